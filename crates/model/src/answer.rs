@@ -1,0 +1,452 @@
+//! An answer is what somebody sent, untrusted, until it fits its prompt.
+//!
+//! `Said` (anything a person may send) → [`check`] → [`Checked`] (what may be typed). The check is about shape
+//! only: right kind of answer for this kind of prompt. Who may answer, single use and time are judged in one
+//! guarded statement of the store.
+
+use std::fmt;
+
+use crate::{Choices, Kind, SafeDefault, Sighting};
+
+/// What somebody sent, in their words or with a button.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Said {
+    /// The plainly accepting answer, whatever it is called on the screen.
+    Approve,
+    /// The refusing answer.
+    Deny,
+    UseDefault,
+    /// Leave the prompt to the terminal: nothing is typed.
+    Cancel,
+    /// A word, a number, a label, a line of text.
+    Text(String),
+}
+
+/// What may be typed. The gate turns it into strokes, from its own reading of the screen.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Value {
+    Choice {
+        row: usize,
+        label: String,
+    },
+    Enter,
+    Text(String),
+    /// An answer to a password prompt: never stored, logged or shown.
+    Secret(String),
+}
+
+/// An answer that fits its prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Checked {
+    Type(Value),
+    Cancel,
+}
+
+/// Where an answer came from. The text form stands in the database and on the audit log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Typed at the session's own terminal.
+    Keyboard,
+    /// `atlasbridge approve|deny|reply` on this machine.
+    Command,
+    /// The deadline passed.
+    Timeout,
+    /// A channel, by its name.
+    Channel(String),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Keyboard => f.write_str("cli:local"),
+            Source::Command => f.write_str("cli:command"),
+            Source::Timeout => f.write_str("timeout"),
+            Source::Channel(name) => f.write_str(name),
+        }
+    }
+}
+
+impl From<&str> for Source {
+    fn from(text: &str) -> Self {
+        match text {
+            "cli:local" => Source::Keyboard,
+            "cli:command" => Source::Command,
+            "timeout" => Source::Timeout,
+            channel => Source::Channel(channel.to_owned()),
+        }
+    }
+}
+
+/// Settings of the operator that widen or narrow what is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rules {
+    pub secrets_over_channels: bool,
+}
+
+/// Why an answer changed nothing. Ordinary, typed, and worded for the person who sent it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is no such prompt; `atlasbridge approvals` lists the waiting ones")]
+    UnknownPrompt,
+    #[error("several prompts begin with these digits; give more of the id")]
+    AmbiguousPrompt,
+    #[error("this prompt is {status}{reason}; nothing was typed")]
+    NotWaiting { status: &'static str, reason: String },
+    #[error("this prompt has expired; nothing was typed")]
+    Expired,
+    #[error("another prompt of the same session is waiting first; answer that one, this one comes next")]
+    Queued,
+    #[error("a process inside a supervised session may not answer prompts, not even those of other sessions")]
+    InsideSession,
+    #[error("{given:?} is none of the choices: {choices}")]
+    NotAChoice { given: String, choices: String },
+    #[error("this prompt asks for {wanted}; use `atlasbridge reply PROMPT VALUE`")]
+    NeedsValue { wanted: &'static str },
+    #[error(
+        "this prompt has no answer that refuses; choose one with `atlasbridge reply`, or answer at the terminal"
+    )]
+    NoRefusingAnswer,
+    #[error("this prompt has no safe default; nothing was typed")]
+    NoDefault,
+    #[error("the answer has {length} characters, this prompt takes at most {limit}")]
+    TooLong { length: usize, limit: u16 },
+    #[error("the answer must be one line")]
+    NotOneLine,
+    #[error(
+        "a password is taken from here only with `secrets_over_channels = true`; type it at the terminal"
+    )]
+    SecretsOff,
+}
+
+/// Does `said` fit this prompt? If so, what is to be typed?
+pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, Refusal> {
+    let value = match said {
+        Said::Cancel => return Ok(Checked::Cancel),
+        Said::UseDefault => default_value(sighting)?,
+        Said::Approve => approving_value(sighting)?,
+        Said::Deny => match refusing_value(sighting)? {
+            Some(value) => value,
+            None => return Ok(Checked::Cancel),
+        },
+        Said::Text(text) => text_value(text, sighting, rules)?,
+    };
+    Ok(Checked::Type(value))
+}
+
+/// The value of a prompt's safe default.
+pub fn default_value(sighting: &Sighting) -> Result<Value, Refusal> {
+    let default = SafeDefault::of(sighting).ok_or(Refusal::NoDefault)?;
+    Ok(match default {
+        SafeDefault::Refuse { row } => choice_value(sighting, row).ok_or(Refusal::NoDefault)?,
+        SafeDefault::Enter | SafeDefault::EmptyLine => Value::Enter,
+    })
+}
+
+fn approving_value(sighting: &Sighting) -> Result<Value, Refusal> {
+    match sighting.kind {
+        Kind::YesNo | Kind::MultipleChoice => sighting
+            .choices
+            .as_ref()
+            .and_then(Choices::accepting)
+            .and_then(|row| choice_value(sighting, row))
+            .ok_or(Refusal::NeedsValue {
+                wanted: "one of its choices",
+            }),
+        Kind::ConfirmEnter => Ok(Value::Enter),
+        Kind::FreeText | Kind::Idle => Err(Refusal::NeedsValue { wanted: "a text" }),
+        Kind::Password => Err(Refusal::NeedsValue { wanted: "a password" }),
+        Kind::Unknown => Err(Refusal::NeedsValue {
+            wanted: "an answer that AtlasBridge does not know",
+        }),
+    }
+}
+
+/// `None`: nothing on the screen refuses, so to refuse is to leave the prompt alone.
+fn refusing_value(sighting: &Sighting) -> Result<Option<Value>, Refusal> {
+    match sighting.kind {
+        Kind::YesNo | Kind::MultipleChoice => sighting
+            .choices
+            .as_ref()
+            .and_then(Choices::refusing)
+            .and_then(|row| choice_value(sighting, row))
+            .map(Some)
+            .ok_or(Refusal::NoRefusingAnswer),
+        Kind::ConfirmEnter => Err(Refusal::NoRefusingAnswer),
+        Kind::FreeText | Kind::Password | Kind::Idle | Kind::Unknown => Ok(None),
+    }
+}
+
+fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Refusal> {
+    let text = typeable(text)?;
+    match sighting.kind {
+        Kind::YesNo | Kind::MultipleChoice => match &sighting.choices {
+            Some(choices) => chosen(&text, choices),
+            None => Err(Refusal::NotAChoice {
+                given: text,
+                choices: "(none were read)".to_owned(),
+            }),
+        },
+        Kind::ConfirmEnter if text.is_empty() || text.eq_ignore_ascii_case("enter") => Ok(Value::Enter),
+        Kind::ConfirmEnter => Err(Refusal::NotAChoice {
+            given: text,
+            choices: "enter".to_owned(),
+        }),
+        Kind::Password if !rules.secrets_over_channels => Err(Refusal::SecretsOff),
+        Kind::Password => within(text, sighting).map(Value::Secret),
+        Kind::FreeText | Kind::Idle | Kind::Unknown if text.is_empty() => Ok(Value::Enter),
+        Kind::Unknown if text.eq_ignore_ascii_case("enter") => Ok(Value::Enter),
+        Kind::FreeText | Kind::Idle | Kind::Unknown => within(text, sighting).map(Value::Text),
+    }
+}
+
+/// Which row `text` means: its label, the key that the dialog itself names for it, or its number.
+///
+/// A row's number counts only where no row has a digit of its own: in a menu that starts at 0, `1` is the row
+/// that says 1, not the first one.
+fn chosen(text: &str, choices: &Choices) -> Result<Value, Refusal> {
+    let wanted = text.trim();
+    let key_of = |row: usize| {
+        choices
+            .get(row)
+            .map(|choice| choice.strokes.to_text().trim_end_matches('\r').to_owned())
+    };
+    let rows = 0..choices.len();
+    let has_digit_keys = rows.clone().any(|row| {
+        key_of(row).is_some_and(|key| key.bytes().all(|byte| byte.is_ascii_digit()) && !key.is_empty())
+    });
+    let by_label = || {
+        rows.clone()
+            .find(|&row| choices.get(row).is_some_and(|choice| same(&choice.label, wanted)))
+    };
+    let by_word = || match wanted.to_lowercase().as_str() {
+        "y" | "yes" => only(choices, "yes"),
+        "n" | "no" => only(choices, "no"),
+        _ => None,
+    };
+    // Keys may be case-sensitive (unzip: `A` is all, `a` is nothing), so they are compared as they are.
+    let by_key = || {
+        rows.clone()
+            .find(|&row| !wanted.is_empty() && key_of(row).as_deref() == Some(wanted))
+    };
+    let by_number = || {
+        let number: usize = wanted.parse().ok()?;
+        (!has_digit_keys && (1..=choices.len()).contains(&number)).then(|| number - 1)
+    };
+    by_label()
+        .or_else(by_key)
+        .or_else(by_word)
+        .or_else(by_number)
+        .and_then(|row| {
+            choices.get(row).map(|choice| Value::Choice {
+                row,
+                label: choice.label.clone(),
+            })
+        })
+        .ok_or_else(|| Refusal::NotAChoice {
+            given: wanted.to_owned(),
+            choices: choices
+                .iter()
+                .map(|choice| choice.label.as_str())
+                .collect::<Vec<_>>()
+                .join(" · "),
+        })
+}
+
+/// The row whose label is exactly this word; "Yes, and don't ask again" is not meant by `yes`.
+fn only(choices: &Choices, word: &str) -> Option<usize> {
+    (0..choices.len()).find(|&row| choices.get(row).is_some_and(|choice| same(&choice.label, word)))
+}
+
+fn same(label: &str, wanted: &str) -> bool {
+    label.trim().to_lowercase() == wanted.to_lowercase()
+}
+
+fn choice_value(sighting: &Sighting, row: usize) -> Option<Value> {
+    let choice = sighting.choices.as_ref()?.get(row)?;
+    Some(Value::Choice {
+        row,
+        label: choice.label.clone(),
+    })
+}
+
+fn within(text: String, sighting: &Sighting) -> Result<String, Refusal> {
+    let limit = sighting.constraints.max_length;
+    match text.chars().count() {
+        length if length > usize::from(limit) => Err(Refusal::TooLong { length, limit }),
+        _ => Ok(text),
+    }
+}
+
+/// One line without control characters: nothing that came from afar may press Esc, Ctrl-C or Enter.
+fn typeable(text: &str) -> Result<String, Refusal> {
+    let line = text.trim_end_matches(['\r', '\n']);
+    if line.contains(['\r', '\n']) {
+        return Err(Refusal::NotOneLine);
+    }
+    Ok(line.chars().filter(|char| !char.is_control()).collect())
+}
+
+impl Value {
+    /// What the audit log and `sessions show` may say: closed choices by their label, texts by their length.
+    pub fn on_record(&self) -> String {
+        match self {
+            Value::Choice { label, .. } => label.clone(),
+            Value::Enter => "enter".to_owned(),
+            Value::Text(text) => format!("text of {} characters", text.chars().count()),
+            Value::Secret(_) => "secret".to_owned(),
+        }
+    }
+}
+
+/// Texts and secrets stay out of logs.
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.on_record())
+    }
+}
+
+impl fmt::Debug for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Said::Approve => f.write_str("Approve"),
+            Said::Deny => f.write_str("Deny"),
+            Said::UseDefault => f.write_str("UseDefault"),
+            Said::Cancel => f.write_str("Cancel"),
+            Said::Text(text) => write!(f, "Text({} characters)", text.chars().count()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sighting::tests::{confirm_enter, free_text, menu, password, unknown, yes_no};
+
+    #[track_caller]
+    fn row(said: Said, sighting: &Sighting, expected: &str) {
+        let told = match check(&said, sighting, Rules::default()) {
+            Ok(Checked::Type(value)) => format!("type {}", value.on_record()),
+            Ok(Checked::Cancel) => "cancel".to_owned(),
+            Err(refusal) => format!("refused: {refusal}"),
+        };
+        assert_eq!(told, expected, "{said:?}");
+    }
+
+    fn text(text: &str) -> Said {
+        Said::Text(text.to_owned())
+    }
+
+    #[test]
+    fn yes_and_no_in_the_words_people_use() {
+        for word in ["y", "Y", "yes", "YES", " yes "] {
+            row(text(word), &yes_no(), "type yes");
+        }
+        for word in ["n", "no", "No"] {
+            row(text(word), &yes_no(), "type no");
+        }
+        row(Said::Approve, &yes_no(), "type yes");
+        row(Said::Deny, &yes_no(), "type no");
+        row(Said::UseDefault, &yes_no(), "type no");
+        row(
+            text("sure"),
+            &yes_no(),
+            "refused: \"sure\" is none of the choices: yes · no",
+        );
+    }
+
+    #[test]
+    fn a_menu_is_answered_by_label_key_or_number() {
+        let approval = menu(&["Yes", "Yes, and don't ask again", "No"]);
+        row(Said::Approve, &approval, "type Yes");
+        row(Said::Deny, &approval, "type No");
+        row(text("2"), &approval, "type Yes, and don't ask again");
+        row(text("no"), &approval, "type No");
+        row(
+            text("YES, AND DON'T ASK AGAIN"),
+            &approval,
+            "type Yes, and don't ask again",
+        );
+        row(
+            text("4"),
+            &approval,
+            "refused: \"4\" is none of the choices: Yes · Yes, and don't ask again · No",
+        );
+        row(
+            text("stop it please"),
+            &approval,
+            "refused: \"stop it please\" is none of the choices: Yes · Yes, and don't ask again · No",
+        );
+        let colours = menu(&["Red", "Green"]);
+        row(
+            Said::Deny,
+            &colours,
+            "refused: this prompt has no answer that refuses; choose one with `atlasbridge reply`, or answer at the terminal",
+        );
+        row(
+            Said::UseDefault,
+            &colours,
+            "refused: this prompt has no safe default; nothing was typed",
+        );
+        row(
+            Said::Approve,
+            &colours,
+            "refused: this prompt asks for one of its choices; use `atlasbridge reply PROMPT VALUE`",
+        );
+    }
+
+    #[test]
+    fn text_is_one_line_without_control_characters_and_not_too_long() {
+        row(
+            text("fix: parser\r\n"),
+            &free_text(),
+            "type text of 11 characters",
+        );
+        row(text("a\nb"), &free_text(), "refused: the answer must be one line");
+        row(
+            text("\u{1b}[31mred\u{3}\u{9b}"),
+            &free_text(),
+            "type text of 7 characters",
+        );
+        row(
+            text(&"x".repeat(201)),
+            &free_text(),
+            "refused: the answer has 201 characters, this prompt takes at most 200",
+        );
+        row(text(""), &free_text(), "type enter");
+        row(Said::Deny, &free_text(), "cancel");
+        row(Said::UseDefault, &free_text(), "type enter");
+    }
+
+    #[test]
+    fn enter_is_pressed_where_enter_is_asked_for() {
+        row(Said::Approve, &confirm_enter(), "type enter");
+        row(text("Enter"), &confirm_enter(), "type enter");
+        row(
+            text("q"),
+            &confirm_enter(),
+            "refused: \"q\" is none of the choices: enter",
+        );
+        row(text("enter"), &unknown(), "type enter");
+        row(Said::Cancel, &unknown(), "cancel");
+        row(
+            Said::UseDefault,
+            &unknown(),
+            "refused: this prompt has no safe default; nothing was typed",
+        );
+    }
+
+    #[test]
+    fn a_password_is_taken_only_where_it_was_switched_on() {
+        let refused = "refused: a password is taken from here only with `secrets_over_channels = true`; type it at the terminal";
+        row(text("hunter2"), &password(), refused);
+        let allowed = check(
+            &text("hunter2"),
+            &password(),
+            Rules {
+                secrets_over_channels: true,
+            },
+        );
+        assert_eq!(allowed, Ok(Checked::Type(Value::Secret("hunter2".to_owned()))));
+        assert!(!format!("{allowed:?}").contains("hunter2"));
+    }
+}

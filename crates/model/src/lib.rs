@@ -1,0 +1,26 @@
+//! Words and rules of AtlasBridge: what a prompt is, who may answer it, and what may follow from what.
+//!
+//! This room reaches nothing. No files, no sockets, no clock, no random numbers, no serde: time and random bytes
+//! are passed in, and `wire` and `store` own the serialised twins of these types. That is what lets the rules be
+//! tested by the thousand in milliseconds.
+//!
+//! Suggested reading order is the order of the modules.
+#![forbid(unsafe_code)]
+
+pub mod answer;
+pub mod audit;
+pub mod excerpt;
+pub mod id;
+pub mod lifecycle;
+pub mod mask;
+pub mod prompt;
+pub mod sighting;
+pub mod strokes;
+pub mod time;
+
+pub use excerpt::{Detail, Excerpt};
+pub use id::{IdempotencyKey, Nonce, PromptId, ReplyId, SessionId, SightingNo};
+pub use prompt::{Choice, Choices, Confidence, Constraints, Effect, Entry, Kind, Level, SafeDefault};
+pub use sighting::{Fingerprint, Sighting};
+pub use strokes::{Pace, Stroke, Strokes};
+pub use time::{BootTime, Now, Timestamp};

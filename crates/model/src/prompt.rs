@@ -1,0 +1,260 @@
+//! What a prompt is: its kind, how sure we are, its choices, and the default that silence may take.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Sighting, Strokes};
+
+/// The kinds of SPEC 3.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    YesNo,
+    ConfirmEnter,
+    MultipleChoice,
+    FreeText,
+    Password,
+    /// The agent has finished and shows its empty input box.
+    Idle,
+    Unknown,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 7] = [
+        Kind::YesNo,
+        Kind::ConfirmEnter,
+        Kind::MultipleChoice,
+        Kind::FreeText,
+        Kind::Password,
+        Kind::Idle,
+        Kind::Unknown,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::YesNo => "yes_no",
+            Kind::ConfirmEnter => "confirm_enter",
+            Kind::MultipleChoice => "multiple_choice",
+            Kind::FreeText => "free_text",
+            Kind::Password => "password",
+            Kind::Idle => "idle",
+            Kind::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text names no kind of prompt.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no such kind of prompt")]
+pub struct KindError;
+
+impl FromStr for Kind {
+    type Err = KindError;
+
+    fn from_str(text: &str) -> Result<Self, KindError> {
+        Kind::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or(KindError)
+    }
+}
+
+/// How sure the detector is, in hundredths: 60 to 100. Below 60 no prompt exists, so none can be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Confidence(u8);
+
+/// Confidence in the words that people and channels see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Low,
+    Medium,
+    High,
+}
+
+impl Confidence {
+    /// `None` below 60: no prompt. Over 100 counts as 100.
+    pub fn new(hundredths: u8) -> Option<Self> {
+        (hundredths >= 60).then_some(Self(hundredths.min(100)))
+    }
+
+    pub fn hundredths(self) -> u8 {
+        self.0
+    }
+
+    pub fn level(self) -> Level {
+        match self.0 {
+            85.. => Level::High,
+            65..=84 => Level::Medium,
+            _ => Level::Low,
+        }
+    }
+}
+
+impl Level {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Low => "low",
+            Level::Medium => "medium",
+            Level::High => "high",
+        }
+    }
+}
+
+/// What choosing a row does, as far as the dialog says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    Accepts,
+    /// Refuses or cancels: the only effect that a timeout may have.
+    Refuses,
+    Other,
+}
+
+/// One row of a dialog. The label is kept whole; channels cut it for their buttons.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    pub label: String,
+    pub strokes: Strokes,
+    pub effect: Effect,
+}
+
+/// One to nine choices, in the order of the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choices(Vec<Choice>);
+
+/// More than this no keyboard of buttons carries.
+pub const MOST_CHOICES: usize = 9;
+
+impl Choices {
+    /// `None` for an empty list; rows past the ninth are left out.
+    pub fn new(mut rows: Vec<Choice>) -> Option<Self> {
+        rows.truncate(MOST_CHOICES);
+        (!rows.is_empty()).then_some(Self(rows))
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Choice> {
+        self.0.iter()
+    }
+
+    pub fn get(&self, index: usize) -> Option<&Choice> {
+        self.0.get(index)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The row that refuses, if there is one.
+    pub fn refusing(&self) -> Option<usize> {
+        self.0.iter().position(|choice| choice.effect == Effect::Refuses)
+    }
+
+    /// The row that plainly accepts: the first accepting one. "Yes, and don't ask again" comes after "Yes".
+    pub fn accepting(&self) -> Option<usize> {
+        self.0.iter().position(|choice| choice.effect == Effect::Accepts)
+    }
+}
+
+/// What the prompt itself says about the answers that it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Constraints {
+    /// Longest text, in characters.
+    pub max_length: u16,
+}
+
+/// Longest free text unless the prompt states another limit.
+pub const MAX_LENGTH: u16 = 200;
+
+impl Default for Constraints {
+    fn default() -> Self {
+        Self {
+            max_length: MAX_LENGTH,
+        }
+    }
+}
+
+/// How the program takes a typed line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// The kernel collects the line: text and Enter may go in one write.
+    Line,
+    /// The program reads key by key: text first, Enter after the text was seen.
+    Keys,
+}
+
+impl Entry {
+    /// The strokes that enter one line of text.
+    pub fn line(self, text: &str) -> Strokes {
+        match self {
+            _ if text.is_empty() => Strokes::enter(),
+            Entry::Line => Strokes::once(format!("{text}\r")),
+            Entry::Keys => Strokes::then_enter_if_still_there(text),
+        }
+    }
+}
+
+/// What is typed when nobody answered in time.
+///
+/// # Silence-never-approves invariant
+/// The only ways to make one are a refusing row, a bare Enter for *Press Enter*, and an empty line for a text
+/// question that offers no default of its own. No constructor takes an accepting choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SafeDefault {
+    Refuse { row: usize },
+    Enter,
+    EmptyLine,
+}
+
+impl SafeDefault {
+    /// The safe default of this prompt, if it has one.
+    pub fn of(sighting: &Sighting) -> Option<Self> {
+        match sighting.kind {
+            Kind::YesNo | Kind::MultipleChoice => sighting
+                .choices
+                .as_ref()
+                .and_then(Choices::refusing)
+                .map(|row| SafeDefault::Refuse { row }),
+            Kind::ConfirmEnter => Some(SafeDefault::Enter),
+            Kind::FreeText if !sighting.offers_default => Some(SafeDefault::EmptyLine),
+            Kind::FreeText | Kind::Password | Kind::Idle | Kind::Unknown => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_keep_their_names() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.as_str().parse(), Ok(kind));
+        }
+        assert!("yes-no".parse::<Kind>().is_err());
+    }
+
+    #[test]
+    fn confidence_has_a_floor_and_three_levels() {
+        assert_eq!(Confidence::new(59), None);
+        let level = |hundredths| Confidence::new(hundredths).unwrap().level();
+        assert_eq!(
+            [level(60), level(64), level(65), level(84), level(85), level(200)],
+            [
+                Level::Low,
+                Level::Low,
+                Level::Medium,
+                Level::Medium,
+                Level::High,
+                Level::High
+            ]
+        );
+    }
+}
