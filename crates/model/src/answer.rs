@@ -118,6 +118,27 @@ pub enum Refusal {
     SecretsOff,
 }
 
+impl Refusal {
+    /// A word for the audit log, which never repeats what the sender wrote.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Refusal::UnknownPrompt => "unknown_prompt",
+            Refusal::AmbiguousPrompt => "ambiguous_prompt",
+            Refusal::NotWaiting { .. } => "not_waiting",
+            Refusal::Expired => "expired",
+            Refusal::Queued => "queued",
+            Refusal::InsideSession => "inside_session",
+            Refusal::NotAChoice { .. } => "not_a_choice",
+            Refusal::NeedsValue { .. } => "needs_value",
+            Refusal::NoRefusingAnswer => "no_refusing_answer",
+            Refusal::NoDefault => "no_default",
+            Refusal::TooLong { .. } => "too_long",
+            Refusal::NotOneLine => "not_one_line",
+            Refusal::SecretsOff => "secrets_off",
+        }
+    }
+}
+
 /// Does `said` fit this prompt? If so, what is to be typed?
 pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, Refusal> {
     let value = match said {

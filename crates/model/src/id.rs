@@ -14,7 +14,7 @@ use crate::Excerpt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a valid {what}")]
 pub struct IdError {
-    what: &'static str,
+    pub(crate) what: &'static str,
 }
 
 macro_rules! uuid_id {
@@ -151,6 +151,23 @@ pub fn hex(bytes: &[u8]) -> String {
         text.push(DIGITS[usize::from(byte & 0xf)] as char);
     }
     text
+}
+
+/// Sixteen bytes from their 32 lower-case hex digits.
+pub fn sixteen_bytes(text: &str) -> Option<[u8; 16]> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else {
+        return None;
+    };
+    let bytes: Vec<u8> = pairs
+        .iter()
+        .map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?))
+        .collect::<Option<_>>()?;
+    bytes.try_into().ok()
 }
 
 #[cfg(test)]

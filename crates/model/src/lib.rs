@@ -7,6 +7,7 @@
 //! Suggested reading order is the order of the modules.
 #![forbid(unsafe_code)]
 
+pub mod ancestry;
 pub mod answer;
 pub mod audit;
 pub mod excerpt;

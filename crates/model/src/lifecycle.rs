@@ -188,9 +188,6 @@ pub fn step(state: &PromptState, event: &Event, deadline: Option<BootTime>, now:
             },
             [Do::Deliver(*reply)],
         ),
-        (S::Routed, Event::Answered { .. }) => Step::Refused(Refusal::Queued),
-        (S::Expired { .. }, Event::Answered { .. }) => Step::Refused(Refusal::Expired),
-
         (S::Routed | S::AwaitingReply | S::Expired { fallback: None }, Event::CanceledByOperator) => {
             canceled(Cancellation::ByOperator)
         }
@@ -359,6 +356,18 @@ impl PromptState {
                 why: Failure::Unknown,
             } => "unknown",
             PromptState::Failed { .. } => "failed",
+        }
+    }
+
+    /// What somebody hears whose answer comes now, unless the prompt is waiting for one.
+    pub fn refusal(&self) -> Refusal {
+        match self {
+            PromptState::Routed => Refusal::Queued,
+            PromptState::Expired { .. } => Refusal::Expired,
+            state => Refusal::NotWaiting {
+                status: state.status(),
+                reason: state.because(),
+            },
         }
     }
 

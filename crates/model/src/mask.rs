@@ -36,8 +36,8 @@ const TOKEN_SHAPES: &[&str] = &[
 /// `password = …`, `"api_key": "…"`, `Authorization: Bearer …`, `scheme://user:…@host`: the value is masked, the
 /// name stays so that the operator sees what was there.
 const NAMED_VALUES: &[&str] = &[
-    r#"(?i)(?P<keep>\b[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?["']?\s*[=:]\s*["']?)(?P<secret>[^\s"',;]{4,})"#,
-    r"(?i)(?P<keep>\bauthorization\s*:\s*(?:bearer|basic|token)\s+)(?P<secret>[^\s]{4,})",
+    r#"(?i)(?P<keep>\b[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?["']?[ \t]*[=:][ \t]*["']?)(?P<secret>[^\s"',;]{4,})"#,
+    r"(?i)(?P<keep>\bauthorization[ \t]*:[ \t]*(?:bearer|basic|token)[ \t]+)(?P<secret>[^\s]{4,})",
     r"(?i)(?P<keep>--(?:password|token|secret|api-key)[ =])(?P<secret>[^\s-][^\s]{3,})",
     r"(?P<keep>\b[a-z][a-z0-9+.-]*://[^\s/:@]*:)(?P<secret>[^\s/@]{3,})(?P<tail>@)",
 ];

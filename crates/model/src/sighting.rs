@@ -1,7 +1,9 @@
 //! What the detector saw: the screen's side of a prompt, before the hub records it.
 
 use std::fmt;
+use std::str::FromStr;
 
+use crate::id::{IdError, sixteen_bytes};
 use crate::{Choices, Confidence, Constraints, Detail, Entry, Excerpt, Kind, SightingNo};
 
 /// Hash of the dialog block: question, subject and choices, without spinners, clocks and counters, and without
@@ -12,6 +14,16 @@ pub struct Fingerprint(pub [u8; 16]);
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&crate::id::hex(&self.0))
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        sixteen_bytes(text)
+            .map(Self)
+            .ok_or(IdError { what: "fingerprint" })
     }
 }
 

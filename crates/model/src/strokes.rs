@@ -26,6 +26,12 @@ pub struct Stroke {
 pub struct Strokes(Vec<Stroke>);
 
 impl Strokes {
+    /// `None` for no stroke at all, or an empty one.
+    pub fn new(strokes: Vec<Stroke>) -> Option<Self> {
+        let complete = !strokes.is_empty() && strokes.iter().all(|stroke| !stroke.bytes.is_empty());
+        complete.then_some(Self(strokes))
+    }
+
     /// One write: a single key, or a whole line with its Enter.
     pub fn once(bytes: impl Into<Vec<u8>>) -> Self {
         Self(vec![Stroke {
