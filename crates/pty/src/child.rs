@@ -1,0 +1,223 @@
+//! The tool as its parent sees it: what became of it, and how to signal it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, wait, waitpid};
+
+use crate::control::foreground_group;
+use crate::link::{GuardianNote, REPORT_BYTES, Request, decode_report};
+use crate::signals::Signal;
+use crate::wait::{PollFd, PollFlags, poll};
+
+/// How long dropping a [`Child`] waits for its leader, which normally exits at once. A person would notice a second.
+const LEADER_EXIT_LIMIT: Duration = Duration::from_millis(200);
+
+/// What became of the tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChildEvent {
+    /// The program runs.
+    Started { pid: i32 },
+    /// It does not: ENOENT is a shell's 127, all else its 126. Nothing follows.
+    ExecFailed { errno: i32 },
+    /// Stopped, as by Ctrl-Z; only a parent can continue it.
+    Stopped { signal: i32 },
+    /// It goes on.
+    Continued,
+    /// It ended by itself. Its last words may still be in the terminal. Nothing follows.
+    Exited { code: i32 },
+    /// It was killed. Nothing follows.
+    Signaled { signal: i32 },
+    /// The leader was killed and took the session with it: what became of the tool is unknown. Nothing follows, and
+    /// the descriptor stays readable, so poll it no more.
+    LeaderLost,
+}
+
+/// The tool and its leader.
+///
+/// Dropping it hangs up: a tool that still runs gets SIGHUP, as when a terminal is closed. Leave raw mode first, and
+/// say so in a [note](Child::note): to the guardian, a socket that ends is a host that died.
+#[derive(Debug)]
+pub struct Child {
+    link: OwnedFd,
+    master: Arc<OwnedFd>,
+    leader: i32,
+    tool: Tool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Tool {
+    Starting,
+    Running { pid: i32 },
+    Over,
+}
+
+impl Child {
+    pub(crate) fn new(link: OwnedFd, master: Arc<OwnedFd>, leader: i32) -> Self {
+        Self {
+            link,
+            master,
+            leader,
+            tool: Tool::Starting,
+        }
+    }
+
+    /// The process between us and the tool.
+    pub fn leader_pid(&self) -> i32 {
+        self.leader
+    }
+
+    /// The tool itself, while it runs; also the number of its process group.
+    pub fn tool_pid(&self) -> Option<i32> {
+        match self.tool {
+            Tool::Running { pid } => Some(pid),
+            Tool::Starting | Tool::Over => None,
+        }
+    }
+
+    /// The next thing that happened to the tool, if something did; without waiting. Poll the descriptor to wait.
+    pub fn next_event(&mut self) -> io::Result<Option<ChildEvent>> {
+        if matches!(self.tool, Tool::Over) {
+            return Ok(None);
+        }
+        loop {
+            let mut packet = [0; REPORT_BYTES];
+            match recv(&self.link, &mut packet, RecvFlags::DONTWAIT) {
+                Ok((0, _)) => return Ok(Some(self.remember(ChildEvent::LeaderLost))),
+                Ok(_) => match decode_report(packet) {
+                    Some(event) => return Ok(Some(self.remember(event))),
+                    None => return Err(io::ErrorKind::InvalidData.into()),
+                },
+                Err(Errno::AGAIN) => return Ok(None),
+                // The leader went without reading all: said once, and then comes what it had sent, and its end.
+                Err(Errno::INTR | Errno::CONNRESET) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    fn remember(&mut self, event: ChildEvent) -> ChildEvent {
+        match event {
+            ChildEvent::Started { pid } => self.tool = Tool::Running { pid },
+            ChildEvent::Stopped { .. } | ChildEvent::Continued => {}
+            ChildEvent::ExecFailed { .. }
+            | ChildEvent::Exited { .. }
+            | ChildEvent::Signaled { .. }
+            | ChildEvent::LeaderLost => self.tool = Tool::Over,
+        }
+        event
+    }
+
+    /// Tells the guardian what to put right should we die. Send it after entering raw mode and after leaving it: the
+    /// guardian takes the terminal's settings of that moment for ours, and will not touch a terminal that somebody
+    /// has changed since.
+    ///
+    /// Without a leader there is no guardian, which [`ChildEvent::LeaderLost`] has said; that is no error here.
+    pub fn note(&self, note: &GuardianNote) -> io::Result<()> {
+        self.tell(Request::Note(*note))
+    }
+
+    /// Puts the tool, or the job of its that was there before, in front of the inner terminal, or takes the terminal
+    /// away from it. In the background a tool that reads, or changes the terminal's settings, is stopped by the kernel
+    /// (SIGTTIN, SIGTTOU) as it would be outside, which is how we learn that it needs the terminal.
+    pub fn set_foreground(&self, is_front: bool) -> io::Result<()> {
+        self.tell(Request::Foreground(is_front))
+    }
+
+    /// Continues a stopped tool.
+    pub fn continue_tool(&self) -> io::Result<()> {
+        self.signal_tool(Signal::Cont)
+    }
+
+    /// Signals the tool's process group, from the moment of [`crate::spawn`] on. Fails with ESRCH when its end was
+    /// reported.
+    ///
+    /// The leader does it. It knows whether the number is still the tool's, knows it before we do, and may, being of
+    /// the same session, continue also a tool of another user (`sudo`).
+    pub fn signal_tool(&self, signal: Signal) -> io::Result<()> {
+        self.signal_by_leader(signal.number())
+    }
+
+    /// Ends the tool's process group without asking it.
+    pub fn kill_tool(&self) -> io::Result<()> {
+        self.signal_by_leader(libc::SIGKILL)
+    }
+
+    /// Signals the tool and none of its children: what somebody sent to us alone was meant for it alone.
+    pub fn signal_tool_alone(&self, signal: Signal) -> io::Result<()> {
+        self.ask_leader(signal.number(), Request::SignalTool)
+    }
+
+    fn signal_by_leader(&self, number: i32) -> io::Result<()> {
+        self.ask_leader(number, Request::Signal)
+    }
+
+    fn ask_leader(&self, number: i32, request: fn(u8) -> Request) -> io::Result<()> {
+        match (self.tool, u8::try_from(number)) {
+            (Tool::Starting | Tool::Running { .. }, Ok(number)) => self.tell(request(number)),
+            (Tool::Over, _) | (_, Err(_)) => Err(Errno::SRCH.into()),
+        }
+    }
+
+    fn tell(&self, request: Request) -> io::Result<()> {
+        loop {
+            match send(
+                &self.link,
+                &request.encode(),
+                SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
+            ) {
+                Ok(_) | Err(Errno::PIPE | Errno::CONNREFUSED | Errno::NOTCONN) => return Ok(()),
+                Err(Errno::INTR | Errno::CONNRESET) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// Signals whoever is in front of the inner terminal: under a shell, the job and not the shell.
+    pub fn signal_foreground(&self, signal: Signal) -> io::Result<()> {
+        let group = foreground_group(&self.master).ok_or(Errno::SRCH)?;
+        // SAFETY: no memory is involved.
+        match unsafe { libc::kill(-group, signal.number()) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Collects every child of this process that has ended, without waiting: the leader, and the orphans of the tool,
+    /// of which a subreaper becomes the parent. Not for a process that waits for children elsewhere: it takes theirs
+    /// too.
+    pub fn reap(&self) {
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+    }
+}
+
+impl Drop for Child {
+    /// Lets the leader go, and collects it. It exits at once when the socket ends, so that the wait is one for a
+    /// wake-up; the limit is for a leader that somebody has stopped.
+    fn drop(&mut self) {
+        let _ = shutdown(&self.link, Shutdown::Both);
+        let Some(leader) = Pid::from_raw(self.leader) else {
+            return;
+        };
+        // An error: it was reaped, and the number is no longer ours to wait for.
+        let Ok(None) = waitpid(Some(leader), WaitOptions::NOHANG) else {
+            return;
+        };
+        let Ok(ended) = pidfd_open(leader, PidfdFlags::empty()) else {
+            return;
+        };
+        let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(LEADER_EXIT_LIMIT));
+        let _ = waitpid(Some(leader), WaitOptions::NOHANG);
+    }
+}
+
+/// Readable when [`Child::next_event`] has something to say.
+impl AsFd for Child {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+}

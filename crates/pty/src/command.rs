@@ -1,0 +1,197 @@
+//! The program to execute, prepared so far that after the fork nothing is left but to execute it.
+
+use std::ffi::{CStr, CString, NulError, OsStr, OsString, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::ptr;
+
+use crate::after_fork::{close, errno};
+
+/// Where a tool is looked for if its environment has no PATH, as `execvp` does.
+const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin";
+
+const SHELL: &CStr = c"/bin/sh";
+
+/// How much of a file without a known format is looked at to tell a script from a binary; bash looks at as much.
+const SCRIPT_SAMPLE: usize = 80;
+
+/// Arguments, environment and the files to try, as the kernel wants them.
+pub(crate) struct ExecImage {
+    candidates: Vec<CString>,
+    /// Found by a search, so that a file we may not even see is as good as none.
+    is_searched: bool,
+    arguments: PointerList,
+    environment: PointerList,
+    /// The arguments if a shell has to run it: the shell, a place for the file, and the tool's own arguments.
+    shell_arguments: Vec<*const c_char>,
+}
+
+impl ExecImage {
+    pub(crate) fn new(
+        program: &OsStr,
+        arguments: &[OsString],
+        environment: &[(OsString, OsString)],
+    ) -> Result<Self, NulError> {
+        let mut words = vec![CString::new(program.as_bytes())?];
+        for argument in arguments {
+            words.push(CString::new(argument.as_bytes())?);
+        }
+        let arguments = PointerList::new(words);
+
+        let mut shell_arguments = vec![SHELL.as_ptr(), ptr::null()];
+        shell_arguments.extend(arguments.pointers.iter().skip(1));
+
+        Ok(Self {
+            candidates: candidates(program, environment)?,
+            is_searched: is_searched(program),
+            arguments,
+            environment: PointerList::new(variables(environment)?),
+            shell_arguments,
+        })
+    }
+
+    /// Becomes the program, as a shell would find it; returns only if it cannot, and why. Runs after the fork.
+    ///
+    /// ENOENT: there is none (127, in the words of a shell). Anything else: there is one that cannot be run (126).
+    pub(crate) fn exec(&mut self) -> i32 {
+        let mut refusal = libc::ENOENT;
+        for candidate in &self.candidates {
+            match execute(candidate, &self.arguments.pointers, &self.environment.pointers) {
+                libc::ENOENT | libc::ENOTDIR => {}
+                libc::EACCES if self.is_searched && !is_file(candidate) => {}
+                libc::EACCES => refusal = libc::EACCES,
+                libc::ENOEXEC if is_script(candidate) => {
+                    if let Some(place) = self.shell_arguments.get_mut(1) {
+                        *place = candidate.as_ptr();
+                    }
+                    return execute(SHELL, &self.shell_arguments, &self.environment.pointers);
+                }
+                errno => return errno,
+            }
+        }
+        refusal
+    }
+}
+
+/// Strings, and the list of pointers to them that ends in null. The pointers stay valid because the strings are never
+/// touched again, and moving a `CString` does not move its text.
+struct PointerList {
+    pointers: Vec<*const c_char>,
+    _strings: Vec<CString>,
+}
+
+impl PointerList {
+    fn new(strings: Vec<CString>) -> Self {
+        let pointers = strings
+            .iter()
+            .map(|string| string.as_ptr())
+            .chain([ptr::null()])
+            .collect();
+        Self {
+            pointers,
+            _strings: strings,
+        }
+    }
+}
+
+fn is_searched(program: &OsStr) -> bool {
+    !program.as_bytes().contains(&b'/')
+}
+
+fn candidates(program: &OsStr, environment: &[(OsString, OsString)]) -> Result<Vec<CString>, NulError> {
+    let name = program.as_bytes();
+    if name.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !is_searched(program) {
+        return Ok(vec![CString::new(name)?]);
+    }
+    let path = environment
+        .iter()
+        .find(|(key, _)| key == "PATH")
+        .map_or(DEFAULT_PATH, |(_, value)| value.as_bytes());
+    path.split(|&byte| byte == b':')
+        .map(|directory| candidate(directory, name))
+        .collect()
+}
+
+fn candidate(directory: &[u8], name: &[u8]) -> Result<CString, NulError> {
+    // An empty entry of PATH means the current directory.
+    let directory = if directory.is_empty() { b"." } else { directory };
+    CString::new([directory, b"/", name].concat())
+}
+
+fn variables(environment: &[(OsString, OsString)]) -> Result<Vec<CString>, NulError> {
+    environment
+        .iter()
+        .map(|(key, value)| CString::new([key.as_bytes(), b"=", value.as_bytes()].concat()))
+        .collect()
+}
+
+fn execute(file: &CStr, arguments: &[*const c_char], environment: &[*const c_char]) -> i32 {
+    // SAFETY: both lists end in null and point to strings that live as long as the image they belong to.
+    unsafe { libc::execve(file.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    errno()
+}
+
+fn is_file(path: &CStr) -> bool {
+    // SAFETY: all-zero bytes are a valid `stat`, which the kernel fills.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the path ends in NUL and the place outlives the call.
+    let found = unsafe { libc::stat(path.as_ptr(), &raw mut status) } == 0;
+    found && status.st_mode & libc::S_IFMT == libc::S_IFREG
+}
+
+/// A file that the kernel cannot execute is a script for the shell unless its first line holds a NUL, as in a binary
+/// for another machine. That is bash's rule; without it the shell would read the binary and complain in riddles.
+fn is_script(path: &CStr) -> bool {
+    let mut sample = [0_u8; SCRIPT_SAMPLE];
+    // SAFETY: the path ends in NUL.
+    let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK) };
+    if file < 0 {
+        return false;
+    }
+    // SAFETY: the kernel writes at most as many bytes as the sample has.
+    let count = unsafe { libc::read(file, sample.as_mut_ptr().cast(), sample.len()) };
+    close(file);
+    let Ok(count) = usize::try_from(count) else {
+        return false;
+    };
+    let first_line = sample.iter().take(count).take_while(|&&byte| byte != b'\n');
+    !first_line.into_iter().any(|&byte| byte == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(program: &str, path: Option<&str>, expected: &[&str]) {
+        let environment: Vec<_> = path
+            .map(|path| ("PATH".into(), path.into()))
+            .into_iter()
+            .collect();
+        let found = candidates(OsStr::new(program), &environment).unwrap();
+        let found: Vec<_> = found
+            .iter()
+            .map(|candidate| candidate.to_str().unwrap())
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_name_is_looked_for_where_a_shell_would() {
+        check("ls", Some("/a:/b"), &["/a/ls", "/b/ls"]);
+        check("ls", Some(":/b:"), &["./ls", "/b/ls", "./ls"]);
+        check("ls", None, &["/bin/ls", "/usr/bin/ls"]);
+        check("./ls", Some("/a"), &["./ls"]);
+        check("/x/ls", Some("/a"), &["/x/ls"]);
+        check("", Some("/a"), &[]);
+    }
+
+    #[test]
+    fn a_nul_byte_is_refused() {
+        assert!(ExecImage::new(OsStr::new("a\0b"), &[], &[]).is_err());
+        assert!(ExecImage::new(OsStr::new("a"), &["b\0".into()], &[]).is_err());
+        assert!(ExecImage::new(OsStr::new("a"), &[], &[("K".into(), "v\0".into())]).is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! Everything about the inner terminal that is neither reading nor typing: its size, its settings, who is in front of
+//! it.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use crate::probe::{Probe, TerminalId, probe};
+use crate::terminal::{Termios, WindowSize};
+
+/// The inner terminal, to be asked and resized.
+#[derive(Debug)]
+pub struct Control {
+    master: Arc<OwnedFd>,
+    terminal: TerminalId,
+}
+
+/// How the inner terminal treats what is typed now; the tool changes it at will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineMode {
+    /// Lines are edited by the kernel and handed over at Enter; otherwise each key goes through at once.
+    pub canonical: bool,
+    /// The kernel shows what is typed.
+    pub echo: bool,
+    /// `intr` and `susp` are signals; otherwise ordinary bytes.
+    pub signals: bool,
+    /// Enter, which sends CR, arrives as LF.
+    pub cr_to_nl: bool,
+    /// The character that ends the input, interrupts, suspends; zero where there is none.
+    pub eof: u8,
+    pub intr: u8,
+    pub susp: u8,
+}
+
+impl LineMode {
+    fn of(settings: &Termios) -> Self {
+        Self {
+            canonical: settings.has_local_flag(libc::ICANON),
+            echo: settings.has_local_flag(libc::ECHO),
+            signals: settings.has_local_flag(libc::ISIG),
+            cr_to_nl: settings.has_input_flag(libc::ICRNL),
+            eof: settings.special(libc::VEOF),
+            intr: settings.special(libc::VINTR),
+            susp: settings.special(libc::VSUSP),
+        }
+    }
+}
+
+impl Default for LineMode {
+    /// What the kernel gives a fresh terminal.
+    fn default() -> Self {
+        Self {
+            canonical: true,
+            echo: true,
+            signals: true,
+            cr_to_nl: true,
+            eof: 0x04,
+            intr: 0x03,
+            susp: 0x1a,
+        }
+    }
+}
+
+impl Control {
+    pub(crate) fn new(master: Arc<OwnedFd>, terminal: TerminalId) -> Self {
+        Self { master, terminal }
+    }
+
+    /// Tells the terminal its new size; its foreground group gets SIGWINCH if it is another than before.
+    pub fn resize(&self, size: WindowSize) -> io::Result<()> {
+        size.apply(&self.master)
+    }
+
+    /// The settings as the tool left them: those of the slave, which the kernel also shows on the master.
+    pub fn termios(&self) -> io::Result<Termios> {
+        Termios::of(&self.master)
+    }
+
+    /// The settings that matter to somebody who types. The kernel refuses them to no holder of a master; if it did,
+    /// the settings of a fresh terminal are the answer.
+    pub fn line_mode(&self) -> LineMode {
+        self.termios()
+            .map(|settings| LineMode::of(&settings))
+            .unwrap_or_default()
+    }
+
+    /// The process group in front of the terminal, if there is one.
+    pub fn foreground_group(&self) -> Option<i32> {
+        foreground_group(&self.master)
+    }
+
+    /// Whether somebody in front of the terminal waits for it: see [`Probe`].
+    pub fn probe(&self) -> Probe {
+        let mode = self.line_mode();
+        let foreground_group = self.foreground_group();
+        Probe {
+            wait: probe(foreground_group, self.terminal),
+            canonical: mode.canonical,
+            echo: mode.echo,
+            foreground_group,
+        }
+    }
+}
+
+/// Not rustix's `tcgetpgrp`: a terminal without a foreground group answers 0, which is no process.
+pub(crate) fn foreground_group(terminal: impl AsFd) -> Option<i32> {
+    let mut group: libc::pid_t = 0;
+    // SAFETY: TIOCGPGRP writes one `pid_t` to a place that outlives the call.
+    let result = unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TIOCGPGRP, &raw mut group) };
+    (result == 0 && group > 0).then_some(group)
+}

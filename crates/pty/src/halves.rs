@@ -1,0 +1,67 @@
+//! The two directions of the inner terminal, as two values: who may look need not be able to type.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::io::{read, retry_on_intr, write};
+
+use crate::transfer::{ReadOutcome, WriteOutcome};
+
+/// What the tool writes.
+#[derive(Debug)]
+pub struct ReadHalf {
+    master: Arc<OwnedFd>,
+}
+
+/// The right to type into the tool. Not `Clone`: there is one typist, the gate, and so one order of keys.
+#[derive(Debug)]
+pub struct WriteHalf {
+    master: Arc<OwnedFd>,
+}
+
+impl ReadHalf {
+    pub(crate) fn new(master: Arc<OwnedFd>) -> Self {
+        Self { master }
+    }
+
+    /// Reads what is there, without waiting.
+    ///
+    /// `End` comes when the tool has ended and everything else has closed the terminal; processes that the tool left
+    /// behind in the background may hold it open, so after the tool's end wait for `End` only so long.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<ReadOutcome> {
+        if buffer.is_empty() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "no room to read into",
+            ));
+        }
+        ReadOutcome::of(retry_on_intr(|| read(&self.master, &mut *buffer)))
+    }
+}
+
+impl WriteHalf {
+    pub(crate) fn new(master: Arc<OwnedFd>) -> Self {
+        Self { master }
+    }
+
+    /// Types as much as the terminal takes now, without waiting.
+    ///
+    /// The kernel goes on taking bytes after the last process has closed the terminal, until its buffer is full: that
+    /// the tool is gone is told by [`ReadHalf::read`] and [`crate::Child::next_event`], not here.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<WriteOutcome> {
+        WriteOutcome::of(bytes.len(), retry_on_intr(|| write(&self.master, bytes)))
+    }
+}
+
+impl AsFd for ReadHalf {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.master.as_fd()
+    }
+}
+
+impl AsFd for WriteHalf {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.master.as_fd()
+    }
+}

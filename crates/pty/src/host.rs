@@ -1,0 +1,138 @@
+//! The terminal the session host was started on: raw while a session runs, and as it was on every way out.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::termios::tcgetwinsize;
+
+use crate::signals::SignalSet;
+use crate::terminal::{Termios, WindowSize};
+
+/// A terminal in raw mode, until this is dropped or suspended.
+#[derive(Debug)]
+pub struct RawTerminal {
+    terminal: OwnedFd,
+    keep_output_processing: bool,
+    saved: Termios,
+    /// The settings as we made them; `None` while suspended.
+    raw: Option<Termios>,
+}
+
+impl RawTerminal {
+    /// Makes the terminal raw. `keep_output_processing` leaves its output as it is, for a tool whose output does not
+    /// go there.
+    ///
+    /// From the background the kernel stops us here until we are in the foreground, as it would stop an editor.
+    pub fn enter(terminal: impl AsFd, keep_output_processing: bool) -> io::Result<Self> {
+        let mut terminal = Self::suspended(terminal, keep_output_processing)?;
+        terminal.resume()?;
+        Ok(terminal)
+    }
+
+    /// Leaves it as it is until [`RawTerminal::resume`].
+    pub fn suspended(terminal: impl AsFd, keep_output_processing: bool) -> io::Result<Self> {
+        let terminal = fcntl_dupfd_cloexec(terminal, 3)?;
+        let saved = Termios::of(&terminal)?;
+        Ok(Self {
+            terminal,
+            keep_output_processing,
+            saved,
+            raw: None,
+        })
+    }
+
+    pub fn is_raw(&self) -> bool {
+        self.raw.is_some()
+    }
+
+    /// Whether our process group is in front of it, or it is not the terminal that controls us and has no say.
+    pub fn is_in_front(&self) -> bool {
+        // SAFETY: no memory is involved.
+        unsafe { libc::tcgetpgrp(self.terminal.as_raw_fd()) == libc::getpgrp() || !self.controls_us() }
+    }
+
+    fn controls_us(&self) -> bool {
+        let mut session: libc::pid_t = 0;
+        // SAFETY: TIOCGSID writes one `pid_t` to a place that outlives the call. It is refused for a terminal that
+        // does not control us.
+        unsafe { libc::ioctl(self.terminal.as_raw_fd(), libc::TIOCGSID, &raw mut session) == 0 }
+    }
+
+    /// The settings that will be restored.
+    pub fn saved(&self) -> &Termios {
+        &self.saved
+    }
+
+    /// Restores the terminal for a while, as before stopping.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        match self.raw.take() {
+            Some(raw) => restore(&self.terminal, &self.saved, &raw),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes it raw again. What it was meanwhile is what will be restored: the user may have changed it, or a shell
+    /// that took it back after a SIGSTOP, of which we were not told.
+    pub fn resume(&mut self) -> io::Result<()> {
+        let now = Termios::of(&self.terminal)?;
+        if self.raw == Some(now) {
+            return Ok(());
+        }
+        self.saved = now;
+        self.raw = Some(make_raw(
+            &self.terminal,
+            &self.saved,
+            self.keep_output_processing,
+        )?);
+        Ok(())
+    }
+}
+
+impl Drop for RawTerminal {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no restoring.
+        let _ = self.suspend();
+    }
+}
+
+/// The size of this terminal.
+pub fn window_size(terminal: impl AsFd) -> io::Result<WindowSize> {
+    let size = tcgetwinsize(terminal)?;
+    Ok(WindowSize {
+        cols: size.ws_col,
+        rows: size.ws_row,
+        x_pixels: size.ws_xpixel,
+        y_pixels: size.ws_ypixel,
+    })
+}
+
+/// Whether this is a terminal at all.
+pub fn is_terminal(descriptor: impl AsFd) -> bool {
+    Termios::of(descriptor).is_ok()
+}
+
+/// Returns what the terminal made of it: a terminal may keep settings that we asked to change, and `restore`
+/// compares.
+fn make_raw(terminal: &OwnedFd, saved: &Termios, keep_output_processing: bool) -> io::Result<Termios> {
+    saved.raw(keep_output_processing).apply(terminal)?;
+    Termios::of(terminal)
+}
+
+/// # Only what is ours
+///
+/// Settings that are no longer as we made them were changed by somebody else, most likely a shell that took the
+/// terminal back while we were stopped and is editing a line: ours to leave alone. SIGTTOU is blocked meanwhile, or
+/// restoring from the background would stop us, on our way out, for ever.
+fn restore(terminal: &OwnedFd, saved: &Termios, raw: &Termios) -> io::Result<()> {
+    let mut background_write = SignalSet::empty();
+    background_write.add(libc::SIGTTOU);
+    let before = background_write.block()?;
+    let restored = match Termios::of(terminal) {
+        Ok(now) if now == *raw => saved.apply(terminal),
+        Ok(_) => Ok(()),
+        Err(error) => Err(error),
+    };
+    before.replace_mask()?;
+    restored
+}

@@ -1,0 +1,206 @@
+//! The session host's own input and output: a terminal, a pipe, a file or a socket that belongs to the shell and
+//! outlives us.
+//!
+//! O_NONBLOCK belongs to the *open file description*, which we share with the shell and with every other program of
+//! the pipeline; set there, it would break them. So a terminal or a pipe is opened once more, for us alone; a file
+//! never, as its position is shared on purpose.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, read, retry_on_intr, write};
+use rustix::net::{SendFlags, send};
+
+use crate::host::is_terminal;
+use crate::transfer::{ReadOutcome, WriteOutcome};
+use crate::wait::{PollFd, PollFlags, poll};
+
+/// `PIPE_BUF`: a pipe that polls writable takes at least this much without blocking.
+const ROOM_IN_PIPE: usize = 4096;
+
+/// A terminal that polls writable holds fewer than 256 bytes of output (`WAKEUP_CHARS` in the kernel) and has room,
+/// of unknown size; so little that a write of as many again does not wait in practice.
+const ROOM_IN_TERMINAL: usize = 256;
+
+/// Where the tool's bytes go.
+#[derive(Debug)]
+pub struct HostOutput {
+    descriptor: OwnedFd,
+    way: Way,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// It does not block: opened by us alone, or a file.
+    Direct,
+    /// Asked not to block with each call.
+    Socket,
+    /// Shared and blocking: ask first, then write at most this much.
+    AfterPoll { at_most: usize },
+}
+
+impl HostOutput {
+    /// Finds out what `output` is; it is neither changed nor kept.
+    pub fn open(output: impl AsFd) -> io::Result<Self> {
+        let output = output.as_fd();
+        let kind = FileType::from_raw_mode(fstat(output)?.st_mode);
+        if may_reopen(kind, output)
+            && let Ok(descriptor) = reopen(output, Access::Write)
+        {
+            return Ok(Self {
+                descriptor,
+                way: Way::Direct,
+            });
+        }
+        // Not ours to open (a terminal after `su`, a pipe without a reader), or not to be opened.
+        let way = match kind {
+            FileType::RegularFile => Way::Direct,
+            FileType::Socket => Way::Socket,
+            _ if is_terminal(output) => Way::AfterPoll {
+                at_most: ROOM_IN_TERMINAL,
+            },
+            _ => Way::AfterPoll {
+                at_most: ROOM_IN_PIPE,
+            },
+        };
+        Ok(Self {
+            descriptor: fcntl_dupfd_cloexec(output, 3)?,
+            way,
+        })
+    }
+
+    /// Writes what is taken now, without waiting. A reader that is gone is `Closed`; that takes SIGPIPE to be
+    /// ignored, as it is in every Rust program.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<WriteOutcome> {
+        let result = match self.way {
+            Way::Direct => retry_on_intr(|| write(&self.descriptor, bytes)),
+            Way::Socket => {
+                retry_on_intr(|| send(&self.descriptor, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL))
+            }
+            Way::AfterPoll { .. } if !is_ready(&self.descriptor, PollFlags::OUT)? => Err(Errno::AGAIN),
+            Way::AfterPoll { at_most } => {
+                let some = bytes.get(..at_most).unwrap_or(bytes);
+                retry_on_intr(|| write(&self.descriptor, some))
+            }
+        };
+        WriteOutcome::of(bytes.len(), result)
+    }
+}
+
+impl AsFd for HostOutput {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Where the local keyboard's bytes come from.
+#[derive(Debug)]
+pub struct HostInput {
+    descriptor: OwnedFd,
+    kind: InputKind,
+}
+
+/// Who is at the other end of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputKind {
+    /// A person.
+    Terminal,
+    /// A file, a pipe or a socket: bytes, and an end.
+    Stream,
+    /// `/dev/null` or the like: nobody.
+    Nobody,
+}
+
+impl InputKind {
+    fn of(input: BorrowedFd<'_>, file: FileType) -> Self {
+        match file {
+            FileType::CharacterDevice if is_terminal(input) => Self::Terminal,
+            FileType::CharacterDevice => Self::Nobody,
+            _ => Self::Stream,
+        }
+    }
+}
+
+impl HostInput {
+    /// Finds out what `input` is; it is neither changed nor kept.
+    pub fn open(input: impl AsFd) -> io::Result<Self> {
+        let input = input.as_fd();
+        let kind = FileType::from_raw_mode(fstat(input)?.st_mode);
+        if may_reopen(kind, input)
+            && let Ok(descriptor) = reopen(input, Access::Read)
+        {
+            return Ok(Self {
+                descriptor,
+                kind: InputKind::of(input, kind),
+            });
+        }
+        Ok(Self {
+            descriptor: fcntl_dupfd_cloexec(input, 3)?,
+            kind: InputKind::of(input, kind),
+        })
+    }
+
+    pub fn kind(&self) -> InputKind {
+        self.kind
+    }
+
+    /// Reads what is there, without waiting: only after the kernel has said that there is something, also where we
+    /// are alone.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<ReadOutcome> {
+        if buffer.is_empty() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "no room to read into",
+            ));
+        }
+        if !is_ready(&self.descriptor, PollFlags::IN)? {
+            return Ok(ReadOutcome::WouldBlock);
+        }
+        ReadOutcome::of(retry_on_intr(|| read(&self.descriptor, &mut *buffer)))
+    }
+}
+
+impl AsFd for HostInput {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// What a terminal or a pipe is opened for.
+#[derive(Clone, Copy)]
+pub(crate) enum Access {
+    Read,
+    Write,
+    ReadWrite,
+}
+
+/// Opens the same terminal or pipe as a new, non-blocking open file description.
+pub(crate) fn reopen(descriptor: BorrowedFd<'_>, access: Access) -> rustix::io::Result<OwnedFd> {
+    let direction = match access {
+        Access::Read => OFlags::RDONLY,
+        Access::Write => OFlags::WRONLY,
+        Access::ReadWrite => OFlags::RDWR,
+    };
+    let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
+    open(
+        path,
+        direction | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+}
+
+fn may_reopen(kind: FileType, descriptor: BorrowedFd<'_>) -> bool {
+    match kind {
+        FileType::Fifo => true,
+        FileType::CharacterDevice => is_terminal(descriptor),
+        _ => false,
+    }
+}
+
+/// An error or a hang-up is also something to be told by reading or writing.
+fn is_ready(descriptor: &OwnedFd, interest: PollFlags) -> io::Result<bool> {
+    let mut descriptors = [PollFd::new(descriptor, interest)];
+    Ok(poll(&mut descriptors, Some(Duration::ZERO))? > 0)
+}

@@ -1,0 +1,177 @@
+//! What a terminal is set to: its line settings and its size.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::termios::{Winsize, tcsetwinsize};
+
+/// The line settings of a terminal, exactly as the kernel keeps them.
+///
+/// Not libc's `struct termios`: this one has no padding, so it can be compared and sent as bytes, and reading and
+/// setting it are one system call each, which the leader may make after a fork. It leaves the line speed alone.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Termios {
+    input: u32,
+    output: u32,
+    control: u32,
+    local: u32,
+    discipline: u8,
+    special: [u8; Termios::SPECIAL],
+}
+
+impl Termios {
+    /// `NCCS` of the kernel (not of libc) on x86_64 and aarch64, `asm-generic/termbits.h`.
+    const SPECIAL: usize = 19;
+    pub(crate) const BYTES: usize = 4 * 4 + 1 + Termios::SPECIAL;
+
+    /// The settings of this terminal now.
+    pub fn of(terminal: impl AsFd) -> io::Result<Self> {
+        let mut settings = Self {
+            input: 0,
+            output: 0,
+            control: 0,
+            local: 0,
+            discipline: 0,
+            special: [0; Self::SPECIAL],
+        };
+        // SAFETY: TCGETS writes one kernel `struct termios`, whose layout `Self` has, to a place that outlives the
+        // call.
+        let result = unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TCGETS, &raw mut settings) };
+        if result == 0 {
+            Ok(settings)
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    /// Sets the terminal so, at once.
+    ///
+    /// Never after draining the output: a terminal stopped with Ctrl-S, or gone, never drains, and we would hang in
+    /// leaving. Never after flushing the input: what was typed ahead belongs to the tool.
+    pub fn apply(&self, terminal: impl AsFd) -> io::Result<()> {
+        // SAFETY: TCSETS reads one kernel `struct termios`, whose layout `Self` has, from a place that outlives the
+        // call.
+        let result = unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TCSETS, self) };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    /// As `cfmakeraw`: every byte through, none echoed, none a signal. Output is still processed if
+    /// `keep_output_processing`.
+    pub(crate) fn raw(mut self, keep_output_processing: bool) -> Self {
+        self.input &= !(libc::IGNBRK
+            | libc::BRKINT
+            | libc::PARMRK
+            | libc::ISTRIP
+            | libc::INLCR
+            | libc::IGNCR
+            | libc::ICRNL
+            | libc::IXON);
+        if !keep_output_processing {
+            self.output &= !libc::OPOST;
+        }
+        self.local &= !(libc::ECHO | libc::ECHONL | libc::ICANON | libc::ISIG | libc::IEXTEN);
+        self.control = (self.control & !(libc::CSIZE | libc::PARENB)) | libc::CS8;
+        self.special[libc::VMIN] = 1;
+        self.special[libc::VTIME] = 0;
+        self
+    }
+
+    pub(crate) fn without_newline_translation(mut self) -> Self {
+        self.output &= !libc::ONLCR;
+        self
+    }
+
+    pub(crate) fn without_echo(mut self) -> Self {
+        self.local &= !libc::ECHO;
+        self
+    }
+
+    pub(crate) fn has_input_flag(&self, flag: libc::tcflag_t) -> bool {
+        self.input & flag != 0
+    }
+
+    pub(crate) fn has_local_flag(&self, flag: libc::tcflag_t) -> bool {
+        self.local & flag != 0
+    }
+
+    /// The character that has this meaning, for instance `libc::VINTR`. Zero means that none has.
+    pub(crate) fn special(&self, index: usize) -> u8 {
+        self.special.get(index).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[0..4].copy_from_slice(&self.input.to_ne_bytes());
+        bytes[4..8].copy_from_slice(&self.output.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.control.to_ne_bytes());
+        bytes[12..16].copy_from_slice(&self.local.to_ne_bytes());
+        bytes[16] = self.discipline;
+        bytes[17..].copy_from_slice(&self.special);
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let flags = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let mut special = [0; Self::SPECIAL];
+        special.copy_from_slice(&bytes[17..]);
+        Self {
+            input: flags(0),
+            output: flags(4),
+            control: flags(8),
+            local: flags(12),
+            discipline: bytes[16],
+            special,
+        }
+    }
+}
+
+// What the kernel reads and writes must be what we declare.
+const _: () = assert!(size_of::<Termios>() == Termios::BYTES);
+
+/// The size of a terminal in characters and, where known, in pixels (zero where not).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowSize {
+    pub cols: u16,
+    pub rows: u16,
+    pub x_pixels: u16,
+    pub y_pixels: u16,
+}
+
+impl WindowSize {
+    /// Sets it; the kernel sends SIGWINCH to the terminal's foreground group if it changed.
+    pub(crate) fn apply(self, terminal: impl AsFd) -> io::Result<()> {
+        let size = Winsize {
+            ws_row: self.rows,
+            ws_col: self.cols,
+            ws_xpixel: self.x_pixels,
+            ws_ypixel: self.y_pixels,
+        };
+        Ok(tcsetwinsize(terminal, size)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_survive_the_way_to_the_leader() {
+        let mut settings = Termios {
+            input: 0x0102_0304,
+            output: 5,
+            control: 0xbf,
+            local: 0x8a3b,
+            discipline: 7,
+            special: [0; Termios::SPECIAL],
+        };
+        for (index, special) in settings.special.iter_mut().enumerate() {
+            *special = index as u8 + 1;
+        }
+        assert_eq!(Termios::from_bytes(&settings.to_bytes()), settings);
+    }
+}

@@ -1,0 +1,116 @@
+use atlasbridge_pty::{ChildEvent, LineMode, TtyWait, WindowSize, WriteOutcome};
+
+use crate::stage::Stage;
+
+const COOKED: LineMode = LineMode {
+    canonical: true,
+    echo: true,
+    signals: true,
+    cr_to_nl: true,
+    eof: 4,
+    intr: 3,
+    susp: 26,
+};
+
+#[test]
+fn every_byte_goes_through_both_ways() {
+    let mut stage = Stage::sh("stty raw -echo; echo ready; exec cat");
+    stage.until_output("ready\n");
+    stage.output.clear();
+    // Every byte value after every other, and long runs; four megabytes.
+    let block: Vec<u8> = (0..=255_u8)
+        .flat_map(|first| (0..=255).flat_map(move |second| [first, second]))
+        .collect();
+    let sent: Vec<u8> = block.iter().copied().cycle().take(4 << 20).collect();
+    stage.type_in(&sent);
+    stage.until("all bytes", |stage| {
+        (stage.output.len() >= sent.len()).then_some(())
+    });
+    assert!(stage.output == sent, "the bytes differ");
+}
+
+#[test]
+fn newlines_are_translated_only_for_a_terminal() {
+    for (newline_translation, expected) in [(true, "a\r\nb\r\n"), (false, "a\nb\n")] {
+        let mut stage = Stage::run_with("printf", &["a\\nb\\n"], &[], |config| {
+            config.newline_translation = newline_translation;
+        });
+        stage.until_end();
+        assert_eq!(stage.text(), expected);
+    }
+}
+
+#[test]
+fn the_tool_starts_with_the_given_settings() {
+    let mut first = Stage::sh("stty -echo intr ^B -icrnl; echo ready; sleep 1000");
+    first.until_output("ready");
+    let settings = first.session.control.termios().unwrap();
+    let mut second = Stage::run_with("stty", &["-a"], &[], |config| config.termios = Some(settings));
+    second.until_end();
+    assert!(second.text().contains("intr = ^B"));
+    assert!(second.text().contains(" -echo "));
+    assert_eq!(
+        second.session.control.line_mode(),
+        LineMode {
+            echo: false,
+            intr: 2,
+            cr_to_nl: false,
+            ..COOKED
+        }
+    );
+}
+
+#[test]
+fn the_line_mode_follows_the_tool() {
+    let mut stage = Stage::sh("read a; stty raw -echo; read b; stty sane; read c");
+    stage.until_equal(COOKED, |stage| stage.session.control.line_mode());
+    stage.type_in("\r");
+    let raw = LineMode {
+        canonical: false,
+        echo: false,
+        signals: false,
+        cr_to_nl: false,
+        ..COOKED
+    };
+    stage.until_equal(raw, |stage| stage.session.control.line_mode());
+    stage.type_in("\n");
+    stage.until_equal(COOKED, |stage| stage.session.control.line_mode());
+}
+
+#[test]
+fn a_new_size_is_signalled() {
+    let mut stage = Stage::bash("trap 'stty size' WINCH; stty size; while :; do read -t 1000; done");
+    stage.until_output("24 80\r\n");
+    // A signal that comes before bash waits is kept until the wait is over.
+    stage.until_equal(TtyWait::Poll, |stage| stage.session.control.probe().wait);
+    stage
+        .session
+        .control
+        .resize(WindowSize {
+            cols: 132,
+            rows: 50,
+            x_pixels: 1320,
+            y_pixels: 1000,
+        })
+        .unwrap();
+    stage.until_output("50 132\r\n");
+}
+
+#[test]
+fn a_terminal_nobody_reads_says_so_instead_of_blocking() {
+    let mut stage = Stage::sh("stty raw -echo; echo ready; exec sleep 1000");
+    stage.until_output("ready");
+    let chunk = [b'x'; 4096];
+    // The kernel buffers some hundred kilobytes at most.
+    let refused = (0..1000).any(|_| stage.session.writer.write(&chunk).unwrap() == WriteOutcome::WouldBlock);
+    assert!(refused);
+    stage.session.child.kill_tool().unwrap();
+    assert_eq!(
+        stage.until_end(),
+        ChildEvent::Signaled {
+            signal: libc::SIGKILL
+        }
+    );
+    // The kernel takes what is typed to nobody; it must only never be an error or a wait.
+    stage.session.writer.write(b"x").unwrap();
+}
