@@ -1,0 +1,460 @@
+//! The detector: observations in, events out. It owns the screen and knows which prompt stands on it.
+//!
+//! # One-prompt-one-sighting invariant
+//! A physical prompt is seen once, however often it is redrawn, resized or scrolled; the same text asked again
+//! after input is seen again. No time bucket is involved: a sighting ends when its prompt leaves the screen.
+//!
+//! Output never makes it read the screen at once: it only moves a deadline, so a flood costs a look every 20 ms.
+//! When the state is known there is no deadline, so an idle session never wakes.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use atlasbridge_model::{Detail, Excerpt, Fingerprint, Kind, Sighting, SightingNo};
+use sha2::{Digest, Sha256};
+
+use crate::keys::KeyReader;
+use crate::moment::Moment;
+use crate::page::Page;
+use crate::recognise::{self, Look, Place, Reading};
+use crate::screen::Screen;
+use crate::status::{Status, claim_of_title};
+use crate::verdict::{self, Circumstances, Terms};
+use crate::witness::{KernelWait, Waits};
+
+mod clock;
+mod standing;
+
+use clock::{Clock, Wake};
+use standing::Standing;
+
+/// Longest synchronized update: a program that forgets to end one must not blind us.
+const HELD: Duration = Duration::from_millis(150);
+/// How long a prompt must be missing before it counts as gone: repaints pass within it.
+const MISSING: Duration = Duration::from_millis(250);
+/// The same after a key or a stroke: then its going is expected.
+const MISSING_AFTER_INPUT: Duration = Duration::from_millis(40);
+/// After Enter an agent's empty box means nothing for this long: spinners come late on a busy machine.
+const AFTER_SENDING: Duration = Duration::from_millis(1200);
+/// A caller that does not answer `AskKernel` is asked again after this.
+const UNANSWERED: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DetectorConfig {
+    /// Silence that stands in for the kernel's word.
+    pub stuck_timeout: Duration,
+    /// Longest time for which an injection holds the detector.
+    pub echo_suppression: Duration,
+    /// Below this, in hundredths, a prompt is only possible.
+    pub threshold: u8,
+    /// LF also returns the carriage: the output is not a terminal.
+    pub newline_mode: bool,
+    /// Report `Kind::Idle` too.
+    pub announce_idle: bool,
+}
+
+impl Default for DetectorConfig {
+    fn default() -> Self {
+        Self {
+            stuck_timeout: Duration::from_secs(2),
+            echo_suppression: Duration::from_millis(500),
+            threshold: 65,
+            newline_mode: false,
+            announce_idle: false,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Observation<'a> {
+    /// The tool wrote.
+    Output(&'a [u8]),
+    Resized {
+        cols: u16,
+        rows: u16,
+    },
+    /// The person typed, or the terminal replied to a query.
+    LocalInput(&'a [u8]),
+    /// The gate has just written a stroke.
+    Injected,
+    /// The answer to [`Event::AskKernel`].
+    Kernel(KernelWait),
+    /// [`Detector::next_deadline`] has come.
+    Deadline,
+    ToolEnded,
+}
+
+/// What the caller is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    Seen(Sighting),
+    Gone {
+        no: SightingNo,
+        how: Departure,
+    },
+    /// Ask the kernel now and answer with [`Observation::Kernel`].
+    AskKernel,
+}
+
+/// Why a prompt left the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Departure {
+    /// Keys were typed at the terminal since it was seen.
+    LocalInput,
+    /// Our stroke.
+    Injected,
+    /// Nobody we know typed. `echoed`: text appeared right behind the question as if typed.
+    Unprompted {
+        echoed: bool,
+    },
+    Ended,
+}
+
+/// Sees prompts on a tool's screen.
+#[derive(Debug)]
+pub struct Detector {
+    config: DetectorConfig,
+    screen: Screen,
+    status: Status,
+    keys: KeyReader,
+    standing: Option<Standing>,
+    candidate: Option<Candidate>,
+    seen: u32,
+    clock: Clock,
+}
+
+/// A reading that has not stood long enough.
+#[derive(Debug)]
+struct Candidate {
+    fingerprint: Fingerprint,
+    since: Moment,
+}
+
+impl Detector {
+    pub fn new(config: DetectorConfig, cols: u16, rows: u16) -> Self {
+        let screen = Screen::new(cols, rows, config.newline_mode);
+        Self {
+            config,
+            screen,
+            status: Status::default(),
+            keys: KeyReader::default(),
+            standing: None,
+            candidate: None,
+            seen: 0,
+            clock: Clock::default(),
+        }
+    }
+
+    pub fn observe(&mut self, observation: Observation<'_>, now: Moment) -> Vec<Event> {
+        match observation {
+            Observation::Output(bytes) => self.output(bytes, now),
+            Observation::Resized { cols, rows } => {
+                self.screen.resize(cols, rows);
+                self.clock.stir(now);
+            }
+            Observation::LocalInput(bytes) => self.typed(bytes, now),
+            Observation::Injected => self.injected(now),
+            Observation::Kernel(kernel) => return self.look(kernel, now),
+            Observation::Deadline => return self.deadline(now),
+            Observation::ToolEnded => return self.ended(),
+        }
+        Vec::new()
+    }
+
+    /// When [`Observation::Deadline`] is due. `None`: nothing is to be waited for.
+    pub fn next_deadline(&self) -> Option<Moment> {
+        let release = self.clock.held.map(|since| since + HELD);
+        [release, self.clock.look_at].into_iter().flatten().min()
+    }
+
+    /// The prompt that stands on the screen.
+    pub fn current(&self) -> Option<&Sighting> {
+        self.standing
+            .as_ref()
+            .filter(|standing| standing.announced)
+            .map(|standing| &standing.sighting)
+    }
+
+    /// Whether that very prompt still stands, as the screen is now. Characters typed behind a line question are fine.
+    pub fn still_shows(&self, no: SightingNo, fingerprint: Fingerprint) -> bool {
+        let Some(standing) = &self.standing else {
+            return false;
+        };
+        let named = standing.sighting.no == no && standing.sighting.fingerprint == fingerprint;
+        named && {
+            let page = self.screen.page();
+            let look = self.look_at(&page, standing.kernel);
+            standing.stands(&look, recognise::read(&look).as_ref(), &self.status)
+        }
+    }
+
+    /// Somebody is in the middle of typing an answer at the terminal.
+    pub fn typed_since(&self, no: SightingNo) -> bool {
+        self.standing
+            .as_ref()
+            .is_some_and(|standing| standing.sighting.no == no)
+            && self.keys.half_typed()
+    }
+
+    pub fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    pub fn last_output(&self) -> Option<Moment> {
+        self.clock.last_output
+    }
+
+    fn output(&mut self, bytes: &[u8], now: Moment) {
+        self.status.feed(bytes);
+        self.screen.feed(bytes);
+        self.clock.last_output = Some(now);
+        self.clock.held = self.screen.is_held().then(|| self.clock.held.unwrap_or(now));
+        self.clock.stir(now);
+    }
+
+    fn typed(&mut self, bytes: &[u8], now: Moment) {
+        let typed = self.keys.read(bytes);
+        if !typed.keys {
+            return;
+        }
+        self.clock.typed = Some(now);
+        if typed.submits {
+            self.clock.sent = Some(now);
+        }
+        let Some(standing) = &mut self.standing else {
+            return;
+        };
+        standing.local_keys = true;
+        standing.submitted |= typed.submits || !standing.kernel.canonical;
+        standing.sent |= typed.submits;
+        if typed.submits {
+            // The answer may be taken without a word: look whether the program still reads.
+            self.clock.stir(now);
+        }
+    }
+
+    fn injected(&mut self, now: Moment) {
+        self.clock.echo_until = Some(now + self.config.echo_suppression);
+        self.clock.sent = Some(now);
+        if let Some(standing) = &mut self.standing {
+            standing.injected = Some(now);
+            standing.submitted = true;
+            standing.sent = true;
+        }
+        self.clock.stir(now);
+    }
+
+    fn deadline(&mut self, now: Moment) -> Vec<Event> {
+        if self.clock.held.is_some_and(|since| now >= since + HELD) {
+            self.screen.release();
+            self.clock.held = None;
+            self.clock.stir(now);
+        }
+        match self.clock.look_at {
+            Some(due) if now >= due => {
+                self.clock.look_at = Some(now + UNANSWERED);
+                vec![Event::AskKernel]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn ended(&mut self) -> Vec<Event> {
+        self.clock = Clock {
+            last_output: self.clock.last_output,
+            ..Clock::default()
+        };
+        self.candidate = None;
+        let mut events = Vec::new();
+        if let Some(standing) = self.standing.take() {
+            depart(&mut events, standing, Departure::Ended);
+        }
+        events
+    }
+
+    fn look_at<'a>(&self, page: &'a Page, kernel: KernelWait) -> Look<'a> {
+        let title = claim_of_title(&self.screen.title());
+        Look {
+            page,
+            line: page.cursor_line(),
+            kernel,
+            claim: self.status.claim().or(title),
+        }
+    }
+
+    /// Reads the screen together with the kernel's word and decides.
+    fn look(&mut self, kernel: KernelWait, now: Moment) -> Vec<Event> {
+        let page = self.screen.page();
+        self.clock.looked(text_hash(&page), now);
+        let look = self.look_at(&page, kernel);
+        let reading = recognise::read(&look);
+        let mut events = Vec::new();
+        let mut wake = Wake { now, at: None };
+
+        if let Some(standing) = &mut self.standing {
+            let echo_over = self.clock.echo_until.is_some_and(|until| now >= until);
+            let taken = standing.was_taken(&look, kernel, &self.status)
+                || echo_over && standing.is_asked_anew(&look, self.clock.last_output);
+            if !taken && standing.stands(&look, reading.as_ref(), &self.status) {
+                standing.missing = None;
+                standing.refresh(kernel);
+                self.candidate = None;
+                self.clock.look_at = self.clock.echo_until.filter(|until| *until > now);
+                return events;
+            }
+            let missing = *standing.missing.get_or_insert(now);
+            let patience = if standing.submitted {
+                MISSING_AFTER_INPUT
+            } else {
+                MISSING
+            };
+            if taken || now >= missing + patience {
+                self.leave(&look, &mut events);
+            } else {
+                wake.after(missing + patience);
+            }
+        }
+
+        let known = self.circumstances(&look);
+        let judged = match reading {
+            Some(reading) => verdict::judge(&reading, known).map(|terms| (reading, terms)),
+            None => self.judge_unknown(&look, known),
+        };
+        match judged {
+            Some((reading, terms)) => self.weigh(&look, &reading, terms, &mut wake, &mut events),
+            None => self.candidate = None,
+        }
+        self.plan(kernel, wake);
+        events
+    }
+
+    fn circumstances(&self, look: &Look<'_>) -> Circumstances {
+        Circumstances {
+            kernel: look.kernel,
+            claim: look.claim,
+            alternate: look.page.alternate,
+            behind_text: !look.line.before.is_empty() && look.line.gap <= 1 && look.line.after.is_empty(),
+            stuck_timeout: self.config.stuck_timeout,
+        }
+    }
+
+    fn judge_unknown(&self, look: &Look<'_>, known: Circumstances) -> Option<(Reading, Terms)> {
+        if recognise::is_busy(look.page) {
+            return None;
+        }
+        verdict::judge_unknown(known).map(|terms| (recognise::unknown(look), terms))
+    }
+
+    /// A reading becomes a sighting once it and the screen have rested as long as its terms say.
+    fn weigh(
+        &mut self,
+        look: &Look<'_>,
+        reading: &Reading,
+        terms: Terms,
+        wake: &mut Wake,
+        events: &mut Vec<Event>,
+    ) {
+        let now = wake.now;
+        let fingerprint = fingerprint_of(&reading.identity);
+        let since = match &self.candidate {
+            Some(candidate) if candidate.fingerprint == fingerprint => candidate.since,
+            // A reading cannot be older than the last change of the screen, but it may be as old.
+            _ if self.candidate.is_none() => self.clock.changed.min(now).max(self.clock.last_stir(now)),
+            _ => now,
+        };
+        self.candidate = Some(Candidate { fingerprint, since });
+        let mut ripe = (since + terms.settle).max(self.clock.changed + terms.rest);
+        ripe = match (&reading.place, self.clock.sent, self.clock.typed) {
+            (Place::Composer { drafted: true }, _, Some(typed)) => {
+                ripe.max(typed + self.config.stuck_timeout)
+            }
+            (Place::Composer { .. }, Some(sent), _) => ripe.max(sent + AFTER_SENDING),
+            _ => ripe,
+        };
+        if now < ripe {
+            wake.after(ripe);
+            return;
+        }
+        let Some(confidence) = terms.confidence(self.config.threshold) else {
+            return;
+        };
+        self.leave(look, events);
+        self.seen += 1;
+        let sighting = Sighting {
+            no: SightingNo(self.seen),
+            kind: reading.kind,
+            confidence,
+            excerpt: Excerpt::new(&reading.excerpt),
+            detail: Detail::new(&reading.detail),
+            choices: reading.choices.clone(),
+            constraints: reading.constraints,
+            offers_default: reading.offers_default,
+            entry: reading.entry,
+            fingerprint,
+        };
+        let announced = reading.kind != Kind::Idle || self.config.announce_idle;
+        if announced {
+            events.push(Event::Seen(sighting.clone()));
+        }
+        self.candidate = None;
+        self.clock.echo_until = None;
+        self.standing = Some(Standing::new(sighting, reading, look, &self.status, announced));
+        wake.at = None;
+    }
+
+    /// The standing prompt is no more.
+    fn leave(&mut self, look: &Look<'_>, events: &mut Vec<Event>) {
+        let Some(standing) = self.standing.take() else {
+            return;
+        };
+        self.clock.echo_until = None;
+        self.keys.forget_line();
+        let how = match (standing.injected.is_some(), standing.local_keys) {
+            (true, _) => Departure::Injected,
+            (false, true) => Departure::LocalInput,
+            (false, false) => Departure::Unprompted {
+                echoed: standing.was_echoed(look.page),
+            },
+        };
+        depart(events, standing, how);
+    }
+
+    /// When to look again without any further stir.
+    fn plan(&mut self, kernel: KernelWait, mut wake: Wake) {
+        let known = self
+            .standing
+            .as_ref()
+            .is_some_and(|standing| standing.missing.is_none())
+            || matches!(kernel.wait, Waits::Read | Waits::Poll);
+        if !known {
+            wake.after(self.clock.next_distance());
+        }
+        let first = wake.now + Duration::from_millis(1);
+        self.clock.look_at = wake.at.map(|at| at.max(first));
+    }
+}
+
+fn depart(events: &mut Vec<Event>, standing: Standing, how: Departure) {
+    if standing.announced {
+        events.push(Event::Gone {
+            no: standing.sighting.no,
+            how,
+        });
+    }
+}
+
+fn text_hash(page: &Page) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for line in &page.lines {
+        line.text.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn fingerprint_of(identity: &str) -> Fingerprint {
+    let digest = Sha256::digest(identity.as_bytes());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    Fingerprint(bytes)
+}

@@ -1,0 +1,174 @@
+//! The prompt that stands on the screen: how it is known again, and how one knows that it was taken.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use atlasbridge_model::{Kind, Sighting};
+
+use super::fingerprint_of;
+use crate::moment::Moment;
+use crate::page::Page;
+use crate::recognise::{Look, Place, Reading};
+use crate::status::{Claim, Status};
+use crate::witness::{KernelWait, Waits};
+
+/// Rows above a line question that tell whether it was asked again further down.
+const ABOVE: usize = 3;
+
+#[derive(Debug)]
+pub(super) struct Standing {
+    pub(super) sighting: Sighting,
+    pub(super) announced: bool,
+    /// Since when it is not to be found on the screen.
+    pub(super) missing: Option<Moment>,
+    pub(super) local_keys: bool,
+    /// When we last typed.
+    pub(super) injected: Option<Moment>,
+    /// Something was typed that may have answered it.
+    pub(super) submitted: bool,
+    /// Enter was among it.
+    pub(super) sent: bool,
+    /// What the kernel said while it stood.
+    pub(super) kernel: KernelWait,
+    place: Place,
+    /// The row of the question and the rows above it.
+    row: usize,
+    above: u64,
+    /// Everything but the input box, for a box.
+    surroundings: u64,
+    claims: u32,
+}
+
+impl Standing {
+    pub(super) fn new(
+        sighting: Sighting,
+        reading: &Reading,
+        look: &Look<'_>,
+        status: &Status,
+        announced: bool,
+    ) -> Self {
+        Self {
+            sighting,
+            announced,
+            missing: None,
+            local_keys: false,
+            injected: None,
+            submitted: false,
+            sent: false,
+            kernel: look.kernel,
+            place: reading.place.clone(),
+            row: look.line.first,
+            above: rows_hash(look.page, look.line.first.saturating_sub(ABOVE), look.line.first),
+            surroundings: surroundings(look.page),
+            claims: status.changes(),
+        }
+    }
+
+    /// A better word of the kernel is kept: "don't know" says nothing new.
+    pub(super) fn refresh(&mut self, kernel: KernelWait) {
+        if kernel.wait != Waits::Unknown {
+            self.kernel = kernel;
+        }
+    }
+
+    /// Whether it is still to be found, as the screen is now.
+    pub(super) fn stands(&self, look: &Look<'_>, reading: Option<&Reading>, status: &Status) -> bool {
+        let read_again =
+            reading.is_some_and(|reading| fingerprint_of(&reading.identity) == self.sighting.fingerprint);
+        if self.is_outgrown(reading) || self.kernel.wait == Waits::Read && look.kernel.wait == Waits::Nobody {
+            return false;
+        }
+        match &self.place {
+            Place::Line { question } if question.is_empty() => {
+                look.line.first == self.row && look.line.before.is_empty()
+            }
+            Place::Line { question } => {
+                let covered = reading.is_some_and(|reading| reading.place == Place::Block);
+                read_again || !covered && look.line.whole().starts_with(question.trim())
+            }
+            Place::Block => read_again && !self.announced_anew(status),
+            Place::Composer { .. } => read_again,
+        }
+    }
+
+    /// Input was given and the screen or the kernel shows that it was taken.
+    pub(super) fn was_taken(&self, look: &Look<'_>, kernel: KernelWait, status: &Status) -> bool {
+        if !self.submitted {
+            return false;
+        }
+        match &self.place {
+            Place::Line { .. } => {
+                let above = rows_hash(look.page, look.line.first.saturating_sub(ABOVE), look.line.first);
+                let asked_elsewhere = look.line.first != self.row || above != self.above;
+                asked_elsewhere || self.kernel.wait == Waits::Read && kernel.wait == Waits::Nobody
+            }
+            Place::Block => self.announced_anew(status),
+            Place::Composer { .. } => self.sent && self.surroundings != surroundings(look.page),
+        }
+    }
+
+    /// The program went on writing its line: what looked like text to enter is now a plainer question.
+    fn is_outgrown(&self, reading: Option<&Reading>) -> bool {
+        let vague = |kind: Kind| matches!(kind, Kind::Unknown | Kind::FreeText | Kind::Idle);
+        !self.local_keys
+            && self.injected.is_none()
+            && vague(self.sighting.kind)
+            && reading.is_some_and(|reading| !vague(reading.kind))
+    }
+
+    /// After our stroke the program wrote, and its line is bare again: it asks the same in the same place.
+    pub(super) fn is_asked_anew(&self, look: &Look<'_>, last_output: Option<Moment>) -> bool {
+        let wrote_since = self
+            .injected
+            .zip(last_output)
+            .is_some_and(|(injected, output)| output > injected);
+        match &self.place {
+            Place::Line { question } => {
+                wrote_since && self.kernel.canonical && look.line.whole() == question.trim()
+            }
+            Place::Block | Place::Composer { .. } => false,
+        }
+    }
+
+    /// The program said `blocked` again since: the same words, another dialog.
+    fn announced_anew(&self, status: &Status) -> bool {
+        let since = status.changes().wrapping_sub(self.claims);
+        self.submitted && since >= 2 && status.claim() == Some(Claim::Blocked)
+    }
+
+    /// The question is still on the screen, with text behind it that we did not see typed.
+    pub(super) fn was_echoed(&self, page: &Page) -> bool {
+        let Place::Line { question } = &self.place else {
+            return false;
+        };
+        let question = question.trim_end();
+        !question.is_empty()
+            && page.lines.iter().any(|line| {
+                line.text
+                    .strip_prefix(question)
+                    .is_some_and(|behind| !behind.trim().is_empty())
+            })
+    }
+}
+
+fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for row in first..end {
+        page.text(row).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// The upper part of the screen: what an agent has said. Its input box and hints are in the lower part.
+fn surroundings(page: &Page) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let rows = page.lines.len();
+    let lines = page
+        .lines
+        .iter()
+        .take(rows.saturating_sub(8))
+        .map(|line| line.text.trim());
+    for text in lines.filter(|text| !text.is_empty()) {
+        text.hash(&mut hasher);
+    }
+    hasher.finish()
+}

@@ -1,0 +1,29 @@
+//! Seeing: bytes in, sightings out.
+//!
+//! What a tool writes is fed to a terminal emulator; when the output pauses, recognisers read the rendered screen
+//! and the [`Detector`] says which prompt appeared and which one went away. Nothing here has a clock, a thread or a
+//! file: the time is passed in, the kernel's word is passed in, so a recording replays to the same result as live.
+//!
+//! It must never answer a terminal query, never look at raw bytes for a prompt, and never fail on any input: a
+//! screen that cannot be understood shows nothing.
+
+#![forbid(unsafe_code)]
+
+mod detector;
+mod moment;
+mod verdict;
+mod witness;
+
+mod recognise;
+
+mod keys;
+mod page;
+mod screen;
+mod status;
+
+pub mod recording;
+
+pub use detector::{Departure, Detector, DetectorConfig, Event, Observation};
+pub use moment::Moment;
+pub use screen::Screen;
+pub use witness::{KernelWait, Waits};

@@ -1,0 +1,187 @@
+//! One look at the screen, as plain values: rows of text, what is highlighted, where the cursor stands.
+
+/// The screen at one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    pub(crate) lines: Vec<Line>,
+    pub(crate) cursor: Cursor,
+    pub(crate) cols: usize,
+    pub(crate) alternate: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Line {
+    /// Without trailing blanks.
+    pub(crate) text: String,
+    /// The line goes on in the next row.
+    pub(crate) wraps: bool,
+    pub(crate) runs: Vec<Run>,
+}
+
+/// Characters `start..end` of a row that look alike. Style zero is plain text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) style: u64,
+}
+
+impl Run {
+    /// Reverse video, or a background of its own.
+    pub(crate) fn is_reversed(self) -> bool {
+        self.style & 1 != 0 || self.style >> 38 != 0
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    pub(crate) row: usize,
+    /// Counted in characters, not in columns.
+    pub(crate) column: usize,
+    pub(crate) visible: bool,
+}
+
+/// The line that the cursor stands in, wrapped rows joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CursorLine {
+    /// First and last row of it.
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+    /// Before the cursor, trailing blanks removed.
+    pub(crate) before: String,
+    /// Blanks between that text and the cursor.
+    pub(crate) gap: usize,
+    /// From the cursor on.
+    pub(crate) after: String,
+}
+
+impl CursorLine {
+    /// The line with what stands behind the cursor.
+    pub(crate) fn whole(&self) -> String {
+        let gap = if self.after.is_empty() { 0 } else { self.gap };
+        format!("{}{}{}", self.before, " ".repeat(gap), self.after)
+            .trim()
+            .to_owned()
+    }
+}
+
+impl Page {
+    pub(crate) fn text(&self, row: usize) -> &str {
+        self.lines.get(row).map_or("", |line| line.text.as_str())
+    }
+
+    pub(crate) fn cursor_line(&self) -> CursorLine {
+        let row = self.cursor.row.min(self.lines.len().saturating_sub(1));
+        let mut first = row;
+        while first > 0 && self.lines[first - 1].wraps {
+            first -= 1;
+        }
+        let mut last = row;
+        while last + 1 < self.lines.len() && self.lines[last].wraps {
+            last += 1;
+        }
+        let mut before: String = (first..row).map(|row| self.filled(row)).collect();
+        let here = self.text(row);
+        before.extend(here.chars().take(self.cursor.column));
+        let missing = self.cursor.column.saturating_sub(here.chars().count());
+        let trimmed = before.trim_end().len();
+        let gap = before[trimmed..].chars().count() + missing;
+        before.truncate(trimmed);
+        let mut after: String = here.chars().skip(self.cursor.column).collect();
+        for row in row + 1..=last {
+            after.push_str(self.text(row));
+        }
+        CursorLine {
+            first,
+            last,
+            before,
+            gap,
+            after: after.trim_end().to_owned(),
+        }
+    }
+
+    /// A wrapped row keeps the blanks at its end: they belong to the line.
+    fn filled(&self, row: usize) -> String {
+        let text = self.text(row);
+        let missing = self.cols.saturating_sub(text.chars().count());
+        if !text.is_ascii() {
+            text.to_owned()
+        } else {
+            format!("{text}{}", " ".repeat(missing))
+        }
+    }
+
+    /// The last row that shows anything.
+    pub(crate) fn last_row(&self) -> Option<usize> {
+        self.lines.iter().rposition(|line| !line.text.trim().is_empty())
+    }
+
+    /// The row without its frame: borders of a box, bars and margins at both sides.
+    pub(crate) fn inner(&self, row: usize) -> &str {
+        strip_frame(self.text(row))
+    }
+
+    /// Rows `first..=last` as text, frames removed, without blank lines at either end.
+    pub(crate) fn block(&self, first: usize, last: usize) -> String {
+        let rows: Vec<&str> = (first..=last.min(self.lines.len().saturating_sub(1)))
+            .map(|row| self.inner(row).trim_end())
+            .collect();
+        rows.join("\n").trim_matches('\n').to_owned()
+    }
+
+    /// How the character looks; zero is plain.
+    pub(crate) fn style_at(&self, row: usize, column: usize) -> u64 {
+        let runs = self.lines.get(row).map_or(&[][..], |line| &line.runs);
+        runs.iter()
+            .find(|run| run.start <= column && column < run.end)
+            .map_or(0, |run| run.style)
+    }
+
+    /// Its background, reverse video included; zero is plain.
+    pub(crate) fn ground_at(&self, row: usize, column: usize) -> u64 {
+        let style = self.style_at(row, column);
+        style >> 38 << 1 | style & 1
+    }
+
+    /// Whether any character of the row at `column..` is highlighted by its background.
+    pub(crate) fn is_reversed_at(&self, row: usize, column: usize) -> bool {
+        self.lines.get(row).is_some_and(|line| {
+            line.runs
+                .iter()
+                .any(|run| run.start <= column && column < run.end && run.is_reversed())
+        })
+    }
+}
+
+/// Characters that draw the sides of a box.
+pub(crate) fn is_side(char: char) -> bool {
+    matches!(char, '│' | '┃' | '║' | '▏' | '▕' | '▌' | '▐')
+}
+
+fn strip_frame(text: &str) -> &str {
+    let text = text.trim_end_matches(|char: char| is_side(char) || char.is_whitespace());
+    let mut rest = text;
+    loop {
+        let next = rest.trim_start_matches(' ');
+        match next.chars().next() {
+            Some(char) if is_side(char) => rest = &next[char.len_utf8()..],
+            _ => return rest.trim_end(),
+        }
+    }
+}
+
+/// A row that only draws: a rule, the top or bottom of a box.
+pub(crate) fn is_rule(text: &str) -> bool {
+    let text = text.trim();
+    let drawn = text
+        .chars()
+        .filter(|char| {
+            matches!(
+                char,
+                '─' | '━' | '═' | '╌' | '┄' | '┈' | '▄' | '▀' | '▁' | '▔' | '-' | '_' | '=' | '╍'
+            )
+        })
+        .count();
+    let all = text.chars().count();
+    drawn >= 4 && (drawn * 10 >= all * 7 || text.starts_with(['╭', '╰', '┌', '└', '╔', '╚', '┏', '┗']))
+}

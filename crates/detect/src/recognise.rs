@@ -1,0 +1,177 @@
+//! Reading a screen: one file per family of prompts, each a pure function from a look to a reading.
+//!
+//! A recogniser looks at the live region only: the line of the cursor, or the dialog at the bottom of what is
+//! shown. `(y/n)` in text that scrolled by is no prompt. Whether the program really waits is not decided here but
+//! in `verdict.rs`. Packs for single tools will join this list as one more family, before the generic ones.
+
+use atlasbridge_model::{Choice, Choices, Constraints, Entry, Kind, Strokes};
+
+use crate::page::{CursorLine, Page};
+use crate::status::Claim;
+use crate::witness::KernelWait;
+
+mod composer;
+mod dialog;
+
+mod arrows;
+mod buttons;
+
+mod enter;
+mod letters;
+mod line;
+mod listed;
+mod pager;
+mod repl;
+mod secret;
+mod text;
+mod yes_no;
+
+mod labels;
+
+pub(crate) use composer::is_busy;
+
+/// All that a recogniser may know.
+pub(crate) struct Look<'a> {
+    pub(crate) page: &'a Page,
+    /// The line of the cursor, joined.
+    pub(crate) line: CursorLine,
+    pub(crate) kernel: KernelWait,
+    pub(crate) claim: Option<Claim>,
+}
+
+/// A prompt as one recogniser read it.
+#[derive(Debug, Clone)]
+pub(crate) struct Reading {
+    pub(crate) kind: Kind,
+    /// In hundredths, by kind and pattern alone.
+    pub(crate) base: u8,
+    pub(crate) excerpt: String,
+    pub(crate) detail: String,
+    pub(crate) choices: Option<Choices>,
+    pub(crate) constraints: Constraints,
+    pub(crate) offers_default: bool,
+    pub(crate) entry: Entry,
+    pub(crate) place: Place,
+    /// What makes this prompt the same prompt when it is drawn again: question, subject and choices.
+    pub(crate) identity: String,
+}
+
+/// Where on the screen the prompt stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The cursor stands behind this question; what is typed appears there.
+    Line { question: String },
+    /// A dialog drawn around or above the cursor.
+    Block,
+    /// The input box of an agent. `drafted`: somebody has begun to write in it.
+    Composer { drafted: bool },
+}
+
+type Recogniser = fn(&Look<'_>) -> Option<Reading>;
+
+/// In order of how much a match proves: the first reading counts.
+const FAMILIES: &[Recogniser] = &[
+    secret::hidden_line,
+    pager::more,
+    letters::read,
+    buttons::boxed,
+    dialog::numbered,
+    arrows::menu,
+    text::drawn,
+    buttons::styled,
+    buttons::shortcut_bar,
+    composer::idle,
+    listed::read,
+    yes_no::read,
+    enter::read,
+    secret::by_text,
+    pager::less,
+    repl::read,
+    text::read,
+];
+
+/// The prompt that stands on the screen, if any family knows it.
+pub(crate) fn read(look: &Look<'_>) -> Option<Reading> {
+    FAMILIES.iter().find_map(|family| family(look))
+}
+
+/// The reading of last resort: a program that waits in a way no family knows.
+pub(crate) fn unknown(look: &Look<'_>) -> Reading {
+    let row = look.line.last;
+    let first = row.saturating_sub(5);
+    let question = if look.line.before.is_empty() {
+        last_words(look)
+    } else {
+        look.line.before.clone()
+    };
+    let mut reading = Reading::line(look, Kind::Unknown, 60, &question);
+    reading.detail = look.page.block(first, row);
+    reading
+}
+
+/// The nearest line with any text, from the cursor upwards.
+fn last_words(look: &Look<'_>) -> String {
+    (0..=look.line.last)
+        .rev()
+        .map(|row| look.page.inner(row).trim())
+        .find(|text| !text.is_empty())
+        .unwrap_or_default()
+        .to_owned()
+}
+
+impl Look<'_> {
+    /// How a typed line is taken here.
+    pub(crate) fn entry(&self) -> Entry {
+        if self.kernel.canonical {
+            Entry::Line
+        } else {
+            Entry::Keys
+        }
+    }
+
+    /// The strokes that give `word` as the answer to a line question.
+    pub(crate) fn answer(&self, word: &str) -> Strokes {
+        self.entry().line(word)
+    }
+}
+
+impl Reading {
+    /// A question in the cursor's line. Its detail begins with the lines just above: the subject is often there.
+    pub(crate) fn line(look: &Look<'_>, kind: Kind, base: u8, question: &str) -> Self {
+        Self {
+            kind,
+            base,
+            excerpt: question.trim().to_owned(),
+            detail: look.page.block(line::subject_from(look), look.line.last),
+            choices: None,
+            constraints: line::constraints(question),
+            offers_default: line::offers_default(question),
+            entry: look.entry(),
+            place: Place::Line {
+                question: look.line.before.clone(),
+            },
+            identity: format!("{kind}\n{}", question.trim()),
+        }
+    }
+
+    /// A dialog of its own, with everything that matters in `detail`.
+    pub(crate) fn block(kind: Kind, base: u8, excerpt: &str, detail: String, identity: String) -> Self {
+        Self {
+            kind,
+            base,
+            excerpt: excerpt.trim().to_owned(),
+            detail,
+            choices: None,
+            constraints: Constraints::default(),
+            offers_default: false,
+            entry: Entry::Keys,
+            place: Place::Block,
+            identity: format!("{kind}\n{identity}"),
+        }
+    }
+
+    pub(crate) fn with_choices(mut self, rows: Vec<Choice>) -> Self {
+        self.choices = Choices::new(rows);
+        self
+    }
+}

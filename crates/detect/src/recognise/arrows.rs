@@ -1,0 +1,209 @@
+//! Menus moved by arrow keys: one row carries a marker, its siblings stand in the same column.
+
+use atlasbridge_model::{Choice, Kind, Strokes};
+
+use super::labels::{self, Pattern, pattern};
+use super::{Look, Reading, composer, dialog};
+use crate::page::{Page, is_rule};
+
+static MARKED: Pattern =
+    pattern!(r"^(\s*[❯›▸»▶➤●◉>→](?:\s+|[◯◉○●]\s*))((?:[◯◉○●☐☑☒✔◻◼]\s+|\[[ x*✓]\]\s*)?)(\S.*)$");
+static SIBLING: Pattern = pattern!(r"^(\s*)((?:[◯◉○●☐☑☒✔◻◼]\s+|\[[ x*✓]\]\s*)?)(\S.*)$");
+static ASKING: Pattern = pattern!(r"^[?◆]\s+\S|[?:›…»]$|\(Use arrow keys\)|(?i)\b(select|choose|pick)\b");
+static HINT: Pattern =
+    pattern!(r"(?i)[↑↓⏎]|\b(enter|return|esc|arrow)\b.*\b(select|confirm|move|navigate|cancel|submit)\b");
+/// Most rows of a menu that are looked at.
+const ROWS: usize = 40;
+
+pub(super) fn menu(look: &Look<'_>) -> Option<Reading> {
+    if look.kernel.canonical {
+        return None;
+    }
+    let last = look.page.last_row()?;
+    let rows = (last.saturating_sub(ROWS)..=last).rev();
+    filter(look)
+        .or_else(|| {
+            rows.clone()
+                .find_map(|row| Menu::at(look.page, row)?.reading(look.page))
+        })
+        .or_else(|| radio_line(look))
+}
+
+struct Menu {
+    first: usize,
+    last: usize,
+    labels: Vec<String>,
+    /// Which of them is highlighted.
+    marked: usize,
+}
+
+impl Menu {
+    /// The menu whose highlighted row this is.
+    fn at(page: &Page, row: usize) -> Option<Self> {
+        let (column, label) = split(page.inner(row), &MARKED)?;
+        let sibling = |row: usize| {
+            let text = page.inner(row);
+            let (at, label) = split(text, &SIBLING).filter(|_| !HINT.is_match(text) && !is_rule(text))?;
+            (at == column).then_some(label)
+        };
+        let mut menu = Menu {
+            first: row,
+            last: row,
+            labels: vec![label],
+            marked: 0,
+        };
+        while menu.first > 0
+            && let Some(label) = sibling(menu.first - 1)
+        {
+            menu.labels.insert(0, label);
+            menu.first -= 1;
+            menu.marked += 1;
+        }
+        while menu.last + 1 < page.lines.len()
+            && let Some(label) = sibling(menu.last + 1)
+        {
+            menu.labels.push(label);
+            menu.last += 1;
+        }
+        (menu.labels.len() >= 2).then_some(menu)
+    }
+
+    fn reading(&self, page: &Page) -> Option<Reading> {
+        let bottom = page.last_row()?;
+        let top = dialog::top_of(page, self.first);
+        let nearest = (top..self.first)
+            .rev()
+            .find(|&row| !page.inner(row).trim().is_empty())?;
+        let close = self.first - nearest <= 3;
+        let asks = close && ASKING.is_match(page.inner(nearest).trim());
+        let hinted = (self.last + 1..=bottom)
+            .take(3)
+            .any(|row| HINT.is_match(page.text(row)));
+        let on_cursor = (self.first..=self.last).contains(&page.cursor.row);
+        let near = on_cursor || (nearest..=bottom + 2).contains(&page.cursor.row);
+        let below = if on_cursor { 12 } else { 4 };
+        if !near || bottom - self.last > below || !(asks || hinted || on_cursor && !page.cursor.visible) {
+            return None;
+        }
+        if composer::find(page).is_some_and(|found| found.row > self.last) {
+            return None;
+        }
+        let question_row = if asks {
+            nearest
+        } else {
+            dialog::question_row(page, top, self.first)?
+        };
+        let question = dialog::paragraph(page, question_row, self.first);
+        let excerpt = question.trim_start_matches(['?', '◆', '◇']).trim();
+        let (first, subject) = if asks && page.inner(nearest).starts_with(['?', '◆']) {
+            (nearest, excerpt.to_owned())
+        } else {
+            (top, dialog::subject(page, top, self.first))
+        };
+        Some(self.build(excerpt, &subject, page.block(first, bottom)))
+    }
+
+    fn build(&self, excerpt: &str, subject: &str, detail: String) -> Reading {
+        let labels: Vec<&str> = self
+            .labels
+            .iter()
+            .map(|label| labels::without_hint(label))
+            .collect();
+        let kind = if labels::is_yes_no_pair(&labels) {
+            Kind::YesNo
+        } else {
+            Kind::MultipleChoice
+        };
+        let base = if kind == Kind::YesNo { 90 } else { 80 };
+        let identity = format!("{subject}\n{}", labels.join("\n"));
+        let choices = labels
+            .iter()
+            .enumerate()
+            .map(|(row, label)| labels::choice(label, moves(self.marked, row)));
+        Reading::block(kind, base, excerpt, detail, identity).with_choices(choices.collect())
+    }
+}
+
+/// Where the label begins, and the label.
+fn split(text: &str, pattern: &Pattern) -> Option<(usize, String)> {
+    let captures = pattern.captures(text)?;
+    let label = captures.get(3)?;
+    Some((
+        text[..label.start()].chars().count(),
+        label.as_str().trim_end().to_owned(),
+    ))
+}
+
+/// Arrow keys from the highlighted row to this one, then Enter while the menu still stands.
+fn moves(from: usize, to: usize) -> Strokes {
+    let (key, count) = if to >= from {
+        ("\x1b[B", to - from)
+    } else {
+        ("\x1b[A", from - to)
+    };
+    if count == 0 {
+        Strokes::enter()
+    } else {
+        Strokes::then_enter_if_still_there(key.repeat(count))
+    }
+}
+
+/// A list that is filtered by typing: matches above, a count, and `> ` at the cursor.
+fn filter(look: &Look<'_>) -> Option<Reading> {
+    static COUNT: Pattern = pattern!(r"^\s*\d+/\d+(?:\s|$)");
+    static MATCH: Pattern = pattern!(r"^[>▌❯ ]\s(\S.*)$");
+    let page = look.page;
+    let counted = look.line.first.checked_sub(1)?;
+    if !look.line.before.starts_with('>') || !COUNT.is_match(page.text(counted)) {
+        return None;
+    }
+    let matches = (0..counted).rev().map(|row| MATCH.captures(page.text(row)));
+    let labels: Vec<String> = matches
+        .map_while(|captures| Some(captures?.get(1)?.as_str().trim().to_owned()))
+        .collect();
+    let count = page.text(counted).trim().trim_end_matches(['─', ' ']).to_owned();
+    let detail = page.block(counted.saturating_sub(labels.len()), look.line.last);
+    let choices = labels.iter().enumerate().map(|(index, label)| {
+        let strokes = if index == 0 {
+            Strokes::enter()
+        } else {
+            Strokes::then_enter_if_still_there("\x1b[A".repeat(index))
+        };
+        labels::choice(label, strokes)
+    });
+    let choices: Vec<Choice> = choices.collect();
+    (choices.len() >= 2).then(|| {
+        Reading::block(Kind::MultipleChoice, 75, &count, detail, "filter".to_owned()).with_choices(choices)
+    })
+}
+
+/// `● Yes / ○ No` in one row.
+fn radio_line(look: &Look<'_>) -> Option<Reading> {
+    static RADIO: Pattern = pattern!(r"^[●○]\s+(\S.*?)\s+/\s+[●○]\s+(\S.*)$");
+    let page = look.page;
+    let last = page.last_row()?;
+    let row = (last.saturating_sub(6)..=last)
+        .rev()
+        .find(|&row| RADIO.is_match(page.inner(row).trim()))?;
+    let captures = RADIO.captures(page.inner(row).trim())?;
+    let labels = [captures.get(1)?.as_str(), captures.get(2)?.as_str()];
+    let question = page
+        .inner(row.checked_sub(1)?)
+        .trim()
+        .trim_start_matches(['◆', '?'])
+        .trim();
+    let kind = if labels::is_yes_no_pair(&labels) {
+        Kind::YesNo
+    } else {
+        Kind::MultipleChoice
+    };
+    let choices = labels.iter().map(|label| {
+        let key: String = label.chars().take(1).flat_map(char::to_lowercase).collect();
+        labels::choice(label, Strokes::then_enter_if_still_there(key))
+    });
+    let identity = format!("{question}\n{}", labels.join("\n"));
+    Some(
+        Reading::block(kind, 90, question, page.block(row - 1, last), identity)
+            .with_choices(choices.collect()),
+    )
+}

@@ -1,0 +1,306 @@
+//! Buttons: `<Yes>  <No>` of whiptail, dialog and pinentry, buttons told apart by colour, and bars of shortcuts.
+
+use atlasbridge_model::{Choice, Kind, Strokes};
+
+use super::labels::{self, Pattern, pattern};
+use super::{Look, Reading};
+use crate::page::{Page, is_rule, is_side};
+
+static BUTTON: Pattern = pattern!(r"<\s*([^<>\s](?:[^<>]*[^<>\s])?)\s*>");
+static ONLY_BUTTONS: Pattern = pattern!(r"^(?:<\s*[^<>\s][^<>]*>\s*)+$");
+static FIELD: Pattern = pattern!(r"_{5,}");
+
+/// A framed form whose last line is a row of buttons.
+pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
+    let page = look.page;
+    let last = page.last_row().filter(|_| !look.kernel.canonical)?;
+    let row = (0..=last)
+        .rev()
+        .find(|&row| page.text(row).contains(is_side) && ONLY_BUTTONS.is_match(page.inner(row).trim()))?;
+    let top = (0..row).rev().find(|&above| is_top(page.text(above)))?;
+    let text = page.block(top + 1, row - 1);
+    let question = first_paragraph(page, top + 1, row);
+    let buttons: Vec<(usize, String)> = buttons_of(page.text(row));
+    let names: Vec<&str> = buttons
+        .iter()
+        .map(|(_, label)| label.trim_matches(['<', '>']))
+        .collect();
+    let identity = format!("{}\n{}", FIELD.regex()?.replace_all(&text, ""), names.join(" "));
+    let field = (top + 1..row)
+        .find(|&row| FIELD.is_match(page.text(row)) || row == look.page.cursor.row && row > top);
+    let reading = |kind, base| Reading::block(kind, base, &question, text.clone(), identity.clone());
+    if labels::is_yes_no_pair(&names) {
+        return Some(reading(Kind::YesNo, 90).with_choices(button_choices(look, row, &buttons)));
+    }
+    if let Some((items, highlighted)) = items_of(look, top + 1, row) {
+        let choice = |(index, label): (usize, &String)| {
+            labels::choice(label, steps(highlighted, index, "\x1b[A", "\x1b[B"))
+        };
+        return Some(
+            reading(Kind::MultipleChoice, 80).with_choices(items.iter().enumerate().map(choice).collect()),
+        );
+    }
+    match field {
+        Some(field) if is_secret(page.inner(field)) => Some(reading(Kind::Password, 85)),
+        Some(_) => Some(reading(Kind::FreeText, 75)),
+        None if buttons.len() == 1 => Some(reading(Kind::ConfirmEnter, 85)),
+        None => Some(reading(Kind::MultipleChoice, 80).with_choices(button_choices(look, row, &buttons))),
+    }
+}
+
+fn is_top(text: &str) -> bool {
+    text.trim_start().starts_with(['┌', '╭', '╔', '┏'])
+        && is_rule(text)
+        && !text.trim_start().starts_with("│")
+}
+
+fn is_secret(text: &str) -> bool {
+    static SECRET: Pattern = pattern!(r"(?i)pass|pin\b|secret|token");
+    SECRET.is_match(text)
+}
+
+fn first_paragraph(page: &Page, first: usize, end: usize) -> String {
+    let lines = (first..end)
+        .map(|row| page.inner(row).trim())
+        .skip_while(|text| text.is_empty());
+    lines
+        .take_while(|text| !text.is_empty() && !is_rule(text))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Buttons with their place in the row, inner blanks removed: `<  OK  >` is `<OK>`.
+fn buttons_of(text: &str) -> Vec<(usize, String)> {
+    let Some(regex) = BUTTON.regex() else {
+        return Vec::new();
+    };
+    regex
+        .captures_iter(text)
+        .filter_map(|captures| {
+            let whole = captures.get(0)?;
+            Some((
+                text[..whole.start()].chars().count(),
+                format!("<{}>", captures.get(1)?.as_str()),
+            ))
+        })
+        .collect()
+}
+
+fn button_choices(look: &Look<'_>, row: usize, buttons: &[(usize, String)]) -> Vec<Choice> {
+    let places: Vec<(usize, usize)> = buttons
+        .iter()
+        .map(|(at, label)| (*at, at + label.chars().count()))
+        .collect();
+    let focused = focused(look, row, &places);
+    let choice = |(index, (_, label)): (usize, &(usize, String))| {
+        labels::choice(label, steps(focused, index, "\x1b[Z", "\t"))
+    };
+    buttons.iter().enumerate().map(choice).collect()
+}
+
+/// The part of the row that has the focus: the cursor is in it, or it alone has another background.
+fn focused(look: &Look<'_>, row: usize, places: &[(usize, usize)]) -> usize {
+    let page = look.page;
+    if page.cursor.row == row
+        && let Some(index) = places
+            .iter()
+            .position(|(from, to)| (*from..=*to).contains(&page.cursor.column))
+    {
+        return index;
+    }
+    let grounds: Vec<u64> = places
+        .iter()
+        .map(|(from, _)| page.ground_at(row, from + 1))
+        .collect();
+    odd_one(&grounds).unwrap_or(0)
+}
+
+/// The one that differs from all others, if the others agree.
+fn odd_one(grounds: &[u64]) -> Option<usize> {
+    let differs = |index: &usize| {
+        grounds
+            .iter()
+            .filter(|ground| **ground == grounds[*index])
+            .count()
+            == 1
+    };
+    let odd: Vec<usize> = (0..grounds.len()).filter(differs).collect();
+    match odd[..] {
+        [only] if grounds.len() > 1 => Some(only),
+        _ => None,
+    }
+}
+
+/// Keys from one item to another, then Enter while the form still stands.
+fn steps(from: usize, to: usize, back: &str, forth: &str) -> Strokes {
+    match to {
+        _ if to == from => Strokes::enter(),
+        _ if to > from => Strokes::then_enter_if_still_there(forth.repeat(to - from)),
+        _ => Strokes::then_enter_if_still_there(back.repeat(from - to)),
+    }
+}
+
+/// Rows of a list inside the form, and which one is highlighted.
+fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<String>, usize)> {
+    static ITEM: Pattern = pattern!(r"^(?:[\[(][ *xX][\])]\s*)?(?:\S{1,3}\s+|\S+\s{2,})?(\S.*)$");
+    let page = look.page;
+    let is_gap = |row: usize| page.inner(row).trim().is_empty() || is_rule(page.inner(row));
+    let text_from = (first..end).find(|&row| !is_gap(row))?;
+    let gap = (text_from..end).find(|&row| is_gap(row))?;
+    let rows: Vec<usize> = (gap..end).filter(|&row| !is_gap(row)).collect();
+    let indent = |row: usize| page.inner(row).chars().take_while(|char| *char == ' ').count();
+    let aligned = rows
+        .windows(2)
+        .all(|pair| indent(pair[0]) == indent(pair[1]) && pair[1] == pair[0] + 1);
+    let boxes = rows
+        .iter()
+        .all(|&row| page.inner(row).trim().starts_with(['[', '(']));
+    let grounds: Vec<u64> = rows
+        .iter()
+        .map(|&row| page.style_at(row, label_column(page, row)))
+        .collect();
+    let on_cursor = rows.iter().position(|&row| row == page.cursor.row);
+    let highlighted = on_cursor.or_else(|| odd_one(&grounds));
+    if rows.is_empty()
+        || !aligned
+        || highlighted.is_none() && !boxes
+        || rows.iter().any(|&row| FIELD.is_match(page.text(row)))
+    {
+        return None;
+    }
+    let label = |row: &usize| {
+        Some(
+            ITEM.captures(page.inner(*row).trim())?
+                .get(1)?
+                .as_str()
+                .to_owned(),
+        )
+    };
+    Some((rows.iter().filter_map(label).collect(), highlighted.unwrap_or(0)))
+}
+
+/// Where the last word of the row stands: its colour tells whether the row is highlighted.
+fn label_column(page: &Page, row: usize) -> usize {
+    let text = page.text(row).trim_end().trim_end_matches(is_side).trim_end();
+    text.chars().count().saturating_sub(1)
+}
+
+/// Buttons side by side, told apart by colour, with a hint that Enter confirms.
+pub(super) fn styled(look: &Look<'_>) -> Option<Reading> {
+    static CONFIRM: Pattern = pattern!(r"(?i)\benter\s+(confirm|select|submit)\b");
+    let page = look.page;
+    let last = page.last_row().filter(|_| !look.kernel.canonical)?;
+    let row = (last.saturating_sub(6)..=last)
+        .rev()
+        .find(|&row| CONFIRM.is_match(page.text(row)))?;
+    let segments = segments_of(page.text(row));
+    let places: Vec<(usize, usize)> = segments
+        .iter()
+        .map(|(at, label)| (*at, at + label.chars().count()))
+        .collect();
+    let grounds: Vec<u64> = places
+        .iter()
+        .map(|(from, _)| page.ground_at(row, *from))
+        .collect();
+    let focused = odd_one(&grounds).filter(|_| segments.len() >= 2)?;
+    let top = (0..row)
+        .rev()
+        .find(|&above| !page.text(above).contains(is_side))
+        .map_or(0, |above| above + 1);
+    let detail = page.block(top, row.saturating_sub(1));
+    let question = first_paragraph(page, top, row);
+    let labels: Vec<&str> = segments.iter().map(|(_, label)| label.as_str()).collect();
+    let kind = if labels::is_yes_no_pair(&labels) {
+        Kind::YesNo
+    } else {
+        Kind::MultipleChoice
+    };
+    let identity = format!("{detail}\n{}", labels.join("\n"));
+    let choices = labels
+        .iter()
+        .enumerate()
+        .map(|(index, label)| labels::choice(label, steps(focused, index, "\x1b[D", "\x1b[C")));
+    Some(
+        Reading::block(
+            kind,
+            85,
+            question.trim_start_matches(['△', '▲', '!']),
+            detail,
+            identity,
+        )
+        .with_choices(choices.collect()),
+    )
+}
+
+/// Words separated by two blanks or more, up to the wide gap before the hints.
+fn segments_of(text: &str) -> Vec<(usize, String)> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut segments: Vec<(usize, String)> = Vec::new();
+    let mut blanks = 0;
+    for (at, char) in chars.iter().enumerate() {
+        if *char == ' ' || is_side(*char) {
+            blanks += 1;
+            continue;
+        }
+        match segments.last_mut() {
+            Some(_) if blanks > 6 => break,
+            Some((_, label)) if blanks < 2 => {
+                label.extend((blanks == 1).then_some(' '));
+                label.push(*char);
+            }
+            _ => segments.push((at, char.to_string())),
+        }
+        blanks = 0;
+    }
+    segments
+}
+
+/// A question above a bar of shortcuts: ` Y Yes   N No   ^C Cancel`.
+pub(super) fn shortcut_bar(look: &Look<'_>) -> Option<Reading> {
+    static SHORTCUT: Pattern = pattern!(r"(?:^|\s)(\^[A-Z]|M-[A-Z]|[A-Z])\s([A-Z][A-Za-z]+)");
+    let page = look.page;
+    let rows = page.lines.len();
+    let first = look.line.last + 1;
+    if look.kernel.canonical || first >= rows || rows - first > 3 || look.line.before.is_empty() {
+        return None;
+    }
+    let mut bar: Vec<(String, String)> = Vec::new();
+    for row in first..rows {
+        for captures in SHORTCUT.regex()?.captures_iter(page.text(row)) {
+            bar.push((
+                captures.get(1)?.as_str().to_owned(),
+                captures.get(2)?.as_str().to_owned(),
+            ));
+        }
+    }
+    let question = look.line.whole();
+    let has = |key: &str| bar.iter().any(|(shortcut, _)| shortcut == key);
+    if !has("^C") {
+        return None;
+    }
+    if has("Y") && has("N") {
+        let choices: Vec<Choice> = bar
+            .iter()
+            .filter_map(|(key, label)| shortcut_choice(key, label))
+            .collect();
+        return Some(Reading::line(look, Kind::YesNo, 90, &question).with_choices(choices));
+    }
+    let prefilled = question
+        .split_once(':')
+        .is_some_and(|(_, value)| !value.trim().is_empty());
+    let kind = if prefilled {
+        Kind::ConfirmEnter
+    } else {
+        Kind::FreeText
+    };
+    Some(Reading::line(look, kind, 85, &question))
+}
+
+fn shortcut_choice(key: &str, label: &str) -> Option<Choice> {
+    let bytes = match key.as_bytes() {
+        [b'^', letter] => vec![letter & 0x1f],
+        [letter] => vec![letter.to_ascii_lowercase()],
+        _ => return None,
+    };
+    Some(labels::choice(label, Strokes::once(bytes)))
+}

@@ -1,0 +1,134 @@
+//! The input box of an agent: empty, and nothing going on, means that the agent has finished.
+
+use atlasbridge_model::Kind;
+
+use super::labels::{Pattern, pattern};
+use super::{Look, Place, Reading};
+use crate::page::{Page, Run, is_rule};
+use crate::status::Claim;
+
+/// Words that stand on the screen only while the agent works.
+static BUSY: Pattern = pattern!(
+    r"(?i)\b(?:esc|ctrl[+-]c|escape) (?:to )?(?:interrupt|stop)\b|\(esc to cancel|\besc again to (?:interrupt|stop)"
+);
+/// Rows below the box that may stand there: hints, model and directory.
+const BELOW: usize = 8;
+
+/// Whether the lower part of the screen says that the agent works.
+pub(crate) fn is_busy(page: &Page) -> bool {
+    let last = page.last_row().unwrap_or(0);
+    (last.saturating_sub(14)..=last).any(|row| BUSY.is_match(page.text(row)))
+}
+
+/// The box: its row, and the marker before the text.
+pub(super) struct Box {
+    pub(super) row: usize,
+    pub(super) top: usize,
+    pub(super) bottom: usize,
+}
+
+/// Finds the input box near the bottom of the screen.
+pub(super) fn find(page: &Page) -> Option<Box> {
+    let last = page.last_row()?;
+    (last.saturating_sub(BELOW + 4)..=last)
+        .rev()
+        .find_map(|row| box_at(page, row, last))
+}
+
+fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
+    let text = page.inner(row).trim_start();
+    let marker = text
+        .chars()
+        .next()
+        .filter(|char| matches!(char, '❯' | '›' | '>' | '$'))?;
+    let content = text[marker.len_utf8()..].trim();
+    if is_choice(content) || last - row > BELOW {
+        return None;
+    }
+    let framed_above = row > 0 && is_rule(page.text(row - 1));
+    // A draft of several lines grows downwards.
+    let bottom = (row + 1..=last).find(|&below| is_rule(page.text(below)));
+    let is_box = match (marker, framed_above, bottom) {
+        ('$', ..) => false,
+        (_, true, Some(_)) => true,
+        // Under a rule, with nothing below: a line editor's prompt, such as aider's.
+        (_, true, None) => page.cursor.row == row && row == last,
+        // Without a frame the cursor must stand in it, and hints must follow.
+        ('›', false, None) => page.cursor.row == row && page.cursor.column <= 4 && row + 2 <= last,
+        _ => false,
+    };
+    is_box.then(|| Box {
+        row,
+        top: if framed_above { row - 1 } else { row },
+        bottom: bottom.unwrap_or(last),
+    })
+}
+
+/// A highlighted choice is no input box: `❯ 1. Yes`.
+fn is_choice(content: &str) -> bool {
+    static NUMBERED: Pattern = pattern!(r"^\d{1,2}[.)]\s");
+    NUMBERED.is_match(content)
+}
+
+pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
+    if matches!(look.claim, Some(Claim::Working | Claim::Blocked)) || is_busy(look.page) {
+        return None;
+    }
+    let found = find(look.page).or_else(|| titled(look.page))?;
+    let detail = look.page.block(found.top.saturating_sub(12), found.bottom);
+    let line = look.page.inner(found.row).trim();
+    let mut reading = Reading::block(Kind::Idle, 75, line, detail, "input box".to_owned());
+    reading.place = Place::Composer {
+        drafted: is_drafted(look.page, found.row),
+    };
+    Some(reading)
+}
+
+/// Somebody has begun to write: text before the cursor, or, where the cursor is elsewhere, text behind the marker
+/// that is neither dim nor coloured as an invitation is.
+fn is_drafted(page: &Page, row: usize) -> bool {
+    static INVITES: Pattern = pattern!(r#"^[>❯›]?\s*(Type your message|Ask \w+|Try ")"#);
+    const DIM: u64 = 0x80;
+    let Some(line) = page.lines.get(row) else {
+        return false;
+    };
+    let inner = page.inner(row).trim_start();
+    if INVITES.is_match(inner) {
+        return false;
+    }
+    let marker = line
+        .text
+        .chars()
+        .position(|char| matches!(char, '❯' | '›' | '>'))
+        .map_or(0, |at| at + 1);
+    let chars: Vec<char> = line.text.chars().collect();
+    if page.cursor.row == row {
+        let typed = chars.iter().take(page.cursor.column).skip(marker);
+        return typed.into_iter().any(|char| !char.is_whitespace());
+    }
+    let has_text = |run: &&Run| {
+        let (from, to) = (run.start.max(marker), run.end.min(chars.len()));
+        from < to && chars[from..to].iter().any(|char| char.is_alphanumeric())
+    };
+    let is_dim = |run: &Run| run.style & DIM != 0 || run.style >> 12 & 0x3ff_ffff != 0;
+    // A drawn cursor reverses the first letter of an invitation.
+    line.runs
+        .iter()
+        .filter(has_text)
+        .any(|run| !(is_dim(run) || run.is_reversed() && run.end - run.start == 1))
+}
+
+/// An input box known by its invitation alone.
+fn titled(page: &Page) -> Option<Box> {
+    static INVITATION: Pattern =
+        pattern!(r#"(?i)^[>❯›]?\s*(Type your message|Ask anything\b|Ask \w+ to do anything)"#);
+    let last = page.last_row()?;
+    let row = (0..=last)
+        .rev()
+        .find(|&row| INVITATION.is_match(page.inner(row).trim_start()))?;
+    Some(Box {
+        row,
+        top: row,
+        bottom: last,
+    })
+}

@@ -1,0 +1,140 @@
+//! Letters offered inside the line: `[E]xecute, [D]escribe, [A]bort:`, `(Y)es/(N)o [Yes]:`, `[y,n,q,a]?`.
+
+use atlasbridge_model::{Choice, Effect, Kind};
+
+use super::labels::{self, Pattern, pattern};
+use super::{Look, Reading, line};
+
+/// A bracketed letter with the rest of its word or words.
+static LETTERED: Pattern = pattern!(r"[\[(]([A-Za-z?!])[\])]([A-Za-z'’][A-Za-z'’ -]*|)");
+/// A bracketed list of single letters: `[y,n,q,a,d,e,p,?]`, `(Y/I/N/O/D/Z)`.
+static LETTER_LIST: Pattern =
+    pattern!(r"[\[(]((?:[A-Za-z?!]\s*[,/|]\s*){2,}[A-Za-z?!])[\])]\s*(?:[\[(][^\[\]()]*[\])])?\s*[:?>›]*$");
+/// A bracketed list of words with its default: `[Paul/Jessica/Duncan] (Paul):`.
+static WORD_LIST: Pattern = pattern!(
+    r"[\[(]((?:[A-Za-z][\w+-]*\s*[/|]\s*){1,8}[A-Za-z][\w+-]*)[\])]\s*(?:[\[(]([^\[\]()]*)[\])])?\s*[:?>›]*$"
+);
+
+pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
+    let question = line::question(look)?;
+    lettered(look, question)
+        .or_else(|| letter_list(look, question))
+        .or_else(|| word_list(look, question))
+}
+
+/// The question may wrap to a second line of its own: the letters are searched in the cursor's line only.
+fn lettered(look: &Look<'_>, question: &str) -> Option<Reading> {
+    if !question.ends_with([':', '?', '>', ']', ')']) {
+        return None;
+    }
+    let options: Vec<(char, String)> = LETTERED
+        .regex()?
+        .captures_iter(question)
+        .filter_map(|captures| {
+            let letter = captures.get(1)?.as_str().chars().next()?;
+            let rest = captures.get(2)?.as_str();
+            (!rest.is_empty()).then(|| (letter, option_label(letter, rest)))
+        })
+        .collect();
+    if options.len() < 2 {
+        return None;
+    }
+    let exact = clash_in_case(options.iter().map(|(letter, _)| *letter));
+    let labels: Vec<&str> = options.iter().map(|(_, label)| label.as_str()).collect();
+    // Yes, No and perhaps "don't ask again": still a yes or no.
+    let is_yes_no = labels.len() <= 3 && labels::is_yes_no_pair(&labels[..2]);
+    let (kind, base) = if is_yes_no {
+        (Kind::YesNo, 95)
+    } else {
+        (Kind::MultipleChoice, 80)
+    };
+    let choices = options.iter().map(|(letter, label)| {
+        let key = if exact {
+            *letter
+        } else {
+            letter.to_ascii_lowercase()
+        };
+        labels::choice(label, look.answer(&key.to_string()))
+    });
+    let choices = choices.collect();
+    Some(Reading::line(look, kind, base, question).with_choices(choices))
+}
+
+/// `(O)kay` is "Okay"; a joining "or" at the end is not part of the label.
+fn option_label(letter: char, rest: &str) -> String {
+    let label = format!("{letter}{rest}");
+    let label = label.trim_end();
+    label.strip_suffix(" or").unwrap_or(label).trim_end().to_owned()
+}
+
+/// `n` and `N` mean different things: letters must be sent as they are written.
+fn clash_in_case(letters: impl Iterator<Item = char>) -> bool {
+    let mut seen: Vec<char> = letters.collect();
+    let all = seen.len();
+    seen.iter_mut().for_each(|letter| letter.make_ascii_lowercase());
+    seen.sort_unstable();
+    seen.dedup();
+    seen.len() < all
+}
+
+fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
+    let captures = LETTER_LIST.captures(question)?;
+    let letters: Vec<char> = captures
+        .get(1)?
+        .as_str()
+        .chars()
+        .filter(|char| char.is_alphabetic() || "?!".contains(*char))
+        .collect();
+    let exact = clash_in_case(letters.iter().copied());
+    // Three letters of which two are yes and no are left to the yes/no family.
+    if letters.len() <= 5
+        && letters
+            .iter()
+            .take(2)
+            .map(char::to_ascii_lowercase)
+            .eq(['y', 'n'])
+    {
+        return None;
+    }
+    let choices = letters.iter().map(|letter| {
+        let key = if exact {
+            *letter
+        } else {
+            letter.to_ascii_lowercase()
+        };
+        let effect = match key {
+            'y' => Effect::Accepts,
+            'n' | 'q' => Effect::Refuses,
+            _ => Effect::Other,
+        };
+        Choice {
+            label: letter.to_string(),
+            strokes: look.answer(&key.to_string()),
+            effect,
+        }
+    });
+    let choices = choices.collect();
+    Some(Reading::line(look, Kind::MultipleChoice, 80, question).with_choices(choices))
+}
+
+/// At least three words, or two and a default that is one of them: `[origin/main]` is a default, not a list.
+fn word_list(look: &Look<'_>, question: &str) -> Option<Reading> {
+    let captures = WORD_LIST.captures(question)?;
+    let words: Vec<&str> = captures
+        .get(1)?
+        .as_str()
+        .split(['/', '|'])
+        .map(str::trim)
+        .collect();
+    let default = captures.get(2).map(|default| default.as_str().trim());
+    let listed = words.len() >= 3 || default.is_some_and(|default| words.contains(&default));
+    let is_yes_no = words.len() >= 2 && labels::is_yes_no_pair(&words[..2]);
+    if !listed || is_yes_no {
+        return None;
+    }
+    let choices = words
+        .iter()
+        .map(|word| labels::choice(word, look.answer(word)))
+        .collect();
+    Some(Reading::line(look, Kind::MultipleChoice, 80, question).with_choices(choices))
+}

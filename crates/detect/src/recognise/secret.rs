@@ -1,0 +1,49 @@
+//! Passwords: a line read with echo off, or a line that asks for a secret.
+
+use atlasbridge_model::{Entry, Kind};
+
+use super::labels::{Pattern, pattern};
+use super::{Look, Reading, last_words, line};
+use crate::witness::Waits;
+
+static ASKS_SECRET: Pattern = pattern!(
+    r"(?i)\b(password|passwd|passphrase|pass phrase|passcode|pin(?: code)?|secret|token|api[ -]?key|encryption key|private key|access key|otp|one-time code|verification code|2fa code)\b[^:?>›]*(?:\([^()]*\)|\[[^\[\]]*\])?\s*[:?>›]*$"
+);
+
+/// The kernel reads a line and hides it: nothing else is read so, whatever the text says.
+pub(super) fn hidden_line(look: &Look<'_>) -> Option<Reading> {
+    if !look.kernel.hides_a_line() {
+        return None;
+    }
+    let question = match line::question(look) {
+        Some(question) => question.to_owned(),
+        None if look.kernel.wait == Waits::Read => last_words(look),
+        None => return None,
+    };
+    let says_so = ASKS_SECRET.is_match(&question);
+    let base = match look.kernel.wait {
+        Waits::Read => 95,
+        _ if says_so => 90,
+        _ => 70,
+    };
+    let mut reading = Reading::line(look, Kind::Password, base, &question);
+    // The line above may say why it asks again: "Sorry, try again."
+    reading.entry = Entry::Line;
+    Some(reading)
+}
+
+/// A raw program hides what is typed itself; only the text tells.
+pub(super) fn by_text(look: &Look<'_>) -> Option<Reading> {
+    let question = line::question(look).or_else(|| question_above(look))?;
+    let asked = question.ends_with([':', '?', '>', '›']) || question.starts_with("? ");
+    if !asked || !ASKS_SECRET.is_match(question) || look.kernel.canonical && look.kernel.echo {
+        return None;
+    }
+    Some(Reading::line(look, Kind::Password, 85, question))
+}
+
+/// Some editors park the cursor at the start of the line while a secret is asked.
+fn question_above<'a>(look: &'a Look<'_>) -> Option<&'a str> {
+    let parked = look.line.before.is_empty() && look.line.after.starts_with("? ");
+    parked.then_some(look.line.after.as_str())
+}

@@ -1,0 +1,229 @@
+//! Yes or no, asked in one line: `[y/N]`, `(yes/no)`, `(y or n)`, `Is this OK? (yes)`, `rm: remove 'x'?`.
+
+use atlasbridge_model::{Choice, Effect, Kind};
+
+use super::labels::{Pattern, pattern};
+use super::{Look, Place, Reading, line};
+
+/// `[y/N]`, `(Y/n/q)`, `(yes/no/[fingerprint])`, `(y,N)`, behind it at most a mark and a default.
+static ALTERNATIVES: Pattern = pattern!(
+    r"(?i)[\[(<]\s*(y|yes)\s*[/|,]\s*(n|no)((?:\s*[/|,]\s*[^\s\[\]()/|,]+|\s*[/|,]\s*\[[^\[\]]+\])*)\s*[\])>]\s*(?:[\[(][^\[\]()]*[\])])?\s*[:?›>‣»…!.]*\s*(?:true|false|yes|no)?$"
+);
+/// The same with the refusal first, and without brackets.
+static SWAPPED: Pattern = pattern!(r"(?i)[\[(]\s*(?:n|no)\s*[/|,]\s*(y|yes)\s*[\])]\s*[:?›>]*$");
+static BARE: Pattern = pattern!(r"(?i)(?:^|\s)(y|yes)\s*/\s*(?:n|no)\s*[:?›>]*$");
+/// `(y or n)`, `Enter y or n:`, `Please type 'yes' or 'no'`.
+static WORDS: Pattern =
+    pattern!(r#"(?i)(?:^|[\s(\[])['"]?(y|yes)['"]?\s+or\s+\[?['"]?(?:n|no)['"]?\]?\s*[)\]]?\s*[:?›>.]*$"#);
+/// `Ok to proceed? (y)`, `Assume -R? [n]`, `Is this OK? (yes)`.
+static DEFAULT_ONLY: Pattern = pattern!(r"(?i)\?\s*[\[(](y|yes|n|no)[\])]\s*[:?›>]*$");
+/// `Press y to continue`, `Type 'yes' to confirm:`.
+static PRESS_Y: Pattern = pattern!(
+    r#"(?i)\b(?:press|type|enter|hit|input)\s+['"<\[(]?(y|yes)['">\])]?\s+(?:to|if|for)\b.*[^\w]?$"#
+);
+/// Questions that can only be answered by yes or no.
+static PLAIN: Pattern = pattern!(
+    r"(?i)^(?:\W{0,3}\s*)?(?:do you (?:want|wish|really|still|agree|accept)|are you (?:sure|really|certain)|would you like|is (?:this|that) (?:ok|okay|correct|right)|ok(?:ay)? to|continue|proceed|really|overwrite|replace|shall (?:i|we)|should (?:i|we)|(?:quit|exit|abort|retry|delete|remove|discard|save changes|install|try again|create it|use it)\b).*\?$"
+);
+/// What coreutils and their kin ask: `cp: overwrite 'b'?`, `< rm ... ./a > ?`, `rm a ?...`.
+static ASKED_BY: Pattern = pattern!(
+    r"(?i)^(?:[\w.+/-]+: .*\b(?:remove|overwrite|overwritten|replace|descend|delete|unlink|move|link|create|try|examine|continue|proceed|clobber|override|restore)\b.*\?|<.+>\s*\?|\S.*\s\?\.\.\.)$"
+);
+static ANYWAY: Pattern = pattern!(r"(?i)\b(anyway|regardless|and continue|to continue)\?$");
+/// The lines above say that the whole word is wanted.
+static ONLY_YES: Pattern = pattern!(
+    r#"(?i)(?:only|type|enter)\s+['"`]?yes['"`]?\s+(?:will be accepted|to (?:confirm|continue|proceed|approve))"#
+);
+
+pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
+    let Some(question) = line::question(look) else {
+        return editor(look);
+    };
+    let found = explicit(question)
+        .or_else(|| by_lines_above(look, question))
+        .or_else(|| implied(question))?;
+    let reading = Reading::line(look, Kind::YesNo, found.base, question);
+    Some(reading.with_choices(found.choices(look)))
+}
+
+/// A line editor may show its default behind the cursor: `? Publish? (y/N) ‣ false`.
+fn editor(look: &Look<'_>) -> Option<Reading> {
+    let whole = look.line.whole();
+    if look.kernel.canonical || !whole.starts_with("? ") {
+        return None;
+    }
+    let found = explicit(&whole)?;
+    let mut reading = Reading::line(look, Kind::YesNo, found.base, &whole);
+    reading.place = Place::Block;
+    Some(reading.with_choices(found.choices(look)))
+}
+
+struct Found {
+    base: u8,
+    /// The answer must be the word, not its letter.
+    whole_word: bool,
+    further: Vec<String>,
+}
+
+impl Found {
+    fn choices(&self, look: &Look<'_>) -> Vec<Choice> {
+        let (yes, no) = if self.whole_word {
+            ("yes", "no")
+        } else {
+            ("y", "n")
+        };
+        let mut choices = vec![
+            Choice {
+                label: "Yes".to_owned(),
+                strokes: look.answer(yes),
+                effect: Effect::Accepts,
+            },
+            Choice {
+                label: "No".to_owned(),
+                strokes: look.answer(no),
+                effect: Effect::Refuses,
+            },
+        ];
+        choices.extend(self.further.iter().map(|label| Choice {
+            label: label.clone(),
+            strokes: look.answer(label.trim_matches(['[', ']'])),
+            effect: Effect::Other,
+        }));
+        choices
+    }
+}
+
+/// The line itself names the answers.
+fn explicit(question: &str) -> Option<Found> {
+    if let Some(captures) = ALTERNATIVES.captures(question) {
+        let further: Vec<String> = captures
+            .get(3)
+            .map_or("", |rest| rest.as_str())
+            .split(['/', '|', ','])
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect();
+        // Many letters are a menu, not a yes or no.
+        return (further.len() <= 3).then(|| Found {
+            base: 95,
+            whole_word: is_word(&captures),
+            further,
+        });
+    }
+    for (pattern, base) in [
+        (&WORDS, 90),
+        (&SWAPPED, 90),
+        (&DEFAULT_ONLY, 90),
+        (&PRESS_Y, 90),
+        (&BARE, 85),
+    ] {
+        if let Some(captures) = pattern.captures(question) {
+            return Some(Found {
+                base,
+                whole_word: is_word(&captures),
+                further: Vec::new(),
+            });
+        }
+    }
+    None
+}
+
+fn is_word(captures: &regex::Captures<'_>) -> bool {
+    captures.get(1).is_some_and(|word| word.len() > 1)
+}
+
+/// "Only 'yes' will be accepted to approve." above, `Enter a value:` in the line.
+fn by_lines_above(look: &Look<'_>, question: &str) -> Option<Found> {
+    if !question.ends_with([':', '?', '>']) {
+        return None;
+    }
+    let first = look.line.first;
+    let above = look.page.block(first.saturating_sub(4), first.saturating_sub(1));
+    ONLY_YES.is_match(&above).then(|| Found {
+        base: 85,
+        whole_word: true,
+        further: Vec::new(),
+    })
+}
+
+/// The line names no answer, yet only yes or no fits.
+fn implied(question: &str) -> Option<Found> {
+    let base = match question {
+        _ if ASKED_BY.is_match(question) => 90,
+        _ if PLAIN.is_match(question) || ANYWAY.is_match(question) => 80,
+        _ => return None,
+    };
+    Some(Found {
+        base,
+        whole_word: false,
+        further: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_yes_and_no() {
+        for (question, whole_word, further) in [
+            ("Deploy to production? [y/N]", false, 0),
+            ("Do you want to continue? [Y/n]", false, 0),
+            ("drop the database? [y/N]:", false, 0),
+            ("Proceed (Y/n)?", false, 0),
+            (
+                "Are you sure you want to continue connecting (yes/no/[fingerprint])?",
+                true,
+                1,
+            ),
+            ("Proceed anyway? (y,N)", false, 0),
+            ("do you wish to overwrite (y or n)?", false, 0),
+            ("Quit anyway? (y or n)", false, 0),
+            ("? wipe the disk? (y/n) ›", false, 0),
+            ("? Publish? (y/N) ‣ false", false, 0),
+            ("Assume -R? [n]", false, 0),
+            ("Is this OK? (yes)", true, 0),
+            ("Ok to proceed? (y)", false, 0),
+            ("Press y to continue", false, 0),
+            ("Continue [Y/n/q]?", false, 1),
+            ("Enter y or n:", false, 0),
+            ("Type 'yes' to continue:", true, 0),
+            ("Continue (yes/no) [no]:", true, 0),
+        ] {
+            let found = explicit(question).unwrap_or_else(|| panic!("{question}"));
+            assert_eq!(
+                (found.whole_word, found.further.len()),
+                (whole_word, further),
+                "{question}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_lines_name_no_answers() {
+        for question in [
+            "Your name?",
+            "Stage this hunk [y,n,q,a,d,e,p,?]?",
+            "Country Name (2 letter code) [AU]:",
+            "a/n",
+            "(y/n) was asked",
+        ] {
+            assert!(explicit(question).is_none(), "{question}");
+        }
+    }
+
+    #[test]
+    fn programs_that_ask_without_saying_how() {
+        for question in [
+            "cp: overwrite 'b'?",
+            "rm: remove regular file 'notes.txt'?",
+            "rm: descend into directory 'dir'?",
+            "< rm ... ./a.tmp > ?",
+            "rm a b ?...",
+        ] {
+            assert!(ASKED_BY.is_match(question), "{question}");
+        }
+        assert!(!ASKED_BY.is_match("app: what is your name?"));
+    }
+}

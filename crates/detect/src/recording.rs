@@ -1,0 +1,209 @@
+//! Recordings: asciicast v2 files replayed through the detector on their own clock.
+//!
+//! Pure like the rest: the text of a file comes in, sightings come out. The kernel's answers are in the file
+//! (`k` events), so a replay sees what a session would have seen.
+
+use std::time::Duration;
+
+use atlasbridge_model::{Sighting, SightingNo};
+use serde_json::Value;
+
+use crate::{Departure, Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
+
+/// A parsed asciicast.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recording {
+    pub cols: u16,
+    pub rows: u16,
+    pub steps: Vec<Step>,
+    /// When the recording ends: remarks and other events after the last step count.
+    pub end: Moment,
+}
+
+/// One event of a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    pub at: Moment,
+    pub what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    Output(String),
+    Input(String),
+    Resize { cols: u16, rows: u16 },
+    Kernel(KernelWait),
+}
+
+/// The text is no asciicast v2.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotARecording {
+    /// Counted from one.
+    pub line: usize,
+}
+
+impl std::fmt::Display for NotARecording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {} is not asciicast v2", self.line)
+    }
+}
+
+impl std::error::Error for NotARecording {}
+
+/// A sighting of a replay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    pub t: Moment,
+    pub sighting: Sighting,
+    pub gone_at: Option<Moment>,
+    pub gone_how: Option<Departure>,
+}
+
+impl Recording {
+    /// Reads the text of a `.cast` file. Unknown kinds of events are skipped.
+    pub fn parse(text: &str) -> Result<Self, NotARecording> {
+        let mut lines = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty());
+        let (number, header) = lines.next().ok_or(NotARecording { line: 1 })?;
+        let wrong = |line: usize| NotARecording { line: line + 1 };
+        let header: Value = serde_json::from_str(header).map_err(|_| wrong(number))?;
+        let side = |name: &str| {
+            header
+                .get(name)
+                .and_then(Value::as_u64)
+                .and_then(|side| u16::try_from(side).ok())
+        };
+        let (Some(cols), Some(rows), Some(2)) = (side("width"), side("height"), side("version")) else {
+            return Err(wrong(number));
+        };
+        let mut recording = Self {
+            cols,
+            rows,
+            steps: Vec::new(),
+            end: Moment::default(),
+        };
+        for (number, line) in lines {
+            let event: Value = serde_json::from_str(line).map_err(|_| wrong(number))?;
+            let at = moment(&event).ok_or_else(|| wrong(number))?;
+            let what = what(&event).ok_or_else(|| wrong(number))?;
+            recording.end = recording.end.max(at);
+            recording.steps.extend(what.map(|what| Step { at, what }));
+        }
+        Ok(recording)
+    }
+}
+
+fn moment(event: &Value) -> Option<Moment> {
+    let seconds = event
+        .get(0)?
+        .as_f64()
+        .filter(|seconds| (0.0..1e9).contains(seconds))?;
+    Some(Moment(Duration::from_secs_f64(seconds)))
+}
+
+/// `None`: not an event. `Some(None)`: an event of a kind that we do not need.
+fn what(event: &Value) -> Option<Option<What>> {
+    let text = event.get(2)?.as_str()?;
+    let what = match event.get(1)?.as_str()? {
+        "o" => What::Output(text.to_owned()),
+        "i" => What::Input(text.to_owned()),
+        "r" => {
+            let (cols, rows) = text.split_once('x')?;
+            What::Resize {
+                cols: cols.parse().ok()?,
+                rows: rows.parse().ok()?,
+            }
+        }
+        "k" => What::Kernel(kernel(text)?),
+        _ => return Some(None),
+    };
+    Some(Some(what))
+}
+
+fn kernel(text: &str) -> Option<KernelWait> {
+    let said: Value = serde_json::from_str(text).ok()?;
+    let wait = match said.get("wait")?.as_str()? {
+        "read" => Waits::Read,
+        "poll" => Waits::Poll,
+        "none" => Waits::Nobody,
+        _ => Waits::Unknown,
+    };
+    let flag = |name: &str| said.get(name).and_then(Value::as_bool);
+    Some(KernelWait {
+        wait,
+        canonical: flag("canonical")?,
+        echo: flag("echo")?,
+    })
+}
+
+/// Plays the recording to the end and tells what was seen.
+pub fn replay(recording: &Recording, config: DetectorConfig) -> Vec<Replayed> {
+    let mut replay = Replay {
+        detector: Detector::new(config, recording.cols, recording.rows),
+        kernel: KernelWait::UNKNOWN,
+        seen: Vec::new(),
+    };
+    for step in &recording.steps {
+        replay.run_until(step.at);
+        replay.take(&step.what, step.at);
+    }
+    replay.run_until(recording.end);
+    replay.give(Observation::ToolEnded, recording.end);
+    replay.seen
+}
+
+struct Replay {
+    detector: Detector,
+    kernel: KernelWait,
+    seen: Vec<Replayed>,
+}
+
+impl Replay {
+    /// Lets the deadlines before `moment` come.
+    fn run_until(&mut self, moment: Moment) {
+        while let Some(due) = self.detector.next_deadline().filter(|due| *due < moment) {
+            self.give(Observation::Deadline, due);
+        }
+    }
+
+    fn take(&mut self, what: &What, at: Moment) {
+        match what {
+            What::Output(text) => self.give(Observation::Output(text.as_bytes()), at),
+            What::Input(text) => self.give(Observation::LocalInput(text.as_bytes()), at),
+            What::Resize { cols, rows } => self.give(
+                Observation::Resized {
+                    cols: *cols,
+                    rows: *rows,
+                },
+                at,
+            ),
+            What::Kernel(kernel) => self.kernel = *kernel,
+        }
+    }
+
+    fn give(&mut self, observation: Observation<'_>, at: Moment) {
+        for event in self.detector.observe(observation, at) {
+            match event {
+                Event::Seen(sighting) => {
+                    self.seen.push(Replayed {
+                        t: at,
+                        sighting,
+                        gone_at: None,
+                        gone_how: None,
+                    });
+                }
+                Event::Gone { no, how } => self.gone(no, how, at),
+                Event::AskKernel => self.give(Observation::Kernel(self.kernel), at),
+            }
+        }
+    }
+
+    fn gone(&mut self, no: SightingNo, how: Departure, at: Moment) {
+        if let Some(replayed) = self.seen.iter_mut().find(|replayed| replayed.sighting.no == no) {
+            replayed.gone_at = Some(at);
+            replayed.gone_how = Some(how);
+        }
+    }
+}

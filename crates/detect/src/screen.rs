@@ -1,0 +1,287 @@
+//! The rendered screen: a grid, a cursor, a title. The only file that names the emulator.
+//!
+//! The emulator never answers a query (its replies are dropped: the person's terminal answers) and keeps no
+//! scrollback. A synchronized update holds its bytes back until it ends; the detector ends it when it lasts too long.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use alacritty_terminal::event::{Event, EventListener};
+use alacritty_terminal::grid::Dimensions;
+use alacritty_terminal::index::{Column, Line as GridLine, Point};
+use alacritty_terminal::term::cell::{Cell, Flags, LineLength};
+use alacritty_terminal::term::{Config, Term, TermMode};
+use alacritty_terminal::vte::ansi::{Color, NamedColor, Processor, Timeout};
+
+use crate::page::{Cursor, Line, Page, Run};
+
+/// The emulator misbehaves below this (a wide character needs two columns).
+const SMALLEST: u16 = 2;
+/// No real window is larger; the grid's memory stays bounded whatever a resize says.
+const LARGEST: u16 = 2000;
+
+/// What the tool's output looks like on a terminal.
+pub struct Screen {
+    term: Term<Listener>,
+    parser: Processor<Held>,
+    title: Title,
+}
+
+impl Screen {
+    pub(crate) fn new(cols: u16, rows: u16, newline_mode: bool) -> Self {
+        let title = Title::default();
+        let config = Config {
+            scrolling_history: 0,
+            ..Config::default()
+        };
+        let term = Term::new(config, &Size::clamped(cols, rows), Listener(title.clone()));
+        let mut screen = Self {
+            term,
+            parser: Processor::new(),
+            title,
+        };
+        if newline_mode {
+            screen.feed(b"\x1b[20h");
+        }
+        screen
+    }
+
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+        self.parser.advance(&mut self.term, bytes);
+    }
+
+    pub(crate) fn resize(&mut self, cols: u16, rows: u16) {
+        self.term.resize(Size::clamped(cols, rows));
+    }
+
+    /// A synchronized update is open: bytes were taken and not shown.
+    pub(crate) fn is_held(&self) -> bool {
+        self.parser.sync_timeout().0
+    }
+
+    /// Ends a synchronized update that its program forgot to end.
+    pub(crate) fn release(&mut self) {
+        self.parser.stop_sync(&mut self.term);
+    }
+
+    /// The rows as recognisers read them.
+    pub(crate) fn page(&self) -> Page {
+        let grid = self.term.grid();
+        let cursor = grid.cursor.point;
+        let row = usize::try_from(cursor.line.0).unwrap_or(0);
+        let lines: Vec<Line> = (0..grid.screen_lines()).map(|row| self.line(row)).collect();
+        let column = self.char_index(cursor);
+        let cursor = Cursor {
+            row,
+            column,
+            visible: self.term.mode().contains(TermMode::SHOW_CURSOR),
+        };
+        Page {
+            lines,
+            cursor,
+            cols: grid.columns(),
+            alternate: self.is_alternate(),
+        }
+    }
+
+    fn line(&self, row: usize) -> Line {
+        let cells = &self.term.grid()[GridLine(row as i32)];
+        let length = cells.line_length();
+        let mut text = String::with_capacity(length.0);
+        let mut runs: Vec<Run> = Vec::new();
+        let mut index = 0;
+        for column in 0..length.0 {
+            let cell = &cells[Column(column)];
+            if is_spacer(cell) {
+                continue;
+            }
+            text.push(shown(cell));
+            let style = style_of(cell);
+            match runs.last_mut() {
+                Some(run) if run.style == style && run.end == index => run.end += 1,
+                _ => runs.push(Run {
+                    start: index,
+                    end: index + 1,
+                    style,
+                }),
+            }
+            index += 1;
+        }
+        text.truncate(text.trim_end().len());
+        let last = Column(self.term.columns() - 1);
+        Line {
+            text,
+            wraps: cells[last].flags.contains(Flags::WRAPLINE),
+            runs,
+        }
+    }
+
+    /// How many characters of the row stand before this point: wide ones take two columns.
+    fn char_index(&self, point: Point) -> usize {
+        let cells = &self.term.grid()[point.line];
+        (0..point.column.0)
+            .filter(|&column| !is_spacer(&cells[Column(column)]))
+            .count()
+    }
+
+    /// Rows of text, trailing blanks removed.
+    pub fn rows(&self) -> Vec<String> {
+        (0..self.term.screen_lines())
+            .map(|row| self.line(row).text)
+            .collect()
+    }
+
+    /// The whole screen as text, without blank lines at its end.
+    pub fn text(&self) -> String {
+        let mut text = self.rows().join("\n");
+        text.truncate(text.trim_end().len());
+        text
+    }
+
+    /// The last `max_chars` characters of the text.
+    pub fn tail_text(&self, max_chars: usize) -> String {
+        let text = self.text();
+        let skipped = text.chars().count().saturating_sub(max_chars);
+        text.chars().skip(skipped).collect()
+    }
+
+    /// Row and column, from zero.
+    pub fn cursor(&self) -> (u16, u16) {
+        let point = self.term.grid().cursor.point;
+        (u16::try_from(point.line.0).unwrap_or(0), point.column.0 as u16)
+    }
+
+    pub fn title(&self) -> String {
+        self.title.lock().clone()
+    }
+
+    /// A full-screen program has the alternate screen.
+    pub fn is_alternate(&self) -> bool {
+        self.term.mode().contains(TermMode::ALT_SCREEN)
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (u16, u16) {
+        (self.term.columns() as u16, self.term.screen_lines() as u16)
+    }
+}
+
+/// What a tool printed stays out of logs.
+impl fmt::Debug for Screen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Screen")
+            .field("size", &self.size())
+            .field("cursor", &self.cursor())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Keeps the title and drops everything else, above all `PtyWrite`: two answers to one query confuse tools.
+struct Listener(Title);
+
+/// The window title, shared with the emulator's listener. Never contended: both live in one thread.
+#[derive(Clone, Default)]
+struct Title(Arc<Mutex<String>>);
+
+impl Title {
+    fn lock(&self) -> MutexGuard<'_, String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Longest title kept, in characters.
+const TITLE_CHARS: usize = 200;
+
+impl EventListener for Listener {
+    fn send_event(&self, event: Event) {
+        match event {
+            Event::Title(title) => *self.0.lock() = title.chars().take(TITLE_CHARS).collect(),
+            Event::ResetTitle => self.0.lock().clear(),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a synchronized update is open. The emulator's own type would read a clock.
+#[derive(Default)]
+struct Held(bool);
+
+impl Timeout for Held {
+    fn set_timeout(&mut self, _: Duration) {
+        self.0 = true;
+    }
+
+    fn clear_timeout(&mut self) {
+        self.0 = false;
+    }
+
+    fn pending_timeout(&self) -> bool {
+        self.0
+    }
+}
+
+struct Size {
+    cols: usize,
+    rows: usize,
+}
+
+impl Size {
+    fn clamped(cols: u16, rows: u16) -> Self {
+        Self {
+            cols: usize::from(cols.clamp(SMALLEST, LARGEST)),
+            rows: usize::from(rows.clamp(SMALLEST, LARGEST)),
+        }
+    }
+}
+
+impl Dimensions for Size {
+    fn total_lines(&self) -> usize {
+        self.rows
+    }
+
+    fn screen_lines(&self) -> usize {
+        self.rows
+    }
+
+    fn columns(&self) -> usize {
+        self.cols
+    }
+}
+
+fn is_spacer(cell: &Cell) -> bool {
+    cell.flags
+        .intersects(Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER)
+}
+
+/// A tab leaves its own character in the first cell that it skips.
+fn shown(cell: &Cell) -> char {
+    match cell.c {
+        '\t' | '\0' => ' ',
+        _ if cell.flags.contains(Flags::HIDDEN) => ' ',
+        char => char,
+    }
+}
+
+/// Colours and weight folded into one number; zero is plain text.
+fn style_of(cell: &Cell) -> u64 {
+    let flags =
+        u64::from((cell.flags & (Flags::INVERSE | Flags::BOLD | Flags::DIM | Flags::UNDERLINE)).bits());
+    let ground = match cell.bg {
+        Color::Named(NamedColor::Background) => 0,
+        color => color_number(color),
+    };
+    let ink = match cell.fg {
+        Color::Named(NamedColor::Foreground) => 0,
+        color => color_number(color),
+    };
+    flags | ink << 12 | ground << 38
+}
+
+fn color_number(color: Color) -> u64 {
+    match color {
+        Color::Named(named) => 1 + (named as u64 & 0x3ff),
+        Color::Indexed(index) => 0x400 + u64::from(index),
+        Color::Spec(rgb) => 0x100_0000 | u64::from(rgb.r) << 16 | u64::from(rgb.g) << 8 | u64::from(rgb.b),
+    }
+}

@@ -1,0 +1,179 @@
+//! What the program says of itself: OSC 7501 program status, and window titles that carry a state.
+//!
+//! Any program can print these, so they raise or veto together with the screen and never decide alone.
+
+/// The state a program last claimed for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// Open for the next task: `idle`, `done`, `error`, and `blocked` for want of a login.
+    Idle,
+    Working,
+    /// A dialog is open, or will be within half a second.
+    Blocked,
+}
+
+/// Follows OSC 7501 through the byte stream.
+#[derive(Debug, Default)]
+pub(crate) struct Status {
+    claim: Option<Claim>,
+    /// How often the claim changed: a dialog announced twice is two dialogs.
+    changes: u32,
+    matched: usize,
+    payload: Vec<u8>,
+    state: State,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Prefix,
+    Payload,
+    PayloadEscape,
+}
+
+const PREFIX: &[u8] = b"\x1b]7501;";
+/// Longer ones are no status of ours.
+const PAYLOAD_BYTES: usize = 1024;
+
+impl Status {
+    pub(crate) fn claim(&self) -> Option<Claim> {
+        self.claim
+    }
+
+    pub(crate) fn changes(&self) -> u32 {
+        self.changes
+    }
+
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if self.state == State::Prefix && self.matched == 0 {
+                match rest.iter().position(|&byte| byte == 0x1b) {
+                    Some(at) => rest = &rest[at..],
+                    None => return,
+                }
+            }
+            self.step(rest[0]);
+            rest = &rest[1..];
+        }
+    }
+
+    fn step(&mut self, byte: u8) {
+        match self.state {
+            State::Prefix => {
+                self.matched = match byte {
+                    _ if byte == PREFIX[self.matched] => self.matched + 1,
+                    0x1b => 1,
+                    _ => 0,
+                };
+                if self.matched == PREFIX.len() {
+                    self.matched = 0;
+                    self.payload.clear();
+                    self.state = State::Payload;
+                }
+            }
+            State::Payload => match byte {
+                0x07 => self.finish(),
+                0x1b => self.state = State::PayloadEscape,
+                _ if self.payload.len() < PAYLOAD_BYTES => self.payload.push(byte),
+                _ => self.state = State::Prefix,
+            },
+            State::PayloadEscape => {
+                if byte == b'\\' {
+                    self.finish();
+                }
+                self.state = State::Prefix;
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.state = State::Prefix;
+        let payload = String::from_utf8_lossy(&self.payload).into_owned();
+        let Some(claim) = parse(&payload) else { return };
+        if claim != self.claim {
+            self.claim = claim;
+            self.changes = self.changes.wrapping_add(1);
+        }
+    }
+}
+
+/// `None`: says nothing about the main program. `Some(None)`: the claim is withdrawn.
+fn parse(payload: &str) -> Option<Option<Claim>> {
+    let field = |name: &str| {
+        payload
+            .split(':')
+            .find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
+    };
+    // Lines with an id speak of a background helper.
+    if payload.starts_with('?') || field("id").is_some() {
+        return None;
+    }
+    match field("state")? {
+        "idle" | "done" | "error" => Some(Some(Claim::Idle)),
+        "working" => Some(Some(Claim::Working)),
+        "blocked" if field("kind") == Some("auth") => Some(Some(Claim::Idle)),
+        "blocked" => Some(Some(Claim::Blocked)),
+        "clear" => Some(None),
+        _ => None,
+    }
+}
+
+/// What a window title claims, where it claims anything.
+pub(crate) fn claim_of_title(title: &str) -> Option<Claim> {
+    let title = title.trim_start();
+    if title.contains("Action Required") {
+        return Some(Claim::Blocked);
+    }
+    match title.chars().next()? {
+        '◐' | '◓' | '◑' | '◒' | '✦' | '\u{2801}'..='\u{28ff}' => Some(Claim::Working),
+        '✳' | '◇' => Some(Claim::Idle),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(stream: &str, expected: Option<Claim>) {
+        let mut status = Status::default();
+        for byte in stream.as_bytes() {
+            status.feed(std::slice::from_ref(byte));
+        }
+        assert_eq!(status.claim(), expected, "{stream:?} byte by byte");
+        let mut status = Status::default();
+        status.feed(stream.as_bytes());
+        assert_eq!(status.claim(), expected, "{stream:?} at once");
+    }
+
+    #[test]
+    fn the_last_claim_holds() {
+        check("x\x1b]7501;state=working:app=codex\x1b\\y", Some(Claim::Working));
+        check(
+            "\x1b]7501;state=blocked:app=codex:kind=permission\x1b\\",
+            Some(Claim::Blocked),
+        );
+        check(
+            "\x1b]7501;state=blocked:app=claude-code:kind=auth:msg=eA==\x07",
+            Some(Claim::Idle),
+        );
+        check(
+            "\x1b]7501;state=idle\x07\x1b]7501;state=working:id=ab:title=eA==\x07",
+            Some(Claim::Idle),
+        );
+        check("\x1b]7501;state=idle\x07\x1b]7501;state=clear\x07", None);
+        check("\x1b\x1b]7501;state=done\x07", Some(Claim::Idle));
+        check("\x1b]7501;?\x07", None);
+        check("\x1b]0;state=idle\x07", None);
+    }
+
+    #[test]
+    fn titles_claim_a_state() {
+        assert_eq!(claim_of_title("✋  Action Required (dir)"), Some(Claim::Blocked));
+        assert_eq!(claim_of_title("⠋ dir"), Some(Claim::Working));
+        assert_eq!(claim_of_title("✳ Claude Code"), Some(Claim::Idle));
+        assert_eq!(claim_of_title("~/project"), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! Witnesses together: does the program wait for a person, and how sure is that?
+//!
+//! The screen says what a prompt would be; the kernel says whether anybody reads keys; silence stands in where the
+//! kernel cannot say. One alone rarely decides, and a screen that still changes vetoes.
+
+use std::time::Duration;
+
+use atlasbridge_model::{Confidence, Kind};
+
+use crate::recognise::{Place, Reading};
+use crate::status::Claim;
+use crate::witness::{KernelWait, Waits};
+
+/// A recognised prompt must stand unchanged this long when only an event loop listens: shorter than anyone
+/// notices, longer than the pauses within one repaint.
+pub(crate) const SETTLE: Duration = Duration::from_millis(60);
+/// The same for a line that might merely be unfinished output.
+const SETTLE_TEXT: Duration = Duration::from_millis(150);
+/// Where the kernel says nothing.
+const SETTLE_BLIND: Duration = Duration::from_millis(400);
+const SETTLE_TEXT_BLIND: Duration = Duration::from_millis(400);
+/// An agent's input box counts as idle when the whole screen has rested: spinners turn faster than this.
+const IDLE_REST: Duration = Duration::from_millis(450);
+/// The same where neither the kernel nor the program says anything.
+const IDLE_REST_BLIND: Duration = Duration::from_millis(1000);
+/// Blocked in a read behind some text that no family knows.
+const UNKNOWN_READ: Duration = Duration::from_millis(100);
+
+/// The highest confidence that is still low.
+const LOW: u8 = 64;
+
+/// What is known about a reading besides itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Circumstances {
+    pub(crate) kernel: KernelWait,
+    pub(crate) claim: Option<Claim>,
+    pub(crate) alternate: bool,
+    /// The cursor stands right behind some text.
+    pub(crate) behind_text: bool,
+    pub(crate) stuck_timeout: Duration,
+}
+
+/// When a reading becomes a sighting, if it stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub(crate) confidence: u8,
+    /// The reading must have stood unchanged this long.
+    pub(crate) settle: Duration,
+    /// The whole screen must have been unchanged this long.
+    pub(crate) rest: Duration,
+}
+
+impl Terms {
+    /// Below the threshold a prompt is only possible, which is what low confidence means.
+    pub(crate) fn confidence(self, threshold: u8) -> Option<Confidence> {
+        let possible = self.confidence < threshold;
+        Confidence::new(if possible {
+            self.confidence.min(LOW)
+        } else {
+            self.confidence
+        })
+    }
+}
+
+/// The terms for a reading; `None` is a veto.
+pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
+    match reading.place {
+        // Somebody writes there, or left a draft: news only once nothing has moved for long.
+        Place::Composer { drafted: true } => {
+            return composer(reading, known).map(|terms| Terms {
+                rest: known.stuck_timeout,
+                ..terms
+            });
+        }
+        Place::Composer { drafted: false } => return composer(reading, known),
+        Place::Line { .. } | Place::Block => {}
+    }
+    let is_text = reading.base < 80;
+    let certain = Terms {
+        confidence: reading.base,
+        settle: SETTLE,
+        rest: Duration::ZERO,
+    };
+    match known.kernel.wait {
+        Waits::Read => {
+            let confidence = (reading.base + 5).min(99);
+            Some(Terms {
+                confidence,
+                settle: Duration::ZERO,
+                rest: Duration::ZERO,
+            })
+        }
+        // A program that polls without taking single keys is mostly busy elsewhere: ssh with a remote job.
+        Waits::Poll if known.kernel.canonical && known.kernel.echo && is_text => low(known.stuck_timeout),
+        Waits::Poll if is_text => Some(Terms {
+            settle: SETTLE_TEXT,
+            ..certain
+        }),
+        Waits::Poll => Some(certain),
+        Waits::Unknown if known.kernel.hides_a_line() => Some(certain),
+        Waits::Unknown if is_text => Some(Terms {
+            settle: SETTLE_TEXT_BLIND,
+            rest: SETTLE_TEXT_BLIND,
+            ..certain
+        }),
+        Waits::Unknown => Some(Terms {
+            settle: SETTLE_BLIND,
+            ..certain
+        }),
+        // Another session may read for it: tmux, screen, pinentry.
+        Waits::Nobody
+            if !known.kernel.canonical
+                && (known.alternate || reading.place == Place::Block || reading.kind == Kind::Idle) =>
+        {
+            low(known.stuck_timeout)
+        }
+        Waits::Nobody => None,
+    }
+}
+
+fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
+    let claimed = known.claim == Some(Claim::Idle);
+    let rest = match known.kernel.wait {
+        Waits::Nobody => return None,
+        Waits::Unknown if !claimed => IDLE_REST_BLIND,
+        Waits::Read | Waits::Poll | Waits::Unknown => IDLE_REST,
+    };
+    Some(Terms {
+        confidence: if claimed { 90 } else { reading.base },
+        settle: SETTLE,
+        rest,
+    })
+}
+
+fn low(rest: Duration) -> Option<Terms> {
+    Some(Terms {
+        confidence: 60,
+        settle: rest,
+        rest,
+    })
+}
+
+/// The terms when no family knows the screen: a possible prompt, nothing more.
+pub(crate) fn judge_unknown(known: Circumstances) -> Option<Terms> {
+    if matches!(known.claim, Some(Claim::Working)) {
+        return None;
+    }
+    match known.kernel.wait {
+        Waits::Read if known.behind_text => low(UNKNOWN_READ),
+        Waits::Read => low(known.stuck_timeout),
+        Waits::Poll | Waits::Unknown if known.behind_text && !known.alternate => low(known.stuck_timeout),
+        Waits::Poll | Waits::Unknown | Waits::Nobody => None,
+    }
+}

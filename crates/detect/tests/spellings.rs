@@ -1,0 +1,203 @@
+//! Questions that programs ask in one line or under a list, and what they are read as.
+
+use std::time::Duration;
+
+use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
+use atlasbridge_model::{Choices, Sighting};
+
+fn seen(text: &str, kernel: KernelWait) -> Option<Sighting> {
+    let mut detector = Detector::new(DetectorConfig::default(), 80, 24);
+    detector.observe(Observation::Output(text.as_bytes()), Moment::default());
+    while let Some(due) = detector
+        .next_deadline()
+        .filter(|due| due.0 < Duration::from_millis(1500))
+    {
+        detector.observe(Observation::Deadline, due);
+        for event in detector.observe(Observation::Kernel(kernel), due) {
+            if let Event::Seen(sighting) = event {
+                return Some(sighting);
+            }
+        }
+    }
+    None
+}
+
+/// Kind, then each choice as `label=keys`, the refusing one marked with `!`.
+fn told(sighting: &Sighting) -> String {
+    let mut told = sighting.kind.to_string();
+    let refusing = sighting.choices.as_ref().and_then(Choices::refusing);
+    for (index, choice) in sighting.choices.iter().flat_map(Choices::iter).enumerate() {
+        let mark = if refusing == Some(index) { "!" } else { "" };
+        told.push_str(&format!(
+            " | {mark}{}={}",
+            choice.label,
+            choice.strokes.to_text().escape_debug()
+        ));
+    }
+    told
+}
+
+#[track_caller]
+fn check(kernel: KernelWait, text: &str, expected: &str) {
+    let said = seen(text, kernel).map_or_else(|| "nothing".to_owned(), |sighting| told(&sighting));
+    assert_eq!(said, expected, "{text:?}");
+}
+
+const LINE: KernelWait = KernelWait {
+    wait: Waits::Read,
+    canonical: true,
+    echo: true,
+};
+const KEYS: KernelWait = KernelWait {
+    wait: Waits::Poll,
+    canonical: false,
+    echo: false,
+};
+const YES_NO: &str = r"yes_no | Yes=y\r | !No=n\r";
+const WHOLE: &str = r"yes_no | Yes=yes\r | !No=no\r";
+
+#[test]
+fn yes_or_no() {
+    for question in [
+        "Overwrite? (y/N): ",
+        "Continue (Y/n)? ",
+        "Are you sure? ",
+        "Do you want to continue [Y/n]? ",
+        "Terminate batch job (Y/N)? ",
+        "mv: replace 'b', overriding mode 0444 (r--r--r--)? ",
+        "Delete 3 branches? [y/N] ",
+        "Really quit? ",
+        "Proceed with installation? [Y/n] ",
+        "Do you wish to continue? (Y or N) ",
+    ] {
+        check(LINE, question, YES_NO);
+        check(KEYS, question, YES_NO);
+    }
+    for question in [
+        "Proceed? [yes/no]: ",
+        "Do you accept the license terms? (yes/no) [no]: ",
+        "Type 'yes' to confirm: ",
+    ] {
+        check(LINE, question, WHOLE);
+    }
+    check(
+        LINE,
+        "Is this ok [y/d/N]: ",
+        r"multiple_choice | y=y\r | d=d\r | !N=n\r",
+    );
+    check(LINE, "Remove? [y/N/a] ", r"yes_no | Yes=y\r | !No=n\r | a=a\r");
+}
+
+#[test]
+fn one_of_several() {
+    check(
+        LINE,
+        "1) dev\r\n2) prod\r\n#? ",
+        r"multiple_choice | dev=1\r | prod=2\r",
+    );
+    check(
+        LINE,
+        "Options:\r\n  1. Add\r\n  2. Cancel\r\n\r\nEnter choice [1-2]: ",
+        r"multiple_choice | Add=1\r | !Cancel=2\r",
+    );
+    check(
+        LINE,
+        "[a] Apply\r\n[b] Back\r\nSelect an option: ",
+        r"multiple_choice | Apply=a\r | !Back=b\r",
+    );
+    check(
+        LINE,
+        "[Y]es [N]o [A]ll: ",
+        r"yes_no | Yes=y\r | !No=n\r | All=a\r",
+    );
+    check(
+        LINE,
+        "(R)etry, (I)gnore, (A)bort? ",
+        r"multiple_choice | Retry=r\r | Ignore=i\r | !Abort=a\r",
+    );
+    check(
+        LINE,
+        "Environment [dev/staging/prod]: ",
+        r"multiple_choice | dev=dev\r | staging=staging\r | prod=prod\r",
+    );
+    check(
+        KEYS,
+        "? Pick one\r\n❯ Red\r\n  Green\r\n",
+        r"multiple_choice | Red=\r | Green=\u{1b}[B\r",
+    );
+    check(
+        KEYS,
+        "Delete it?\r\n\r\n❯ 1. Yes\r\n  2. No\r\n\r\nEnter to confirm · Esc to cancel",
+        "yes_no | Yes=1 | !No=2",
+    );
+}
+
+/// A list belongs to its own question only: not to the next one, and not to a yes or no below it.
+#[test]
+fn a_list_that_is_not_asked_about() {
+    let answered = "  1) PostgreSQL\r\n  2) SQLite\r\nEnter choice [1-2]: 2\r\n-> you chose: 2\r\n";
+    check(LINE, &format!("{answered}Enter commit message: "), "free_text");
+    check(LINE, &format!("{answered}Anything else? "), "free_text");
+    let notes = "Changes:\r\n  1. faster\r\n  2. smaller\r\n";
+    check(LINE, &format!("{notes}Release title: "), "free_text");
+    check(
+        LINE,
+        &format!("{notes}Publish? (y/n) "),
+        r"yes_no | Yes=y\r | !No=n\r",
+    );
+}
+
+#[test]
+fn text_secrets_and_enter() {
+    for question in [
+        "Enter commit message: ",
+        "Branch [origin/main]: ",
+        "Your name? ",
+        "> ",
+        "Port (8080): ",
+        "Where to?> ",
+    ] {
+        check(LINE, question, "free_text");
+    }
+    for question in [
+        "Password: ",
+        "Enter PIN for 'key': ",
+        "API key: ",
+        "Passphrase for /home/me/.ssh/id_ed25519: ",
+    ] {
+        check(KEYS, question, "password");
+        check(KernelWait { echo: false, ..LINE }, question, "password");
+    }
+    for question in [
+        "Press Enter to continue",
+        "-- More --",
+        "[Press any key]",
+        "Press RETURN to continue or q to quit: ",
+    ] {
+        check(LINE, question, "confirm_enter");
+    }
+    check(LINE, "Press Enter to continue...\r\n", "confirm_enter");
+}
+
+#[test]
+fn what_asks_nothing() {
+    for text in [
+        "Compiling foo v0.1.0\r\n",
+        "12:30:05: ",
+        "see (y/n) above\r\n",
+        "[ 48%] Building\r\n",
+        "done.\r\n",
+    ] {
+        check(KEYS, text, "nothing");
+    }
+    for text in ["Continue? [y/N] ", "Password: ", "1) a\r\n2) b\r\n#? "] {
+        check(
+            KernelWait {
+                wait: Waits::Nobody,
+                ..LINE
+            },
+            text,
+            "nothing",
+        );
+    }
+}
