@@ -1,0 +1,131 @@
+//! Between a command of the CLI and the hub: one request, one response, except `watch`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::twin::Said;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub enum Request {
+    /// Prompts that are not over.
+    Approvals,
+    /// As `Approvals`, again after each change.
+    Watch,
+    /// `prompt` is an id or the beginning of one.
+    Answer {
+        prompt: String,
+        said: Said,
+    },
+    Status,
+    Sessions {
+        all: bool,
+    },
+    Session {
+        session: String,
+    },
+    StopSession {
+        session: String,
+    },
+    StopHub,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "response", rename_all = "snake_case")]
+pub enum Response {
+    Approvals {
+        prompts: Vec<PromptView>,
+    },
+    /// An answer was accepted; how the prompt stands now, after a bounded wait for its end.
+    Answered {
+        prompt: PromptView,
+    },
+    Status(HubView),
+    Sessions {
+        sessions: Vec<SessionView>,
+    },
+    Session(SessionView),
+    /// What was asked for is under way or done.
+    Done,
+    /// An ordinary no, in a sentence for a person.
+    Refused {
+        reason: String,
+    },
+    /// The hub could not do it: its world broke.
+    Failed {
+        reason: String,
+    },
+}
+
+/// A prompt as `approvals --json` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptView {
+    pub prompt_id: String,
+    pub session_id: String,
+    pub tool: String,
+    pub label: Option<String>,
+    pub cwd: String,
+    pub kind: String,
+    pub confidence: String,
+    pub excerpt: String,
+    pub detail: String,
+    pub choices: Vec<ChoiceView>,
+    /// RFC 3339; absent where the prompt does not expire.
+    pub expires_at: Option<String>,
+    pub expires_in_ms: Option<u64>,
+    pub created_at: String,
+    pub status: String,
+    pub reason: Option<String>,
+    /// The one honest word for people.
+    pub word: String,
+    /// What silence will do: the label of the safe default, or nothing.
+    pub safe_default: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChoiceView {
+    pub label: String,
+    pub keys: String,
+    pub refuses: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HubView {
+    pub pid: u32,
+    pub version: String,
+    pub protocol: u32,
+    pub started_at: String,
+    pub sessions: usize,
+    pub prompts: usize,
+    pub channels: Vec<ChannelView>,
+    /// Why remote answers are refused at the moment, if they are.
+    pub trouble: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelView {
+    pub name: String,
+    pub state: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionView {
+    pub session_id: String,
+    pub tool: String,
+    pub command: Vec<String>,
+    pub cwd: String,
+    pub label: Option<String>,
+    /// `active`, `completed`, `crashed`, `terminated`.
+    pub status: String,
+    /// `running`, `awaiting_reply`, `injecting`, `done`.
+    pub state: String,
+    pub pid: Option<i32>,
+    pub host_pid: i32,
+    pub started_at: String,
+    pub ended_at: Option<String>,
+    pub uptime_seconds: u64,
+    pub exit_code: Option<i32>,
+    pub prompts: u64,
+    pub seconds_since_output: Option<u64>,
+    pub pty_alive: bool,
+    pub host_healthy: bool,
+}

@@ -1,0 +1,309 @@
+//! The text of every frame. A row that must change is a new protocol: other versions of us read these lines.
+
+use atlasbridge_wire::command::{ChoiceView, HubView, PromptView, Request, Response, SessionView};
+use atlasbridge_wire::journal::Entry as JournalEntry;
+use atlasbridge_wire::session::{End, FromSession, Health, Inject, Report, SessionInfo, ToSession};
+use atlasbridge_wire::twin::{Choice, Departure, Effect, Entry, Outcome, Said, Sighting, Stroke, Value};
+use atlasbridge_wire::{Greeting, Hello, Role, decode, encode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+
+#[track_caller]
+fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(frame: T, text: &str) {
+    let line = String::from_utf8(encode(&frame)).unwrap();
+    assert_eq!(line.strip_suffix('\n'), Some(text));
+    assert_eq!(decode::<T>(text.as_bytes()).unwrap(), frame);
+    // A later version may add members; this one passes over them.
+    let with_more = format!("{},\"added_later\":1}}", text.strip_suffix('}').unwrap());
+    assert_eq!(decode::<T>(with_more.as_bytes()).unwrap(), frame);
+}
+
+fn report(report: Report) -> FromSession {
+    FromSession::Report { n: 7, report }
+}
+
+#[test]
+fn hello_and_greeting() {
+    check(
+        Hello {
+            atlasbridge: Role::Session,
+            oldest: 1,
+            newest: 1,
+            version: "0.1.0".into(),
+        },
+        r#"{"atlasbridge":"session","oldest":1,"newest":1,"version":"0.1.0"}"#,
+    );
+    check(
+        Hello {
+            atlasbridge: Role::Command,
+            oldest: 1,
+            newest: 2,
+            version: "0.2.0".into(),
+        },
+        r#"{"atlasbridge":"command","oldest":1,"newest":2,"version":"0.2.0"}"#,
+    );
+    check(
+        Greeting::Welcome {
+            protocol: 1,
+            version: "0.1.0".into(),
+            pid: 42,
+            epoch: 9,
+        },
+        r#"{"greeting":"welcome","protocol":1,"version":"0.1.0","pid":42,"epoch":9}"#,
+    );
+    check(
+        Greeting::Refused {
+            reason: "too old".into(),
+            oldest: 1,
+            newest: 1,
+            version: "0.1.0".into(),
+        },
+        r#"{"greeting":"refused","reason":"too old","oldest":1,"newest":1,"version":"0.1.0"}"#,
+    );
+}
+
+#[test]
+fn from_a_session() {
+    check(
+        FromSession::Begin(SessionInfo {
+            session_id: "s".into(),
+            tool: "bash".into(),
+            command: vec!["bash".into(), "-c".into()],
+            cwd: "/tmp".into(),
+            label: Some("build".into()),
+            host_pid: 10,
+            leader_pid: 11,
+            started_at: 12,
+        }),
+        r#"{"type":"begin","session_id":"s","tool":"bash","command":["bash","-c"],"cwd":"/tmp","label":"build","host_pid":10,"leader_pid":11,"started_at":12}"#,
+    );
+    check(
+        report(Report::ToolStarted { pid: 5 }),
+        r#"{"type":"report","n":7,"report":{"tool_started":{"pid":5}}}"#,
+    );
+    check(
+        report(Report::Sighted(Sighting {
+            no: 1,
+            kind: "yes_no".into(),
+            confidence: 95,
+            excerpt: "Go on? [y/n]".into(),
+            detail: "Go on? [y/n]".into(),
+            choices: vec![Choice {
+                label: "yes".into(),
+                effect: Effect::Accepts,
+                strokes: vec![
+                    Stroke {
+                        keys: "y".into(),
+                        if_still_there: false,
+                    },
+                    Stroke {
+                        keys: "\r".into(),
+                        if_still_there: true,
+                    },
+                ],
+            }],
+            max_length: 200,
+            offers_default: false,
+            entry: Entry::Line,
+            fingerprint: "00".repeat(16),
+        })),
+        r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"yes","effect":"accepts","strokes":[{"keys":"y"},{"keys":"\r","if_still_there":true}]}],"max_length":200,"offers_default":false,"entry":"line","fingerprint":"00000000000000000000000000000000"}}}"#,
+    );
+    check(
+        report(Report::Left {
+            sighting: 1,
+            how: Departure::AnsweredLocally,
+        }),
+        r#"{"type":"report","n":7,"report":{"left":{"sighting":1,"how":"answered_locally"}}}"#,
+    );
+    check(
+        report(Report::Outcome {
+            reply_id: "r".into(),
+            prompt_id: "p".into(),
+            outcome: Outcome::PromptChanged,
+        }),
+        r#"{"type":"report","n":7,"report":{"outcome":{"reply_id":"r","prompt_id":"p","outcome":"prompt_changed"}}}"#,
+    );
+    check(
+        report(Report::Ended(End::Exited { code: 0 })),
+        r#"{"type":"report","n":7,"report":{"ended":{"exited":{"code":0}}}}"#,
+    );
+    check(
+        FromSession::Health(Health {
+            asked: 3,
+            pty_alive: true,
+            injecting: false,
+            silent_for_ms: Some(10),
+        }),
+        r#"{"type":"health","asked":3,"pty_alive":true,"injecting":false,"silent_for_ms":10}"#,
+    );
+}
+
+#[test]
+fn to_a_session() {
+    check(ToSession::Noted { n: 7 }, r#"{"type":"noted","n":7}"#);
+    check(
+        ToSession::Inject(Inject {
+            reply_id: "r".into(),
+            prompt_id: "p".into(),
+            sighting: 1,
+            fingerprint: "f".into(),
+            epoch: 9,
+            deadline: Some(1000),
+            value: Some(Value::Choice {
+                row: 0,
+                label: "yes".into(),
+            }),
+        }),
+        r#"{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"deadline":1000,"value":{"choice":{"row":0,"label":"yes"}}}"#,
+    );
+    check(
+        ToSession::HowAreYou { asked: 3 },
+        r#"{"type":"how_are_you","asked":3}"#,
+    );
+    check(ToSession::Stop, r#"{"type":"stop"}"#);
+}
+
+#[test]
+fn requests() {
+    check(Request::Approvals, r#"{"request":"approvals"}"#);
+    check(Request::Watch, r#"{"request":"watch"}"#);
+    check(
+        Request::Answer {
+            prompt: "3f2a".into(),
+            said: Said::Approve,
+        },
+        r#"{"request":"answer","prompt":"3f2a","said":"approve"}"#,
+    );
+    check(
+        Request::Answer {
+            prompt: "3f2a".into(),
+            said: Said::Text("2".into()),
+        },
+        r#"{"request":"answer","prompt":"3f2a","said":{"text":"2"}}"#,
+    );
+    check(Request::Status, r#"{"request":"status"}"#);
+    check(
+        Request::Sessions { all: true },
+        r#"{"request":"sessions","all":true}"#,
+    );
+    check(
+        Request::Session { session: "s".into() },
+        r#"{"request":"session","session":"s"}"#,
+    );
+    check(
+        Request::StopSession { session: "s".into() },
+        r#"{"request":"stop_session","session":"s"}"#,
+    );
+    check(Request::StopHub, r#"{"request":"stop_hub"}"#);
+}
+
+#[test]
+fn responses() {
+    check(
+        Response::Approvals {
+            prompts: vec![PromptView {
+                prompt_id: "p".into(),
+                session_id: "s".into(),
+                tool: "bash".into(),
+                label: None,
+                cwd: "/tmp".into(),
+                kind: "yes_no".into(),
+                confidence: "high".into(),
+                excerpt: "Go on?".into(),
+                detail: "Go on?".into(),
+                choices: vec![ChoiceView {
+                    label: "yes".into(),
+                    keys: "y\r".into(),
+                    refuses: false,
+                }],
+                expires_at: Some("2026-01-01T00:00:00.000Z".into()),
+                expires_in_ms: Some(600_000),
+                created_at: "2026-01-01T00:00:00.000Z".into(),
+                status: "awaiting_reply".into(),
+                reason: None,
+                word: "waiting".into(),
+                safe_default: Some("no".into()),
+            }],
+        },
+        r#"{"response":"approvals","prompts":[{"prompt_id":"p","session_id":"s","tool":"bash","label":null,"cwd":"/tmp","kind":"yes_no","confidence":"high","excerpt":"Go on?","detail":"Go on?","choices":[{"label":"yes","keys":"y\r","refuses":false}],"expires_at":"2026-01-01T00:00:00.000Z","expires_in_ms":600000,"created_at":"2026-01-01T00:00:00.000Z","status":"awaiting_reply","reason":null,"word":"waiting","safe_default":"no"}]}"#,
+    );
+    check(
+        Response::Status(HubView {
+            pid: 1,
+            version: "0.1.0".into(),
+            protocol: 1,
+            started_at: "2026-01-01T00:00:00.000Z".into(),
+            sessions: 2,
+            prompts: 3,
+            channels: vec![],
+            trouble: None,
+        }),
+        r#"{"response":"status","pid":1,"version":"0.1.0","protocol":1,"started_at":"2026-01-01T00:00:00.000Z","sessions":2,"prompts":3,"channels":[],"trouble":null}"#,
+    );
+    check(
+        Response::Session(SessionView {
+            session_id: "s".into(),
+            tool: "bash".into(),
+            command: vec!["bash".into()],
+            cwd: "/tmp".into(),
+            label: None,
+            status: "active".into(),
+            state: "running".into(),
+            pid: Some(5),
+            host_pid: 4,
+            started_at: "2026-01-01T00:00:00.000Z".into(),
+            ended_at: None,
+            uptime_seconds: 6,
+            exit_code: None,
+            prompts: 1,
+            seconds_since_output: Some(2),
+            pty_alive: true,
+            host_healthy: true,
+        }),
+        r#"{"response":"session","session_id":"s","tool":"bash","command":["bash"],"cwd":"/tmp","label":null,"status":"active","state":"running","pid":5,"host_pid":4,"started_at":"2026-01-01T00:00:00.000Z","ended_at":null,"uptime_seconds":6,"exit_code":null,"prompts":1,"seconds_since_output":2,"pty_alive":true,"host_healthy":true}"#,
+    );
+    check(Response::Done, r#"{"response":"done"}"#);
+    check(
+        Response::Refused { reason: "no".into() },
+        r#"{"response":"refused","reason":"no"}"#,
+    );
+    check(
+        Response::Failed {
+            reason: "disk full".into(),
+        },
+        r#"{"response":"failed","reason":"disk full"}"#,
+    );
+}
+
+#[test]
+fn journal_entries() {
+    check(
+        JournalEntry::Intent {
+            reply_id: "r".into(),
+            prompt_id: "p".into(),
+        },
+        r#"{"entry":"intent","reply_id":"r","prompt_id":"p"}"#,
+    );
+    check(
+        JournalEntry::Typed { reply_id: "r".into() },
+        r#"{"entry":"typed","reply_id":"r"}"#,
+    );
+}
+
+#[test]
+fn what_is_no_frame_is_refused() {
+    for text in [
+        "",
+        "{}",
+        "[]",
+        "null",
+        r#"{"type":"explode"}"#,
+        r#"{"type":"noted"}"#,
+        "\u{0}",
+        "{\"type\":\"noted\",\"n\":-1}",
+    ] {
+        assert!(decode::<ToSession>(text.as_bytes()).is_err(), "{text:?}");
+    }
+}
