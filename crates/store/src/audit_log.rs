@@ -1,0 +1,531 @@
+//! The audit file: appended to by one hub, repaired at its start where a crash left it incomplete.
+//!
+//! The table `audit_events` is written first, in the transaction of the change itself; the file follows. So a crash
+//! leaves the file behind the table, never ahead of it. How far behind a crash can leave it is known: each
+//! transaction notes the length that the file had, and was known to have on the disk, when it began ([`Mark`]).
+//!
+//! # Honest-repair invariant
+//! What lies after the mark may be lost or torn in a crash, and is written again from the table. What lies before
+//! it was on the disk: if it is gone or changed, somebody did that. It is reported, never written again, and
+//! `verify` goes on naming it.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use atlasbridge_model::audit::ChainEnd;
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use crate::record::{AuditRecord, Borrowed, LONGEST_LINE, Line, read_line, tail};
+use crate::schema::{Migration, beside, sync_directory_of};
+use crate::store::{BackendError, OpenError, head, insert};
+
+/// What `open` found and did. Empty after an orderly stop.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Bytes at the end of the audit log that were no records.
+    pub torn: Option<Torn>,
+    /// Records that were in the table and not yet in the file; they are now.
+    pub reexported: u64,
+    /// Records that were in the file and not in the table, as after restoring an old database; they are now.
+    pub imported: u64,
+    /// Records that were in the file once and are not any more. No crash does that.
+    pub missing: Option<Missing>,
+    /// A line that was complete once is not what it was. No crash does that either.
+    pub damaged: bool,
+    pub migration: Option<Migration>,
+}
+
+/// Torn bytes, and where they are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Torn {
+    pub bytes: u64,
+    pub file: PathBuf,
+}
+
+/// The file ends with record `have`; the database knows that it had `expected`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missing {
+    pub have: u64,
+    pub expected: u64,
+}
+
+impl Recovery {
+    /// Nothing had to be repaired and nothing is wrong; a migration does not count.
+    pub fn is_clean(&self) -> bool {
+        *self
+            == Recovery {
+                migration: self.migration.clone(),
+                ..Recovery::default()
+            }
+    }
+}
+
+/// For the log and for `HUB_START`: what was found, in a line. Empty when nothing was.
+impl fmt::Display for Recovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        if let Some(Missing { have, expected }) = self.missing {
+            parts.push(format!(
+                "audit log truncated: records {} to {expected} are missing",
+                have + 1
+            ));
+        }
+        if self.damaged {
+            parts.push("audit log damaged: run `atlasbridge audit verify`".to_owned());
+        }
+        if let Some(Torn { bytes, file }) = &self.torn {
+            let name = file.file_name().unwrap_or_default().display();
+            parts.push(format!("{bytes} torn bytes moved to {name}"));
+        }
+        if self.reexported > 0 {
+            parts.push(format!("{} records completed from the database", self.reexported));
+        }
+        if self.imported > 0 {
+            parts.push(format!(
+                "{} records learnt back from the audit log",
+                self.imported
+            ));
+        }
+        if let Some(Migration { from, to, .. }) = self.migration
+            && from > 0
+        {
+            parts.push(format!("database migrated from schema {from} to {to}"));
+        }
+        f.write_str(&parts.join("; "))
+    }
+}
+
+/// How far the file is known to be on the disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) seq: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Mark {
+    pub(crate) async fn load(conn: &mut SqliteConnection) -> Result<Self, BackendError> {
+        let rows = sqlx::query("SELECT key, value FROM channel_state WHERE channel = 'audit_log'")
+            .fetch_all(conn)
+            .await?;
+        let mut mark = Mark::default();
+        for row in rows {
+            let value = row.try_get::<i64, _>("value")? as u64;
+            match row.try_get("key")? {
+                "exported_seq" => mark.seq = value,
+                "exported_bytes" => mark.bytes = value,
+                _ => {}
+            }
+        }
+        Ok(mark)
+    }
+
+    /// Both halves or none, in one statement.
+    pub(crate) async fn save(self, conn: &mut SqliteConnection) -> Result<(), BackendError> {
+        sqlx::query(
+            "INSERT INTO channel_state (channel, key, value)
+             VALUES ('audit_log', 'exported_seq', $1), ('audit_log', 'exported_bytes', $2)
+             ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value",
+        )
+        .bind(self.seq as i64)
+        .bind(self.bytes as i64)
+        .execute(conn)
+        .await?;
+        Ok(())
+    }
+}
+
+/// The file, locked against a second hub, with its known end.
+#[derive(Debug)]
+pub(crate) struct AuditLog {
+    file: File,
+    path: PathBuf,
+    mark: Mark,
+}
+
+impl AuditLog {
+    /// Opens or creates the file for its owner alone. The lock goes away with the process, however that ends.
+    pub(crate) async fn lock(path: &Path) -> Result<Self, OpenError> {
+        let owned = path.to_owned();
+        let locked = tokio::task::spawn_blocking(move || -> Result<Self, TryLockError> {
+            let file = private_log(&owned).map_err(TryLockError::Error)?;
+            lock_patiently(&file)?;
+            Ok(Self {
+                file,
+                path: owned,
+                mark: Mark::default(),
+            })
+        });
+        let locked = locked.await.unwrap_or_else(|_| {
+            Err(TryLockError::Error(io::Error::other(
+                "the opening was interrupted",
+            )))
+        });
+        locked.map_err(|error| match error {
+            TryLockError::WouldBlock => OpenError::InUse {
+                path: path.to_owned(),
+            },
+            TryLockError::Error(source) => OpenError::AuditLog {
+                path: path.to_owned(),
+                source,
+            },
+        })
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    /// Appends whole lines, the last of which is record `seq`, and waits for the disk.
+    ///
+    /// It takes the log and gives it back: whoever gets an error has no log any more, and cannot try the `fsync`
+    /// again. The kernel may have dropped the pages; a second `fsync` would say yes.
+    pub(crate) async fn append(mut self, lines: String, seq: u64) -> Result<Self, BackendError> {
+        if lines.is_empty() {
+            return Ok(self);
+        }
+        let appended = tokio::task::spawn_blocking(move || {
+            self.append_now(&lines, seq)?;
+            Ok(self)
+        });
+        appended
+            .await
+            .unwrap_or_else(|_| Err(io::Error::other("the writing was interrupted")))
+            .map_err(BackendError::AuditLog)
+    }
+
+    fn append_now(&mut self, lines: &str, seq: u64) -> io::Result<()> {
+        self.check_untouched()?;
+        self.file.write_all(lines.as_bytes())?;
+        self.file.sync_data()?;
+        self.mark = Mark {
+            seq,
+            bytes: self.mark.bytes + lines.len() as u64,
+        };
+        Ok(())
+    }
+
+    /// Nobody else has written to the file, shortened it, or put another in its place.
+    fn check_untouched(&self) -> io::Result<()> {
+        let ours = self.file.metadata()?;
+        let named = fs::metadata(&self.path)?;
+        if (ours.dev(), ours.ino()) != (named.dev(), named.ino()) {
+            return Err(io::Error::other("another file has taken its place"));
+        }
+        if ours.len() != self.mark.bytes {
+            return Err(io::Error::other("something else has changed it"));
+        }
+        Ok(())
+    }
+
+    /// Brings file and table together after a stop of any kind, and says where the chain goes on.
+    pub(crate) async fn recover(
+        &mut self,
+        conn: &mut SqliteConnection,
+    ) -> Result<(ChainEnd, Recovery), BackendError> {
+        let mut mark = Mark::load(conn).await?;
+        if mark.seq >= head(conn).await?.next_seq {
+            // The table has lost records that it had: a mark without them says nothing, the whole file is read.
+            mark = Mark::default();
+        }
+        let length = self.file.metadata()?.len();
+        let mut recovery = Recovery::default();
+        let kept = match length < mark.bytes {
+            true => self.keep_what_is_left(mark, length, &mut recovery)?,
+            false => self.keep_what_is_sound(mark, conn, &mut recovery).await?,
+        };
+        let end = head(conn).await?;
+        self.mark = Mark {
+            seq: kept,
+            bytes: self.file.metadata()?.len(),
+        };
+        recovery.reexported = self.export(conn).await?;
+        if self.mark != mark {
+            self.mark.save(conn).await?;
+        }
+        Ok((end, recovery))
+    }
+
+    /// The file is shorter than it was: lines are gone. The hole stays a hole; what came after the mark follows it.
+    fn keep_what_is_left(&mut self, mark: Mark, length: u64, recovery: &mut Recovery) -> io::Result<u64> {
+        let last_break = self.last_break(length)?;
+        if last_break < length {
+            recovery.torn = Some(self.set_aside(last_break, mark.seq)?);
+        }
+        let last = tail(&self.path, 1).ok().and_then(|mut records| records.pop());
+        recovery.missing = Some(Missing {
+            have: last.map_or(0, |record| record.seq),
+            expected: mark.seq,
+        });
+        Ok(mark.seq)
+    }
+
+    /// The file has all that it was known to have. Walks over what follows the mark, and says up to which record
+    /// the file is kept.
+    async fn keep_what_is_sound(
+        &mut self,
+        mark: Mark,
+        conn: &mut SqliteConnection,
+        recovery: &mut Recovery,
+    ) -> Result<u64, BackendError> {
+        recovery.damaged = !self.ends_with_record(mark, conn).await?;
+        let known = head(conn).await?.next_seq - 1;
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut *conn).await?;
+        let walk = self.walk(mark, known, conn).await?;
+        recovery.imported = walk.imported;
+        let Some(bad) = walk.bad else {
+            sqlx::query("COMMIT").execute(conn).await?;
+            return Ok(walk.end.next_seq - 1);
+        };
+        let lost = (known + 1).saturating_sub(walk.end.next_seq);
+        if bad.lines <= lost.max(1) {
+            sqlx::query("COMMIT").execute(conn).await?;
+            recovery.torn = Some(self.set_aside(bad.offset, bad.seq)?);
+            return Ok(walk.end.next_seq - 1);
+        }
+        // More than a crash can have torn: the lines stay, and the chain goes on after the last sound one.
+        recovery.damaged = true;
+        let last = match walk.last_sound {
+            Some(record) if record.seq > known => {
+                insert(conn, &record.link(), &record.hash).await?;
+                record.seq
+            }
+            Some(record) => record.seq,
+            None => walk.end.next_seq - 1,
+        };
+        sqlx::query("COMMIT").execute(conn).await?;
+        let length = self.file.metadata()?.len();
+        let last_break = self.last_break(length)?;
+        if last_break < length {
+            recovery.torn = Some(self.set_aside(last_break, bad.seq)?);
+        }
+        Ok(last.max(mark.seq))
+    }
+
+    async fn walk(&self, mark: Mark, known: u64, conn: &mut SqliteConnection) -> Result<Walk, BackendError> {
+        let mut reader = BufReader::new(&self.file);
+        reader.seek(SeekFrom::Start(mark.bytes))?;
+        let mut walk = Walk {
+            end: end_at(conn, mark.seq).await?,
+            offset: mark.bytes,
+            ..Walk::default()
+        };
+        let mut line = Vec::new();
+        loop {
+            match read_line(&mut reader, &mut line)? {
+                Line::End => return Ok(walk),
+                Line::Whole => walk.whole_line(&line, known, conn).await?,
+                Line::Torn => walk.bad_line(line.len() as u64),
+            }
+        }
+    }
+
+    /// Whether the line that ends at the mark is the record that the table has.
+    async fn ends_with_record(&self, mark: Mark, conn: &mut SqliteConnection) -> Result<bool, BackendError> {
+        let Some(record) = records(conn, mark.seq, mark.seq).await?.pop() else {
+            return Ok(mark.seq == 0);
+        };
+        let expected = format!("{}\n", record.line());
+        let Some(start) = mark.bytes.checked_sub(expected.len() as u64) else {
+            return Ok(false);
+        };
+        let mut found = vec![0; expected.len()];
+        self.file.read_exact_at(&mut found, start)?;
+        Ok(found == expected.as_bytes())
+    }
+
+    /// Where the last whole line before `length` ends.
+    fn last_break(&self, length: u64) -> io::Result<u64> {
+        let start = length.saturating_sub(LONGEST_LINE);
+        let mut end = vec![0; (length - start) as usize];
+        self.file.read_exact_at(&mut end, start)?;
+        let last = end.iter().rposition(|&byte| byte == b'\n');
+        Ok(last.map_or(start, |index| start + index as u64 + 1))
+    }
+
+    /// Moves everything from `offset` on to a file of its own. The copy is on the disk before the original goes.
+    fn set_aside(&mut self, offset: u64, seq: u64) -> io::Result<Torn> {
+        let (mut aside, path) = self.new_torn_file(seq)?;
+        let mut reader = &self.file;
+        reader.seek(SeekFrom::Start(offset))?;
+        let bytes = io::copy(&mut reader.take(u64::MAX), &mut aside)?;
+        aside.sync_all()?;
+        sync_directory_of(&path)?;
+        self.file.set_len(offset)?;
+        self.file.sync_all()?;
+        Ok(Torn { bytes, file: path })
+    }
+
+    fn new_torn_file(&self, seq: u64) -> io::Result<(File, PathBuf)> {
+        let mut suffix = format!(".torn-{seq}");
+        loop {
+            let path = beside(&self.path, &suffix);
+            let mut options = OpenOptions::new();
+            match options.write(true).create_new(true).mode(0o600).open(&path) {
+                Ok(file) => return Ok((file, path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => suffix.push('+'),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Writes the table's records after the mark to the file.
+    async fn export(&mut self, conn: &mut SqliteConnection) -> Result<u64, BackendError> {
+        let mut exported = 0;
+        loop {
+            let first = self.mark.seq + 1;
+            let batch = records(conn, first, first + EXPORT_BATCH).await?;
+            let Some(last) = batch.last() else {
+                return Ok(exported);
+            };
+            let lines: String = batch.iter().map(|record| record.line() + "\n").collect();
+            self.append_now(&lines, last.seq)
+                .map_err(BackendError::AuditLog)?;
+            exported += batch.len() as u64;
+        }
+    }
+}
+
+/// Records per write when a file is completed: about 400 kB.
+const EXPORT_BATCH: u64 = 1000;
+
+/// How often, and how long each time, a lock is waited for: a process that our last owner forked holds it until it
+/// has called `exec`, and a hub that is being replaced until it is gone.
+const PATIENCE: (u32, Duration) = (50, Duration::from_millis(10));
+
+fn lock_patiently(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..PATIENCE.0 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PATIENCE.1),
+            decided => return decided,
+        }
+    }
+    file.try_lock()
+}
+
+fn private_log(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    sync_directory_of(path)?;
+    Ok(file)
+}
+
+/// A walk over the lines after the mark.
+#[derive(Default)]
+struct Walk {
+    offset: u64,
+    /// Where the sound part of the chain ends.
+    end: ChainEnd,
+    bad: Option<Bad>,
+    /// The last record that is sound in itself, though it may follow a bad line.
+    last_sound: Option<AuditRecord>,
+    imported: u64,
+    scratch: String,
+}
+
+/// The first bad line, and how many lines there are from it on.
+struct Bad {
+    offset: u64,
+    seq: u64,
+    lines: u64,
+}
+
+impl Walk {
+    async fn whole_line(
+        &mut self,
+        line: &[u8],
+        known: u64,
+        conn: &mut SqliteConnection,
+    ) -> Result<(), BackendError> {
+        let length = line.len() as u64 + 1;
+        let Some(record) = self.sound_record(line) else {
+            self.bad_line(length);
+            return Ok(());
+        };
+        let follows = self.bad.is_none()
+            && self
+                .end
+                .clone()
+                .follow(&record.link(), &record.hash, &mut self.scratch)
+                .is_ok()
+            && (record.seq > known || end_at(conn, record.seq).await?.hash == record.hash);
+        if !follows {
+            self.bad_line(length);
+        } else {
+            if record.seq > known {
+                insert(conn, &record.link(), &record.hash).await?;
+                self.imported += 1;
+            }
+            self.end = ChainEnd {
+                next_seq: record.seq + 1,
+                hash: record.hash.clone(),
+            };
+            self.offset += length;
+        }
+        self.last_sound = Some(record);
+        Ok(())
+    }
+
+    fn bad_line(&mut self, length: u64) {
+        let bad = self.bad.get_or_insert(Bad {
+            offset: self.offset,
+            seq: self.end.next_seq,
+            lines: 0,
+        });
+        bad.lines += 1;
+        self.offset += length;
+    }
+
+    fn sound_record(&mut self, line: &[u8]) -> Option<AuditRecord> {
+        let borrowed = Borrowed::parse(line).ok()?;
+        let is_sound = borrowed.is_canonical(line, &mut self.scratch)
+            && borrowed.link().hash(&mut self.scratch) == borrowed.hash;
+        is_sound.then(|| borrowed.into())
+    }
+}
+
+/// The chain's end as it was after record `seq`, by the table.
+async fn end_at(conn: &mut SqliteConnection, seq: u64) -> Result<ChainEnd, BackendError> {
+    let record = records(conn, seq, seq).await?.pop();
+    Ok(record.map_or_else(ChainEnd::default, |record| ChainEnd {
+        next_seq: record.seq + 1,
+        hash: record.hash,
+    }))
+}
+
+async fn records(
+    conn: &mut SqliteConnection,
+    first: u64,
+    last: u64,
+) -> Result<Vec<AuditRecord>, BackendError> {
+    let rows = sqlx::query("SELECT * FROM audit_events WHERE seq BETWEEN $1 AND $2 ORDER BY seq")
+        .bind(first as i64)
+        .bind(last as i64)
+        .fetch_all(conn)
+        .await?;
+    rows.iter().map(record).collect()
+}
+
+fn record(row: &SqliteRow) -> Result<AuditRecord, BackendError> {
+    Ok(AuditRecord {
+        seq: row.try_get::<i64, _>("seq")? as u64,
+        ts: row.try_get("ts")?,
+        event: row.try_get("event")?,
+        session_id: row.try_get("session_id")?,
+        prompt_id: row.try_get("prompt_id")?,
+        value: row.try_get("value")?,
+        source: row.try_get("source")?,
+        decided_by: row.try_get("decided_by")?,
+        prev_hash: row.try_get("prev_hash")?,
+        hash: row.try_get("hash")?,
+    })
+}

@@ -1,0 +1,516 @@
+//! What becomes of a prompt: accepting an answer, letting a deadline pass, and every other event.
+//!
+//! # At-most-once invariant
+//! A reply row exists only for the contender whose guarded UPDATE changed a row, and a prompt leaves
+//! `awaiting_reply` only through such an UPDATE. Taps, texts, policy and the deadline contend for the same row under
+//! the same guard; whoever changes zero rows was late, whatever it believed before.
+
+use atlasbridge_model::answer::{self, Refusal, Source, Value};
+use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::lifecycle::{Do, Event, PromptState, Resolution, Step, step};
+use atlasbridge_model::{Nonce, Now, PromptId, ReplyId, SessionId};
+
+use crate::prompts::{PromptRecord, Reply, load};
+use crate::rows::{self, StoredValue};
+use crate::store::{AuditError, BackendError, Draft, Store};
+
+/// An answer that fits its prompt, and who sent it. Whether it is the one is decided here.
+#[derive(Debug, Clone)]
+pub struct AcceptedAnswer {
+    pub prompt: PromptId,
+    pub session: SessionId,
+    pub nonce: Nonce,
+    pub value: Value,
+    /// The id that the reply gets if this answer wins.
+    pub reply: ReplyId,
+    pub source: Source,
+    pub decided_by: String,
+}
+
+/// What became of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per answer: a box would save nothing that anybody notices"
+)]
+pub enum Outcome {
+    /// It is the reply. The value of a secret is here, and nowhere else.
+    Won {
+        reply: Reply,
+        prompt: PromptRecord,
+    },
+    Refused(Refusal),
+}
+
+/// A prompt after its move, and what is to be done now that the move is on record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    pub prompt: PromptRecord,
+    pub effects: Vec<Do>,
+}
+
+/// What became of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per event: a box would save nothing that anybody notices"
+)]
+pub enum Advance {
+    Moved(Moved),
+    /// Late, repeated or out of place: nothing changed.
+    Refused(Refusal),
+}
+
+/// Deciding about an answer failed: it is neither accepted nor refused.
+#[derive(Debug, thiserror::Error)]
+#[error("recording the reply to prompt {prompt}")]
+pub struct AcceptError {
+    prompt: PromptId,
+    #[source]
+    source: BackendError,
+}
+
+/// Moving a prompt failed.
+#[derive(Debug, thiserror::Error)]
+pub enum AdvanceError {
+    #[error("recording what became of prompt {prompt}")]
+    Prompt {
+        prompt: PromptId,
+        #[source]
+        source: BackendError,
+    },
+    #[error("recording what became of the prompts of session {session}")]
+    Session {
+        session: SessionId,
+        #[source]
+        source: BackendError,
+    },
+    #[error("answers go through `accept`, deadlines through `expire`")]
+    OtherDoor,
+    #[error("prompt {prompt}: this is not its safe default, and silence never approves")]
+    UnsafeFallback { prompt: PromptId },
+}
+
+impl Store {
+    /// Lets exactly one answer win. Reply, change of state and audit row are one transaction.
+    pub async fn accept(&self, answer: AcceptedAnswer, now: Now) -> Result<Outcome, AcceptError> {
+        let prompt = answer.prompt;
+        self.write(now, move |draft| Box::pin(contend(draft, answer)))
+            .await
+            .map_err(|source| AcceptError { prompt, source })
+    }
+
+    /// The deadline has passed, as far as the caller knows: a prompt whose time is not up refuses. `fallback` is its
+    /// safe default, if it has one; for a queued prompt it is not used, since nothing may be typed for it.
+    pub async fn expire(
+        &self,
+        prompt: PromptId,
+        fallback: Option<(ReplyId, Value)>,
+        now: Now,
+    ) -> Result<Advance, AdvanceError> {
+        let expired = self
+            .write(now, move |draft| Box::pin(pass_deadline(draft, prompt, fallback)))
+            .await
+            .map_err(|source| AdvanceError::Prompt { prompt, source })?;
+        expired.ok_or(AdvanceError::UnsafeFallback { prompt })
+    }
+
+    /// Any event but an answer and a deadline.
+    pub async fn advance(&self, prompt: PromptId, event: &Event, now: Now) -> Result<Advance, AdvanceError> {
+        let event = any_other(event)?;
+        self.write(now, move |draft| {
+            Box::pin(advance(draft, prompt, event, Behind::Nobody))
+        })
+        .await
+        .map_err(|source| AdvanceError::Prompt { prompt, source })
+    }
+
+    /// An operator leaves the prompt to the terminal.
+    pub async fn cancel(
+        &self,
+        prompt: PromptId,
+        source: &Source,
+        decided_by: &str,
+        now: Now,
+    ) -> Result<Advance, AdvanceError> {
+        let operator = Behind::Operator {
+            source: source.to_string(),
+            decided_by: decided_by.to_owned(),
+        };
+        let event = Event::CanceledByOperator;
+        self.write(now, move |draft| {
+            Box::pin(advance(draft, prompt, event, operator))
+        })
+        .await
+        .map_err(|source| AdvanceError::Prompt { prompt, source })
+    }
+
+    /// The same event for every open prompt of a session, in one transaction; those that it does not concern stay.
+    pub async fn advance_session(
+        &self,
+        session: SessionId,
+        event: &Event,
+        now: Now,
+    ) -> Result<Vec<Moved>, AdvanceError> {
+        let event = any_other(event)?;
+        self.write(now, move |draft| Box::pin(advance_all(draft, session, event)))
+            .await
+            .map_err(|source| AdvanceError::Session { session, source })
+    }
+
+    /// Lets the oldest queued prompt of a session wait for its answer, unless another one does.
+    pub async fn promote_next(
+        &self,
+        session: SessionId,
+        now: Now,
+    ) -> Result<Option<PromptRecord>, AdvanceError> {
+        self.write(now, move |draft| Box::pin(promote(draft, session)))
+            .await
+            .map_err(|source| AdvanceError::Session { session, source })
+    }
+
+    /// Puts on record an answer that was refused before it could contend: unknown prompt, a sender inside a session,
+    /// a shape that does not fit. `reason` must not repeat what the sender wrote.
+    pub async fn reject(
+        &self,
+        prompt: Option<PromptId>,
+        session: Option<SessionId>,
+        reason: &str,
+        source: &Source,
+        decided_by: &str,
+        now: Now,
+    ) -> Result<(), AuditError> {
+        let event = AuditEvent {
+            session,
+            prompt,
+            value: Some(reason.to_owned()),
+            source: Some(source.to_string()),
+            decided_by: Some(decided_by.to_owned()),
+            ..AuditEvent::new(EventName::ReplyRejected)
+        };
+        self.audit(event, now).await
+    }
+}
+
+/// An event that brings no reply with it.
+fn any_other(event: &Event) -> Result<Event, AdvanceError> {
+    match event {
+        Event::Answered { .. } | Event::Deadline { .. } => Err(AdvanceError::OtherDoor),
+        other => Ok(other.clone()),
+    }
+}
+
+async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, BackendError> {
+    let won = sqlx::query(
+        "UPDATE prompts SET status = 'reply_received', nonce_used = 1, reply_id = $1, source = $2, changed_at = $3
+         WHERE id = $4 AND session_id = $5 AND status = 'awaiting_reply' AND nonce = $6 AND nonce_used = 0
+             AND boot_id = $7 AND (deadline IS NULL OR deadline > $8)",
+    )
+    .bind(answer.reply.to_string())
+    .bind(answer.source.to_string())
+    .bind(draft.now.wall.0)
+    .bind(answer.prompt.to_string())
+    .bind(answer.session.to_string())
+    .bind(answer.nonce.to_hex())
+    .bind(draft.boot_id.to_string())
+    .bind(draft.now.boot.0)
+    .execute(&mut draft.conn)
+    .await?;
+    if won.rows_affected() == 0 {
+        return refuse(draft, answer).await;
+    }
+    let reply = Reply {
+        id: answer.reply,
+        prompt: answer.prompt,
+        session: answer.session,
+        value: Some(answer.value),
+        source: answer.source,
+        decided_by: answer.decided_by,
+        at: draft.now.wall,
+    };
+    insert_reply(draft, &reply).await?;
+    draft
+        .record(AuditEvent {
+            session: Some(reply.session),
+            prompt: Some(reply.prompt),
+            value: reply.value.as_ref().map(Value::on_record),
+            source: Some(reply.source.to_string()),
+            decided_by: Some(reply.decided_by.clone()),
+            ..AuditEvent::new(EventName::ReplyReceived)
+        })
+        .await?;
+    let prompt = load(&mut draft.conn, reply.prompt)
+        .await?
+        .ok_or(sqlx::Error::RowNotFound)?;
+    Ok(Outcome::Won { reply, prompt })
+}
+
+/// Why no row was changed: for the sender in words, for the log in one.
+async fn refuse(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, BackendError> {
+    let found = load(&mut draft.conn, answer.prompt).await?;
+    let (refusal, reason) = reason_to_refuse(found, &answer, draft);
+    draft
+        .record(AuditEvent {
+            session: Some(answer.session),
+            prompt: Some(answer.prompt),
+            value: Some(reason.to_owned()),
+            source: Some(answer.source.to_string()),
+            decided_by: Some(answer.decided_by),
+            ..AuditEvent::new(EventName::ReplyRejected)
+        })
+        .await?;
+    Ok(Outcome::Refused(refusal))
+}
+
+/// The state is looked at before the nonce: who taps an old button hears that the prompt was answered, not that it
+/// never was. A wrong session or nonce is told as little as an unknown prompt.
+fn reason_to_refuse(
+    found: Option<PromptRecord>,
+    answer: &AcceptedAnswer,
+    draft: &Draft,
+) -> (Refusal, &'static str) {
+    let Some(prompt) = found else {
+        return (Refusal::UnknownPrompt, Refusal::UnknownPrompt.name());
+    };
+    if prompt.session != answer.session {
+        return (Refusal::UnknownPrompt, "wrong_session");
+    }
+    let answered = Event::Answered {
+        reply: answer.reply,
+        source: answer.source.clone(),
+    };
+    let deadline = prompt.deadline_under(&draft.boot_id);
+    let refusal = match step(&prompt.state, &answered, deadline, draft.now) {
+        Step::Moved(..) => return (Refusal::UnknownPrompt, "wrong_nonce"),
+        Step::Refused(Refusal::NotWaiting { .. }) => prompt.state.refusal(),
+        Step::Refused(refusal) => refusal,
+    };
+    let reason = refusal.name();
+    (refusal, reason)
+}
+
+async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(), BackendError> {
+    let value = reply.value.as_ref().map(StoredValue::from);
+    sqlx::query(
+        "INSERT INTO replies (id, prompt_id, session_id, kind, choice_row, value, source, decided_by, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    )
+    .bind(reply.id.to_string())
+    .bind(reply.prompt.to_string())
+    .bind(reply.session.to_string())
+    .bind(value.as_ref().map_or("secret", |value| value.kind))
+    .bind(value.as_ref().and_then(|value| value.choice_row))
+    .bind(value.as_ref().and_then(|value| value.text))
+    .bind(reply.source.to_string())
+    .bind(&reply.decided_by)
+    .bind(reply.at.0)
+    .execute(&mut draft.conn)
+    .await?;
+    Ok(())
+}
+
+/// `None`: the fallback is not the prompt's safe default.
+async fn pass_deadline(
+    draft: &mut Draft,
+    prompt: PromptId,
+    fallback: Option<(ReplyId, Value)>,
+) -> Result<Option<Advance>, BackendError> {
+    let Some(found) = load(&mut draft.conn, prompt).await? else {
+        return Ok(Some(Advance::Refused(Refusal::UnknownPrompt)));
+    };
+    if let Some((_, value)) = &fallback
+        && answer::default_value(&found.sighting).as_ref() != Ok(value)
+    {
+        return Ok(None);
+    }
+    let event = Event::Deadline {
+        fallback: fallback.as_ref().map(|(reply, _)| *reply),
+    };
+    let behind = match fallback {
+        None => Behind::Nobody,
+        Some((id, value)) => Behind::Deadline(Reply {
+            id,
+            prompt,
+            session: found.session,
+            value: Some(value),
+            source: Source::Timeout,
+            decided_by: Source::Timeout.to_string(),
+            at: draft.now.wall,
+        }),
+    };
+    perform(draft, found, event, behind).await.map(Some)
+}
+
+async fn advance(
+    draft: &mut Draft,
+    prompt: PromptId,
+    event: Event,
+    behind: Behind,
+) -> Result<Advance, BackendError> {
+    match load(&mut draft.conn, prompt).await? {
+        Some(found) => perform(draft, found, event, behind).await,
+        None => Ok(Advance::Refused(Refusal::UnknownPrompt)),
+    }
+}
+
+async fn advance_all(
+    draft: &mut Draft,
+    session: SessionId,
+    event: Event,
+) -> Result<Vec<Moved>, BackendError> {
+    let rows = sqlx::query(
+        "SELECT * FROM prompts WHERE session_id = $1 AND status NOT IN ('resolved', 'canceled', 'failed')
+         ORDER BY sighting",
+    )
+    .bind(session.to_string())
+    .fetch_all(&mut draft.conn)
+    .await?;
+    let mut moves = Vec::new();
+    for row in &rows {
+        if let Advance::Moved(moved) =
+            perform(draft, rows::prompt(row)?, event.clone(), Behind::Nobody).await?
+        {
+            moves.push(moved);
+        }
+    }
+    Ok(moves)
+}
+
+async fn promote(draft: &mut Draft, session: SessionId) -> Result<Option<PromptRecord>, BackendError> {
+    let row = sqlx::query(
+        "SELECT * FROM prompts WHERE session_id = $1 AND status = 'routed' AND NOT EXISTS
+             (SELECT 1 FROM prompts WHERE session_id = $1 AND status = 'awaiting_reply')
+         ORDER BY sighting LIMIT 1",
+    )
+    .bind(session.to_string())
+    .fetch_optional(&mut draft.conn)
+    .await?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    match perform(draft, rows::prompt(&row)?, Event::Promoted, Behind::Nobody).await? {
+        Advance::Moved(moved) => Ok(Some(moved.prompt)),
+        Advance::Refused(_) => Ok(None),
+    }
+}
+
+/// Who or what is behind a move, where the event does not say it.
+enum Behind {
+    Nobody,
+    Operator {
+        source: String,
+        decided_by: String,
+    },
+    /// With the reply of the safe default, in case the prompt may have it.
+    Deadline(Reply),
+}
+
+/// One move: ask the table of the lifecycle, change the row if it still stands as it was read, put it on record.
+async fn perform(
+    draft: &mut Draft,
+    mut prompt: PromptRecord,
+    event: Event,
+    behind: Behind,
+) -> Result<Advance, BackendError> {
+    let deadline = prompt.deadline_under(&draft.boot_id);
+    let (state, effects) = match step(&prompt.state, &event, deadline, draft.now) {
+        Step::Moved(state, effects) => (state, effects),
+        Step::Refused(refusal) => return Ok(Advance::Refused(refusal)),
+    };
+    if !update(draft, &prompt, &state).await? {
+        return Ok(Advance::Refused(Refusal::NotWaiting {
+            status: prompt.state.status(),
+            reason: String::new(),
+        }));
+    }
+    prompt.state = state;
+    // A queued prompt expires without its fallback: only the new state says whether there is a reply.
+    if let (Behind::Deadline(reply), PromptState::Expired { fallback: Some(_) }) = (&behind, &prompt.state) {
+        insert_reply(draft, reply).await?;
+    }
+    let record = on_record(draft, &prompt, behind).await?;
+    draft.record(record).await?;
+    Ok(Advance::Moved(Moved { prompt, effects }))
+}
+
+/// `false`: somebody else moved it since it was read. Columns of an earlier state are kept: a prompt that failed
+/// still knows which reply it had.
+async fn update(draft: &mut Draft, prompt: &PromptRecord, state: &PromptState) -> Result<bool, BackendError> {
+    let is_answerable = matches!(
+        state,
+        PromptState::Created | PromptState::Routed | PromptState::AwaitingReply
+    );
+    let (reply, source) = rows::reply_and_source(state);
+    let updated = sqlx::query(
+        "UPDATE prompts SET status = $1, reason = $2, reply_id = COALESCE($3, reply_id),
+             source = COALESCE($4, source), nonce_used = CASE WHEN $5 THEN 1 ELSE nonce_used END, changed_at = $6
+         WHERE id = $7 AND status = $8",
+    )
+    .bind(state.status())
+    .bind(state.reason())
+    .bind(reply)
+    .bind(source)
+    .bind(!is_answerable)
+    .bind(draft.now.wall.0)
+    .bind(prompt.id.to_string())
+    .bind(prompt.state.status())
+    .execute(&mut draft.conn)
+    .await?;
+    Ok(updated.rows_affected() == 1)
+}
+
+/// The audit event that belongs to the state that a prompt has just reached.
+async fn on_record(
+    draft: &mut Draft,
+    prompt: &PromptRecord,
+    behind: Behind,
+) -> Result<AuditEvent, BackendError> {
+    let reply = reply_of(draft, prompt.id).await?;
+    let typed = || match &reply {
+        Some(Reply {
+            value: Some(value), ..
+        }) => value.on_record(),
+        Some(_) => "secret".to_owned(),
+        None => "nothing".to_owned(),
+    };
+    let (event, value) = match &prompt.state {
+        PromptState::Created | PromptState::Routed | PromptState::AwaitingReply => {
+            (EventName::PromptRouted, prompt.state.status().to_owned())
+        }
+        PromptState::ReplyReceived { .. } => (EventName::ReplyReceived, typed()),
+        PromptState::Expired { .. } => (EventName::PromptExpired, typed()),
+        PromptState::Injected { .. } => (EventName::ReplyInjected, typed()),
+        PromptState::Resolved { how } => (EventName::PromptResolved, how.as_str().to_owned()),
+        PromptState::Canceled { why } => (EventName::PromptCanceled, why.as_str().to_owned()),
+        PromptState::Failed { why } => (EventName::ReplyRejected, why.as_str().to_owned()),
+    };
+    let (source, decided_by) = match (behind, &prompt.state, reply) {
+        (Behind::Operator { source, decided_by }, ..) => (Some(source), Some(decided_by)),
+        (
+            _,
+            PromptState::Resolved {
+                how: Resolution::AnsweredLocally,
+            },
+            _,
+        ) => (Some(Source::Keyboard.to_string()), None),
+        (_, PromptState::Expired { .. }, None) => (Some(Source::Timeout.to_string()), None),
+        (_, _, Some(reply)) => (Some(reply.source.to_string()), Some(reply.decided_by)),
+        (_, _, None) => (None, None),
+    };
+    Ok(AuditEvent {
+        session: Some(prompt.session),
+        prompt: Some(prompt.id),
+        value: Some(value),
+        source,
+        decided_by,
+        ..AuditEvent::new(event)
+    })
+}
+
+async fn reply_of(draft: &mut Draft, prompt: PromptId) -> Result<Option<Reply>, BackendError> {
+    let row = sqlx::query("SELECT * FROM replies WHERE prompt_id = $1")
+        .bind(prompt.to_string())
+        .fetch_optional(&mut draft.conn)
+        .await?;
+    row.as_ref().map(rows::reply).transpose()
+}

@@ -1,0 +1,370 @@
+//! Prompts and replies: recording a sighting as a prompt, and looking prompts up.
+//!
+//! What becomes of a prompt afterwards is in `moves.rs`.
+
+use std::time::Duration;
+
+use atlasbridge_model::answer::{Source, Value};
+use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
+use atlasbridge_model::{
+    BootTime, IdempotencyKey, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Timestamp,
+};
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use crate::rows::{self, unreadable};
+use crate::sessions::{SessionRecord, sessions};
+use crate::store::{BackendError, Draft, QueryError, Store};
+
+/// A prompt as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptRecord {
+    pub id: PromptId,
+    pub session: SessionId,
+    pub sighting: Sighting,
+    pub state: PromptState,
+    pub nonce: Nonce,
+    pub created_at: Timestamp,
+    /// For showing; `deadline` decides.
+    pub expires_at: Option<Timestamp>,
+    pub deadline: Option<BootTime>,
+    /// The boot on whose clock `deadline` stands.
+    pub boot_id: String,
+}
+
+impl PromptRecord {
+    /// The deadline on the clock of this boot. Times of another boot cannot be compared: whoever waited then waits
+    /// no more, so they count as passed.
+    pub(crate) fn deadline_under(&self, boot_id: &str) -> Option<BootTime> {
+        match self.boot_id == boot_id {
+            true => self.deadline,
+            false => Some(BootTime(i64::MIN)),
+        }
+    }
+}
+
+/// A reply as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    pub id: ReplyId,
+    pub prompt: PromptId,
+    pub session: SessionId,
+    /// `None` for a secret that was read back: it was never written.
+    pub value: Option<Value>,
+    pub source: Source,
+    pub decided_by: String,
+    pub at: Timestamp,
+}
+
+/// A sighting to be recorded, with the random parts that the hub made for it.
+#[derive(Debug, Clone)]
+pub struct NewPrompt<'a> {
+    pub id: PromptId,
+    pub session: SessionId,
+    pub sighting: &'a Sighting,
+    pub nonce: Nonce,
+    /// `None`: it does not expire.
+    pub ttl: Option<Duration>,
+}
+
+/// What is stored of a sighting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    pub prompt: PromptRecord,
+    /// `false`: the sighting was known before; `prompt` is what was recorded then.
+    pub fresh: bool,
+}
+
+/// A prompt that is not over, with its session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenPrompt {
+    pub prompt: PromptRecord,
+    pub session: SessionRecord,
+}
+
+/// A reply that its session host has not acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    pub reply: Reply,
+    pub prompt: PromptRecord,
+}
+
+/// Recording a prompt failed.
+#[derive(Debug, thiserror::Error)]
+#[error("recording a prompt of session {session}")]
+pub struct RecordError {
+    session: SessionId,
+    #[source]
+    source: BackendError,
+}
+
+impl Store {
+    /// Records a sighting as a prompt and puts it in its session's queue, in one transaction. The same sighting
+    /// offered again changes nothing.
+    pub async fn record_prompt(&self, new: NewPrompt<'_>, now: Now) -> Result<Recorded, RecordError> {
+        let session = new.session;
+        let sighting = new.sighting.clone();
+        let ttl = new
+            .ttl
+            .map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX));
+        let record = PromptRecord {
+            id: new.id,
+            session,
+            sighting,
+            state: PromptState::Created,
+            nonce: new.nonce,
+            created_at: now.wall,
+            expires_at: ttl.map(|millis| now.wall.plus_millis(millis)),
+            deadline: ttl.map(|millis| now.boot.plus_millis(millis)),
+            boot_id: self.boot_id.to_string(),
+        };
+        self.write(now, move |draft| Box::pin(record_once(draft, record)))
+            .await
+            .map_err(|source| RecordError { session, source })
+    }
+
+    pub async fn prompt(&self, id: PromptId) -> Result<Option<PromptRecord>, QueryError> {
+        let rows = sqlx::query("SELECT * FROM prompts WHERE id = $1").bind(id.to_string());
+        prompts("the prompt", rows.fetch_all(&self.reader).await).map(|mut found| found.pop())
+    }
+
+    /// The prompts, newest first, whose id begins with what a person typed. Fewer than four digits, or anything
+    /// that is no part of an id, finds nothing.
+    pub async fn find_prompts_by_prefix(&self, prefix: &str) -> Result<Vec<PromptRecord>, QueryError> {
+        let prefix = prefix.to_ascii_lowercase();
+        let is_part_of_an_id = prefix
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        if prefix.len() < SHORTEST_PREFIX || !is_part_of_an_id {
+            return Ok(Vec::new());
+        }
+        // 'g' comes after every character that an id has.
+        let rows =
+            sqlx::query("SELECT * FROM prompts WHERE id >= $1 AND id < $2 ORDER BY created_at DESC, id")
+                .bind(&prefix)
+                .bind(format!("{prefix}g"));
+        prompts(
+            "prompts by the beginning of their id",
+            rows.fetch_all(&self.reader).await,
+        )
+    }
+
+    /// What is not over, oldest first.
+    pub async fn open_prompts(&self) -> Result<Vec<OpenPrompt>, QueryError> {
+        const WHAT: &str = "the open prompts";
+        let rows = sqlx::query(
+            "SELECT * FROM prompts WHERE status NOT IN ('resolved', 'canceled', 'failed')
+             ORDER BY created_at, session_id, sighting",
+        );
+        let open = prompts(WHAT, rows.fetch_all(&self.reader).await)?;
+        // Sessions never go away, so asking second cannot miss one.
+        let rows = sqlx::query(
+            "SELECT * FROM sessions WHERE id IN
+                 (SELECT session_id FROM prompts WHERE status NOT IN ('resolved', 'canceled', 'failed'))
+                 OR status = 'active'",
+        );
+        let sessions = sessions(WHAT, rows.fetch_all(&self.reader).await)?;
+        let with_session = |prompt: PromptRecord| {
+            let session = sessions
+                .iter()
+                .find(|session| session.id == prompt.session)?
+                .clone();
+            Some(OpenPrompt { prompt, session })
+        };
+        Ok(open.into_iter().filter_map(with_session).collect())
+    }
+
+    /// All prompts of a session, in the order in which they were seen.
+    pub async fn prompts_of(&self, session: SessionId) -> Result<Vec<PromptRecord>, QueryError> {
+        let rows = sqlx::query("SELECT * FROM prompts WHERE session_id = $1 ORDER BY sighting")
+            .bind(session.to_string());
+        prompts("the prompts of a session", rows.fetch_all(&self.reader).await)
+    }
+
+    pub async fn reply(&self, id: ReplyId) -> Result<Option<Reply>, QueryError> {
+        sqlx::query("SELECT * FROM replies WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.reader)
+            .await
+            .map_err(BackendError::from)
+            .and_then(|row| row.as_ref().map(rows::reply).transpose())
+            .map_err(|source| QueryError {
+                what: "the reply",
+                source,
+            })
+    }
+
+    /// The replies of a session that were decided and not yet reported as typed: to be sent (again) to its host.
+    /// A host that has seen one answers with what became of it.
+    pub async fn undelivered(&self, session: SessionId) -> Result<Vec<Delivery>, QueryError> {
+        let rows = sqlx::query(
+            "SELECT * FROM prompts WHERE session_id = $1 AND status IN ('reply_received', 'expired')
+                 AND reply_id IS NOT NULL ORDER BY sighting",
+        )
+        .bind(session.to_string());
+        let decided = prompts("undelivered replies", rows.fetch_all(&self.reader).await)?;
+        let mut deliveries = Vec::with_capacity(decided.len());
+        for prompt in decided {
+            let reply = match &prompt.state {
+                PromptState::ReplyReceived { reply, .. } => Some(*reply),
+                PromptState::Expired { fallback } => *fallback,
+                _ => None,
+            };
+            if let Some(id) = reply
+                && let Some(reply) = self.reply(id).await?
+            {
+                deliveries.push(Delivery { reply, prompt });
+            }
+        }
+        Ok(deliveries)
+    }
+
+    /// When somebody's time is up next, on the clock of this boot.
+    pub async fn next_deadline(&self) -> Result<Option<BootTime>, QueryError> {
+        sqlx::query_scalar(
+            "SELECT MIN(deadline) FROM prompts WHERE status IN ('awaiting_reply', 'routed') AND boot_id = $1",
+        )
+        .bind(self.boot_id.to_string())
+        .fetch_one(&self.reader)
+        .await
+        .map(|deadline: Option<i64>| deadline.map(BootTime))
+        .map_err(|source| QueryError {
+            what: "the next deadline",
+            source: source.into(),
+        })
+    }
+
+    /// The prompts whose time is up, oldest deadline first. Those of another boot are not among them: their session
+    /// hosts are gone, which is another event.
+    pub async fn due(&self, now: Now) -> Result<Vec<PromptRecord>, QueryError> {
+        let rows = sqlx::query(
+            "SELECT * FROM prompts WHERE status IN ('awaiting_reply', 'routed') AND boot_id = $1 AND deadline <= $2
+             ORDER BY deadline, session_id, sighting",
+        )
+        .bind(self.boot_id.to_string())
+        .bind(now.boot.0);
+        prompts("the prompts whose time is up", rows.fetch_all(&self.reader).await)
+    }
+}
+
+/// Fewer digits than this name a prompt by accident.
+const SHORTEST_PREFIX: usize = 4;
+
+async fn record_once(draft: &mut Draft, mut prompt: PromptRecord) -> Result<Recorded, BackendError> {
+    if let Some(known) = known(draft, &prompt).await? {
+        return Ok(Recorded {
+            prompt: known,
+            fresh: false,
+        });
+    }
+    let first = is_first(draft, prompt.session).await?;
+    let step = step(
+        &prompt.state,
+        &Event::Routed { first },
+        prompt.deadline,
+        draft.now,
+    );
+    let Step::Moved(state, _) = step else {
+        return Err(unreadable("prompt that cannot be routed"));
+    };
+    prompt.state = state;
+    insert(draft, &prompt).await?;
+    let event = |name, value: String| AuditEvent {
+        session: Some(prompt.session),
+        prompt: Some(prompt.id),
+        value: Some(value),
+        ..AuditEvent::new(name)
+    };
+    let seen = format!(
+        "{} ({})",
+        prompt.sighting.kind,
+        prompt.sighting.confidence.level().as_str()
+    );
+    draft.record(event(EventName::PromptDetected, seen)).await?;
+    draft
+        .record(event(EventName::PromptRouted, prompt.state.status().to_owned()))
+        .await?;
+    Ok(Recorded { prompt, fresh: true })
+}
+
+/// The same sighting, recorded earlier. The key is no finer than (session, sighting) but binds the text as well.
+async fn known(draft: &mut Draft, prompt: &PromptRecord) -> Result<Option<PromptRecord>, BackendError> {
+    let row = sqlx::query(
+        "SELECT * FROM prompts WHERE (session_id = $1 AND sighting = $2) OR idempotency_key = $3",
+    )
+    .bind(prompt.session.to_string())
+    .bind(prompt.sighting.no.0)
+    .bind(key(prompt).as_str())
+    .fetch_optional(&mut draft.conn)
+    .await?;
+    row.as_ref().map(rows::prompt).transpose()
+}
+
+fn key(prompt: &PromptRecord) -> IdempotencyKey {
+    IdempotencyKey::of(prompt.session, prompt.sighting.no, &prompt.sighting.excerpt)
+}
+
+/// Nobody waits before it, and nobody is about to be promoted.
+async fn is_first(draft: &mut Draft, session: SessionId) -> Result<bool, BackendError> {
+    let before: i64 = sqlx::query_scalar(
+        "SELECT COUNT(*) FROM prompts WHERE session_id = $1 AND status IN ('awaiting_reply', 'routed')",
+    )
+    .bind(session.to_string())
+    .fetch_one(&mut draft.conn)
+    .await?;
+    Ok(before == 0)
+}
+
+async fn insert(draft: &mut Draft, prompt: &PromptRecord) -> Result<(), BackendError> {
+    let sighting = &prompt.sighting;
+    let choices = sighting.choices.as_ref().map(rows::choices_text).transpose()?;
+    sqlx::query(
+        "INSERT INTO prompts (id, session_id, sighting, idempotency_key, kind, confidence, excerpt, detail, choices,
+                              max_length, offers_default, entry, fingerprint, nonce, status, created_at, changed_at,
+                              expires_at, deadline, boot_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $18, $19)",
+    )
+    .bind(prompt.id.to_string())
+    .bind(prompt.session.to_string())
+    .bind(sighting.no.0)
+    .bind(key(prompt).as_str())
+    .bind(sighting.kind.as_str())
+    .bind(sighting.confidence.hundredths())
+    .bind(sighting.excerpt.as_str())
+    .bind(sighting.detail.as_str())
+    .bind(choices)
+    .bind(sighting.constraints.max_length)
+    .bind(sighting.offers_default)
+    .bind(rows::entry_text(sighting.entry))
+    .bind(sighting.fingerprint.to_string())
+    .bind(prompt.nonce.to_hex())
+    .bind(prompt.state.status())
+    .bind(prompt.created_at.0)
+    .bind(prompt.expires_at.map(|at| at.0))
+    .bind(prompt.deadline.map(|at| at.0))
+    .bind(&prompt.boot_id)
+    .execute(&mut draft.conn)
+    .await?;
+    Ok(())
+}
+
+/// The prompt as the running transaction sees it.
+pub(crate) async fn load(
+    conn: &mut SqliteConnection,
+    id: PromptId,
+) -> Result<Option<PromptRecord>, BackendError> {
+    let row = sqlx::query("SELECT * FROM prompts WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_optional(conn)
+        .await?;
+    row.as_ref().map(rows::prompt).transpose()
+}
+
+fn prompts(
+    what: &'static str,
+    rows: Result<Vec<SqliteRow>, sqlx::Error>,
+) -> Result<Vec<PromptRecord>, QueryError> {
+    rows.map_err(BackendError::from)
+        .and_then(|rows| rows.iter().map(rows::prompt).collect())
+        .map_err(|source| QueryError { what, source })
+}

@@ -1,0 +1,299 @@
+//! One line of the audit log, read back: from files that anybody may have written.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use atlasbridge_model::audit::Link;
+use atlasbridge_model::{PromptId, SessionId, Timestamp};
+use serde::Deserialize;
+
+/// Longest line that is looked at, in bytes. Ours have about 400; members are cut long before this is reached.
+pub(crate) const LONGEST_LINE: u64 = 128 << 10;
+
+/// A record of the audit log, whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditRecord {
+    pub seq: u64,
+    pub ts: String,
+    pub event: String,
+    pub session_id: Option<String>,
+    pub prompt_id: Option<String>,
+    pub value: Option<String>,
+    pub source: Option<String>,
+    pub decided_by: Option<String>,
+    pub prev_hash: String,
+    pub hash: String,
+}
+
+impl AuditRecord {
+    pub fn link(&self) -> Link<'_> {
+        Link {
+            seq: self.seq,
+            ts: &self.ts,
+            event: &self.event,
+            session_id: self.session_id.as_deref(),
+            prompt_id: self.prompt_id.as_deref(),
+            value: self.value.as_deref(),
+            source: self.source.as_deref(),
+            decided_by: self.decided_by.as_deref(),
+            prev_hash: &self.prev_hash,
+        }
+    }
+
+    /// As it stands in the file, without the line break.
+    pub fn line(&self) -> String {
+        self.link().line(&self.hash)
+    }
+}
+
+/// Which records are wanted; by default all.
+#[derive(Debug, Clone, Default)]
+pub struct RecordFilter {
+    pub session: Option<SessionId>,
+    pub prompt: Option<PromptId>,
+    /// Not older than this.
+    pub since: Option<Timestamp>,
+}
+
+/// The audit log could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("reading {}", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("a line of {} is no audit record; `atlasbridge audit verify` names it", path.display())]
+    NoRecord {
+        path: PathBuf,
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// The records of a log, oldest first, one at a time. A last line without its line break is left out: it is being
+/// written, or will be repaired.
+pub fn read_records(path: &Path, filter: RecordFilter) -> Result<Records, ReadError> {
+    let file = File::open(path).map_err(|source| unreadable(path, source))?;
+    Ok(Records {
+        reader: BufReader::with_capacity(64 << 10, file),
+        path: path.to_owned(),
+        line: Vec::new(),
+        wanted: Wanted::from(filter),
+    })
+}
+
+/// See [`read_records`].
+#[derive(Debug)]
+pub struct Records {
+    reader: BufReader<File>,
+    path: PathBuf,
+    line: Vec<u8>,
+    wanted: Wanted,
+}
+
+impl Iterator for Records {
+    type Item = Result<AuditRecord, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match read_line(&mut self.reader, &mut self.line) {
+                Err(source) => return Some(Err(unreadable(&self.path, source))),
+                Ok(Line::End | Line::Torn) => return None,
+                Ok(Line::Whole) => {}
+            }
+            match parse(&self.line, &self.path) {
+                Ok(record) if !self.wanted.includes(&record) => {}
+                other => return Some(other),
+            }
+        }
+    }
+}
+
+/// The last `count` records, oldest first, read from the end of the file.
+pub fn tail(path: &Path, count: usize) -> Result<Vec<AuditRecord>, ReadError> {
+    let text = last_lines(path, count).map_err(|source| unreadable(path, source))?;
+    let whole = text.iter().rposition(|&byte| byte == b'\n').unwrap_or(0);
+    let lines: Vec<&[u8]> = text[..whole]
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines[lines.len().saturating_sub(count)..]
+        .iter()
+        .map(|line| parse(line, path))
+        .collect()
+}
+
+/// At least the last `count` whole lines, if there are so many, and what follows them.
+fn last_lines(path: &Path, count: usize) -> io::Result<Vec<u8>> {
+    const BLOCK: u64 = 64 << 10;
+    let mut file = File::open(path)?;
+    let mut start = file.metadata()?.len();
+    let mut text: Vec<u8> = Vec::new();
+    let mut breaks = 0;
+    // One break more than lines: the one before the first.
+    while start > 0 && breaks <= count {
+        let size = BLOCK.min(start);
+        start -= size;
+        let mut block = vec![0; size as usize];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut block)?;
+        breaks += block.iter().filter(|&&byte| byte == b'\n').count();
+        block.append(&mut text);
+        text = block;
+    }
+    if start > 0 {
+        let first_break = text.iter().position(|&byte| byte == b'\n').unwrap_or(0);
+        text.drain(..=first_break);
+    }
+    Ok(text)
+}
+
+/// A record as borrowed from its line. Unknown and repeated members are refused; a missing one shows when the line
+/// is written again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Borrowed<'a> {
+    seq: u64,
+    #[serde(borrow)]
+    ts: Cow<'a, str>,
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow)]
+    session_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    prompt_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    value: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    source: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    decided_by: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    prev_hash: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) hash: Cow<'a, str>,
+}
+
+impl<'a> Borrowed<'a> {
+    pub(crate) fn parse(line: &'a [u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(line)
+    }
+
+    pub(crate) fn link(&self) -> Link<'_> {
+        Link {
+            seq: self.seq,
+            ts: &self.ts,
+            event: &self.event,
+            session_id: self.session_id.as_deref(),
+            prompt_id: self.prompt_id.as_deref(),
+            value: self.value.as_deref(),
+            source: self.source.as_deref(),
+            decided_by: self.decided_by.as_deref(),
+            prev_hash: &self.prev_hash,
+        }
+    }
+
+    /// Whether `line` is this record as we would write it, to the byte.
+    pub(crate) fn is_canonical(&self, line: &[u8], scratch: &mut String) -> bool {
+        scratch.clear();
+        self.link().write(Some(&self.hash), scratch);
+        scratch.as_bytes() == line
+    }
+}
+
+fn parse(line: &[u8], path: &Path) -> Result<AuditRecord, ReadError> {
+    let record = Borrowed::parse(line).map_err(|source| ReadError::NoRecord {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(record.into())
+}
+
+impl From<Borrowed<'_>> for AuditRecord {
+    fn from(record: Borrowed<'_>) -> Self {
+        let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned);
+        Self {
+            seq: record.seq,
+            ts: record.ts.into_owned(),
+            event: record.event.into_owned(),
+            session_id: owned(record.session_id),
+            prompt_id: owned(record.prompt_id),
+            value: owned(record.value),
+            source: owned(record.source),
+            decided_by: owned(record.decided_by),
+            prev_hash: record.prev_hash.into_owned(),
+            hash: record.hash.into_owned(),
+        }
+    }
+}
+
+/// What stood next in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A line with its break, which is not part of the buffer.
+    Whole,
+    /// Bytes up to the end of the file, without a break; or more of them than a line can have.
+    Torn,
+    End,
+}
+
+pub(crate) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
+    line.clear();
+    reader.take(LONGEST_LINE).read_until(b'\n', line)?;
+    Ok(match line.pop() {
+        Some(b'\n') => Line::Whole,
+        Some(byte) => {
+            line.push(byte);
+            Line::Torn
+        }
+        None => Line::End,
+    })
+}
+
+/// A filter in the texts that records have.
+#[derive(Debug)]
+struct Wanted {
+    session: Option<String>,
+    prompt: Option<String>,
+    since: Option<String>,
+}
+
+impl From<RecordFilter> for Wanted {
+    fn from(filter: RecordFilter) -> Self {
+        Self {
+            session: filter.session.map(|id| id.to_string()),
+            prompt: filter.prompt.map(|id| id.to_string()),
+            since: filter.since.map(rfc3339),
+        }
+    }
+}
+
+impl Wanted {
+    fn includes(&self, record: &AuditRecord) -> bool {
+        let is_or_any = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
+        is_or_any(&self.session, &record.session_id)
+            && is_or_any(&self.prompt, &record.prompt_id)
+            // The texts have one length and one zone, so they sort as the times do.
+            && self.since.as_ref().is_none_or(|since| *since <= record.ts)
+    }
+}
+
+/// `2026-01-02T03:04:05.678Z`. A clock beyond the year 9999 is shown as its end.
+pub fn rfc3339(at: Timestamp) -> String {
+    let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or(match at.0 < 0 {
+        true => jiff::Timestamp::MIN,
+        false => jiff::Timestamp::MAX,
+    });
+    format!("{at:.3}")
+}
+
+fn unreadable(path: &Path, source: io::Error) -> ReadError {
+    ReadError::Unreadable {
+        path: path.to_owned(),
+        source,
+    }
+}

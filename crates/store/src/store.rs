@@ -1,0 +1,347 @@
+//! The store itself: one writer, one transaction at a time, one audit file.
+//!
+//! # Nothing-unrecorded invariant
+//! [`Store::write`] is the only way to change anything. It returns `Ok` after the transaction is committed *and* its
+//! audit lines are on the disk. Where the second fails the store refuses every further write until it is opened
+//! anew: an `fsync` that failed once may report success the next time and mean nothing.
+
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use atlasbridge_model::Now;
+use atlasbridge_model::audit::{AuditEvent, ChainEnd, Link};
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions};
+use sqlx::{Connection, Row};
+use tokio::sync::Mutex;
+
+use crate::audit_log::{AuditLog, Mark, Recovery};
+use crate::record::rfc3339;
+use crate::schema;
+
+/// Where things are, and which boot of the machine this is.
+#[derive(Debug, Clone)]
+pub struct StoreConfig {
+    pub database: PathBuf,
+    pub audit_log: PathBuf,
+    /// A deadline counts from boot: it means nothing under another boot id.
+    pub boot_id: String,
+}
+
+/// The handle. Clones share one writer.
+#[derive(Debug, Clone)]
+pub struct Store {
+    writer: Arc<Mutex<Writer>>,
+    /// Reads see what is committed and never wait for the disk.
+    pub(crate) reader: SqlitePool,
+    pub(crate) boot_id: Arc<str>,
+}
+
+/// Why the store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("another hub is using {}", path.display())]
+    InUse { path: PathBuf },
+    #[error("opening the audit log {}", path.display())]
+    AuditLog {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("opening the database {}", path.display())]
+    Database {
+        path: PathBuf,
+        #[source]
+        source: BackendError,
+    },
+    #[error("{} is damaged, or no database; move it away, the next start makes a new one from the audit log", path.display())]
+    Corrupt {
+        path: PathBuf,
+        #[source]
+        source: Option<sqlx::Error>,
+    },
+    #[error("{} is a database of something else", path.display())]
+    Foreign { path: PathBuf },
+    #[error(
+        "{} was written by a newer AtlasBridge (schema {found}, this one knows {known}); update AtlasBridge",
+        path.display()
+    )]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("copying the database to {} before its migration", backup.display())]
+    Backup {
+        backup: PathBuf,
+        #[source]
+        source: BackendError,
+    },
+    #[error("bringing the audit log up to date after the last stop")]
+    Recovery(#[source] BackendError),
+}
+
+/// What broke below an operation.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    #[error("the database did not do it")]
+    Database(#[from] sqlx::Error),
+    #[error("the database holds a {what} that cannot be read")]
+    Unreadable { what: &'static str },
+    #[error("the audit log could not be written")]
+    AuditLog(#[source] io::Error),
+    #[error("a file could not be written")]
+    File(#[from] io::Error),
+    #[error(
+        "the audit log could not be written earlier; nothing is recorded or answered until the hub restarts"
+    )]
+    Poisoned,
+    #[error("the store is shutting down")]
+    Stopped,
+}
+
+/// Putting an event on record failed.
+#[derive(Debug, thiserror::Error)]
+#[error("writing to the audit log")]
+pub struct AuditError {
+    #[from]
+    source: BackendError,
+}
+
+/// Looking something up failed.
+#[derive(Debug, thiserror::Error)]
+#[error("looking up {what}")]
+pub struct QueryError {
+    pub(crate) what: &'static str,
+    #[source]
+    pub(crate) source: BackendError,
+}
+
+impl Store {
+    /// Opens or creates both files, migrates the one and repairs the tail of the other.
+    pub async fn open(config: StoreConfig, now: Now) -> Result<(Store, Recovery), OpenError> {
+        // The lock comes first: whatever follows may write.
+        let mut log = AuditLog::lock(&config.audit_log).await?;
+        let (mut conn, migration) = schema::open(&config.database, now).await?;
+        let (end, mut recovery) = log.recover(&mut conn).await.map_err(OpenError::Recovery)?;
+        recovery.migration = migration;
+        let reader = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .connect_with(schema::reading(&config.database))
+            .await
+            .map_err(|source| OpenError::Database {
+                path: config.database.clone(),
+                source: source.into(),
+            })?;
+        let boot_id: Arc<str> = config.boot_id.into();
+        let writer = Writer {
+            draft: Draft {
+                conn,
+                now,
+                boot_id: boot_id.clone(),
+                end,
+                lines: String::new(),
+            },
+            marked: log.mark(),
+            log: Some(log),
+        };
+        let store = Store {
+            writer: Arc::new(Mutex::new(writer)),
+            reader,
+            boot_id,
+        };
+        Ok((store, recovery))
+    }
+
+    /// Puts a free-standing event on record.
+    pub async fn audit(&self, event: AuditEvent, now: Now) -> Result<(), AuditError> {
+        self.write(now, move |draft| {
+            Box::pin(async move { draft.record(event).await })
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Notes how far the audit file is known to be complete and, if this is the last handle, closes the database.
+    /// A store that is merely dropped loses nothing; the next start just looks at a few more lines.
+    pub async fn close(self) -> Result<(), AuditError> {
+        self.reader.close().await;
+        self.writer.lock().await.note_mark().await?;
+        if let Some(writer) = Arc::into_inner(self.writer) {
+            let closed = writer.into_inner().draft.conn.close().await;
+            closed.map_err(BackendError::from)?;
+        }
+        Ok(())
+    }
+
+    /// One transaction with its audit lines, in a task of its own: whoever asked may stop waiting, the work is
+    /// finished all the same.
+    pub(crate) async fn write<T, W>(&self, now: Now, work: W) -> Result<T, BackendError>
+    where
+        T: Send + 'static,
+        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
+    {
+        let writer = self.writer.clone();
+        let task = tokio::spawn(async move { writer.lock_owned().await.transact(now, work).await });
+        task.await.unwrap_or(Err(BackendError::Stopped))
+    }
+}
+
+/// Readers at once: a listing must not wait for another, and more than two people never look.
+const READERS: u32 = 2;
+
+pub(crate) type Work<'d, T> = Pin<Box<dyn Future<Output = Result<T, BackendError>> + Send + 'd>>;
+
+/// The one who writes.
+#[derive(Debug)]
+struct Writer {
+    draft: Draft,
+    /// `None`: poisoned. It is taken out for each transaction and comes back only from an orderly end, so a panic
+    /// poisons too.
+    log: Option<AuditLog>,
+    /// What the database knows of the file's length; one transaction behind it, at most.
+    marked: Mark,
+}
+
+impl Writer {
+    async fn transact<T, W>(&mut self, now: Now, work: W) -> Result<T, BackendError>
+    where
+        T: Send + 'static,
+        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T>,
+    {
+        let log = self.log.take().ok_or(BackendError::Poisoned)?;
+        let before = self.draft.end.clone();
+        match self.draft.run(now, self.marked, log.mark(), work).await {
+            Ok(value) => {
+                self.marked = log.mark();
+                let lines = std::mem::take(&mut self.draft.lines);
+                self.log = Some(log.append(lines, self.draft.end.next_seq - 1).await?);
+                Ok(value)
+            }
+            Err(error) => {
+                self.draft.end = before;
+                self.draft.lines.clear();
+                if self.draft.is_undone().await {
+                    self.log = Some(log);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn note_mark(&mut self) -> Result<(), BackendError> {
+        let mark = self.log.as_ref().ok_or(BackendError::Poisoned)?.mark();
+        if mark != self.marked {
+            mark.save(&mut self.draft.conn).await?;
+            self.marked = mark;
+        }
+        Ok(())
+    }
+}
+
+/// A transaction under way, and the records drafted in it.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) conn: SqliteConnection,
+    pub(crate) now: Now,
+    pub(crate) boot_id: Arc<str>,
+    end: ChainEnd,
+    lines: String,
+}
+
+impl Draft {
+    async fn run<T, W>(&mut self, now: Now, marked: Mark, mark: Mark, work: W) -> Result<T, BackendError>
+    where
+        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T>,
+    {
+        self.now = now;
+        // IMMEDIATE: a transaction that reads first and writes later must not find out at the end that it lost.
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut self.conn).await?;
+        let value = work(self).await?;
+        if marked != mark && !self.lines.is_empty() {
+            mark.save(&mut self.conn).await?;
+        }
+        sqlx::query("COMMIT").execute(&mut self.conn).await?;
+        Ok(value)
+    }
+
+    /// Rolls back, and asks the table whether that is what happened: a COMMIT that reports an error has nearly
+    /// always, but not provably, done nothing.
+    async fn is_undone(&mut self) -> bool {
+        // Fails where the database has rolled back by itself.
+        let _ = sqlx::query("ROLLBACK").execute(&mut self.conn).await;
+        matches!(head(&mut self.conn).await, Ok(head) if head == self.end)
+    }
+
+    /// Adds a record to the chain.
+    pub(crate) async fn record(&mut self, event: AuditEvent) -> Result<(), BackendError> {
+        let session_id = event.session.map(|id| id.to_string());
+        let prompt_id = event.prompt.map(|id| id.to_string());
+        let ts = rfc3339(self.now.wall);
+        let link = Link {
+            seq: self.end.next_seq,
+            ts: &ts,
+            event: event.event.as_str(),
+            session_id: session_id.as_deref(),
+            prompt_id: prompt_id.as_deref(),
+            value: event.value.as_deref().map(cut),
+            source: event.source.as_deref().map(cut),
+            decided_by: event.decided_by.as_deref().map(cut),
+            prev_hash: &self.end.hash,
+        };
+        let hash = link.hash(&mut String::new());
+        insert(&mut self.conn, &link, &hash).await?;
+        self.lines.push_str(&link.line(&hash));
+        self.lines.push('\n');
+        self.end = ChainEnd {
+            next_seq: link.seq + 1,
+            hash,
+        };
+        Ok(())
+    }
+}
+
+/// Longest text of one member of a record, in bytes. Labels and reasons are a line of a screen; a sender who
+/// writes novels must not make the log unreadable.
+const LONGEST_MEMBER: usize = 2048;
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST_MEMBER)]
+}
+
+/// Where the chain in the table ends.
+pub(crate) async fn head(conn: &mut SqliteConnection) -> Result<ChainEnd, BackendError> {
+    let row = sqlx::query("SELECT seq, hash FROM audit_events ORDER BY seq DESC LIMIT 1")
+        .fetch_optional(conn)
+        .await?;
+    let Some(row) = row else {
+        return Ok(ChainEnd::default());
+    };
+    Ok(ChainEnd {
+        next_seq: row.try_get::<i64, _>("seq")? as u64 + 1,
+        hash: row.try_get("hash")?,
+    })
+}
+
+/// Writes one record to the table.
+pub(crate) async fn insert(
+    conn: &mut SqliteConnection,
+    link: &Link<'_>,
+    hash: &str,
+) -> Result<(), BackendError> {
+    sqlx::query(
+        "INSERT INTO audit_events (seq, ts, event, session_id, prompt_id, value, source, decided_by, prev_hash, hash)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(link.seq as i64)
+    .bind(link.ts)
+    .bind(link.event)
+    .bind(link.session_id)
+    .bind(link.prompt_id)
+    .bind(link.value)
+    .bind(link.source)
+    .bind(link.decided_by)
+    .bind(link.prev_hash)
+    .bind(hash)
+    .execute(conn)
+    .await?;
+    Ok(())
+}

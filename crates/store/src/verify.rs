@@ -1,0 +1,271 @@
+//! Is the audit log what was written? Reads the file line by line, in constant memory, while the hub may be writing.
+//!
+//! A chain alone proves nothing against somebody who rewrites all of it; and cutting off its end leaves a shorter
+//! chain that is just as good. So the end is compared with the table, where there is one to look at.
+
+use std::fs::File;
+use std::io::{self, BufReader, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use atlasbridge_model::audit::{ChainEnd, ChainError};
+use sqlx::{ConnectOptions, Row};
+
+use crate::audit_log::Mark;
+use crate::record::{Borrowed, LONGEST_LINE, Line, read_line};
+use crate::schema;
+use crate::store::BackendError;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every record is what it was, and none is missing.
+    Good { records: u64, head: String },
+    /// The first bad line, counted from 1, and the record that should stand there.
+    Tampered { line: u64, seq: u64, why: Flaw },
+    /// The file ends with record `have`; the database knows that `expected` was in it.
+    Truncated { have: u64, expected: u64 },
+    /// The last line is incomplete and the hub is not completing it: a crash. The next start of the hub repairs it.
+    TornTail { line: u64 },
+    /// The last records are in the database only: a crash came between. The next start of the hub completes the file.
+    Behind { have: u64, expected: u64 },
+    /// The file is good in itself, but the table has fewer records than it.
+    TableDiffers { in_file: u64, in_table: u64 },
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Flaw {
+    #[error("it is no audit record")]
+    NoRecord,
+    #[error("it is not in canonical form")]
+    NotCanonical,
+    #[error("it is too long")]
+    TooLong,
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    #[error("the database has another record of this number")]
+    NotInTable,
+}
+
+/// The log could not be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    #[error("reading {}", path.display())]
+    Log {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("reading the audit table of {}", path.display())]
+    Database {
+        path: PathBuf,
+        #[source]
+        source: BackendError,
+    },
+}
+
+/// Verifies the file, and its end against the table if a database is given.
+///
+/// The table is read before the file and once more after it: the hub commits first and appends second, so what it
+/// does meanwhile can make the file longer than the first look at the table, never longer than the second.
+pub fn verify(audit_log: &Path, database: Option<&Path>) -> Result<Verdict, VerifyError> {
+    let table = database.map(look).transpose()?;
+    let log_error = |source| VerifyError::Log {
+        path: audit_log.to_owned(),
+        source,
+    };
+    let file = match (File::open(audit_log), &table) {
+        (Ok(file), _) => file,
+        (Err(error), Some(table)) if error.kind() == io::ErrorKind::NotFound && table.mark > 0 => {
+            return Ok(Verdict::Truncated {
+                have: 0,
+                expected: table.last,
+            });
+        }
+        (Err(error), _) => return Err(log_error(error)),
+    };
+    let walked = Walk::new(file, table.as_ref()).run().map_err(log_error)?;
+    let (Some(table), Some(database)) = (table, database) else {
+        return Ok(walked.without_table());
+    };
+    Ok(walked.with_table(&table, &look(database)?))
+}
+
+/// How often, and how long each time, a verification waits for a hub that is just writing: one append takes 1 to 2 ms.
+const PATIENCE: (u32, Duration) = (20, Duration::from_millis(10));
+
+/// What the table says.
+#[derive(Debug)]
+struct Table {
+    /// What the file was known to have on the disk.
+    mark: u64,
+    last: u64,
+    hash: String,
+    count: u64,
+    first: u64,
+}
+
+impl Table {
+    fn has_gaps(&self) -> bool {
+        self.count > 0 && self.count != self.last - self.first + 1
+    }
+}
+
+struct Walk<'t> {
+    reader: BufReader<File>,
+    table: Option<&'t Table>,
+    end: ChainEnd,
+    line_no: u64,
+    offset: u64,
+}
+
+/// How far the file is good.
+struct Walked {
+    end: ChainEnd,
+    lines: u64,
+    stopped: Stopped,
+}
+
+enum Stopped {
+    AtEnd,
+    Torn,
+    Bad(Flaw),
+}
+
+impl<'t> Walk<'t> {
+    fn new(file: File, table: Option<&'t Table>) -> Self {
+        Self {
+            reader: BufReader::with_capacity(256 << 10, file),
+            table,
+            end: ChainEnd::default(),
+            line_no: 0,
+            offset: 0,
+        }
+    }
+
+    fn run(mut self) -> io::Result<Walked> {
+        let mut line = Vec::new();
+        let mut scratch = String::new();
+        let mut waits = PATIENCE.0;
+        let stopped = loop {
+            match read_line(&mut self.reader, &mut line)? {
+                Line::Whole => {
+                    if let Err(flaw) = self.follow(&line, &mut scratch) {
+                        break Stopped::Bad(flaw);
+                    }
+                    self.line_no += 1;
+                    self.offset += line.len() as u64 + 1;
+                }
+                Line::Torn if line.len() as u64 == LONGEST_LINE => break Stopped::Bad(Flaw::TooLong),
+                Line::End if !self.is_behind() => break Stopped::AtEnd,
+                Line::End | Line::Torn if waits > 0 => {
+                    waits -= 1;
+                    std::thread::sleep(PATIENCE.1);
+                    self.reader.seek(SeekFrom::Start(self.offset))?;
+                }
+                Line::End => break Stopped::AtEnd,
+                Line::Torn => break Stopped::Torn,
+            }
+        };
+        Ok(Walked {
+            end: self.end,
+            lines: self.line_no,
+            stopped,
+        })
+    }
+
+    fn follow(&mut self, line: &[u8], scratch: &mut String) -> Result<(), Flaw> {
+        let record = Borrowed::parse(line).map_err(|_| Flaw::NoRecord)?;
+        if !record.is_canonical(line, scratch) {
+            return Err(Flaw::NotCanonical);
+        }
+        let link = record.link();
+        let known = self.table.filter(|table| table.last == link.seq);
+        if known.is_some_and(|table| table.hash != record.hash) {
+            return Err(Flaw::NotInTable);
+        }
+        self.end.follow(&link, &record.hash, scratch)?;
+        Ok(())
+    }
+
+    fn is_behind(&self) -> bool {
+        self.table.is_some_and(|table| self.end.next_seq <= table.last)
+    }
+}
+
+impl Walked {
+    fn without_table(self) -> Verdict {
+        match self.stopped {
+            Stopped::Bad(why) => Verdict::Tampered {
+                line: self.lines + 1,
+                seq: self.end.next_seq,
+                why,
+            },
+            Stopped::Torn => Verdict::TornTail { line: self.lines + 1 },
+            Stopped::AtEnd => Verdict::Good {
+                records: self.lines,
+                head: self.end.hash,
+            },
+        }
+    }
+
+    fn with_table(self, before: &Table, after: &Table) -> Verdict {
+        let have = self.end.next_seq - 1;
+        match self.stopped {
+            Stopped::Bad(_) => self.without_table(),
+            Stopped::AtEnd | Stopped::Torn if have < before.mark => Verdict::Truncated {
+                have,
+                expected: before.last,
+            },
+            Stopped::Torn => self.without_table(),
+            Stopped::AtEnd if have < before.last => Verdict::Behind {
+                have,
+                expected: before.last,
+            },
+            Stopped::AtEnd if have > after.last || after.has_gaps() => Verdict::TableDiffers {
+                in_file: have,
+                in_table: after.count,
+            },
+            Stopped::AtEnd => self.without_table(),
+        }
+    }
+}
+
+/// Asks the table, read-only. The runtime lives in a thread of its own, so that this works from anywhere.
+fn look(database: &Path) -> Result<Table, VerifyError> {
+    let path = database.to_owned();
+    let asked = std::thread::spawn(move || -> Result<Table, BackendError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        runtime.block_on(ask(&path))
+    });
+    asked
+        .join()
+        .unwrap_or(Err(BackendError::Stopped))
+        .map_err(|source| VerifyError::Database {
+            path: database.to_owned(),
+            source,
+        })
+}
+
+async fn ask(database: &Path) -> Result<Table, BackendError> {
+    let mut conn = schema::reading(database).connect().await?;
+    // One snapshot for the mark and the head.
+    sqlx::query("BEGIN").execute(&mut conn).await?;
+    let mark = Mark::load(&mut conn).await?;
+    let row = sqlx::query(
+        "SELECT COUNT(*) AS count, COALESCE(MIN(seq), 0) AS first, COALESCE(MAX(seq), 0) AS last,
+             COALESCE((SELECT hash FROM audit_events ORDER BY seq DESC LIMIT 1), '') AS hash
+         FROM audit_events",
+    )
+    .fetch_one(&mut conn)
+    .await?;
+    let number = |column: &str| row.try_get::<i64, _>(column).map(|number| number as u64);
+    Ok(Table {
+        mark: mark.seq,
+        last: number("last")?,
+        hash: row.try_get("hash")?,
+        count: number("count")?,
+        first: number("first")?,
+    })
+}
