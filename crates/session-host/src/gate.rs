@@ -1,0 +1,252 @@
+//! The gate: sole owner of the way into the terminal. Local keys and injections meet here, one after the other.
+//!
+//! `Gate::claim` judges a hub's request and, if it may be typed, hands out a [`Ticket`]; `Gate::inject` eats the
+//! ticket. A ticket cannot be copied, made elsewhere, or used twice.
+//!
+//! # Intent-before-bytes invariant
+//! The journal holds the intent durably before the first byte is written; if it cannot, nothing is written.
+
+mod ledger;
+mod typing;
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use atlasbridge_detect::Moment;
+use atlasbridge_model::{PromptId, ReplyId, SightingNo, Strokes};
+use atlasbridge_pty::{WriteHalf, WriteOutcome};
+use atlasbridge_wire::journal::Entry;
+use atlasbridge_wire::twin::Outcome;
+
+pub(crate) use ledger::{Facts, Request};
+pub(crate) use typing::Look;
+
+use crate::journal::Journal;
+use crate::pause;
+use ledger::{Ledger, Verdict};
+use typing::{Next, Typing};
+
+/// The right to type one reply, once.
+#[must_use = "a ticket that is not injected leaves its reply unanswered"]
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    reply: ReplyId,
+    prompt: PromptId,
+    sighting: SightingNo,
+    strokes: Strokes,
+}
+
+#[derive(Debug)]
+pub(crate) enum Claim {
+    Granted(Ticket),
+    /// Not typed now: refused, or remembered from an earlier request.
+    Answered(Outcome),
+    FromOldHub,
+}
+
+/// What became of the injection that is under way.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Settled {
+    pub(crate) reply: ReplyId,
+    pub(crate) prompt: PromptId,
+    pub(crate) outcome: Outcome,
+}
+
+#[derive(Debug)]
+pub(crate) struct Gate {
+    writer: WriteHalf,
+    journal: Journal,
+    ledger: Ledger,
+    typing: Option<Typing>,
+    /// Bytes that the terminal has not taken yet, in order. At most one keyboard read and one stroke.
+    unsent: VecDeque<u8>,
+    echo_window: Duration,
+    look_at: Option<Moment>,
+}
+
+impl Gate {
+    pub(crate) fn new(writer: WriteHalf, journal: Journal, echo_window: Duration) -> Self {
+        Self {
+            writer,
+            journal,
+            ledger: Ledger::default(),
+            typing: None,
+            unsent: VecDeque::new(),
+            echo_window,
+            look_at: None,
+        }
+    }
+
+    /// The keyboard is read only while this holds: what is not read waits in the outer terminal and is not lost.
+    pub(crate) fn takes_keys(&self, now: Moment) -> bool {
+        let held = self
+            .typing
+            .as_ref()
+            .is_some_and(|typing| now < typing.holds_keyboard_until(self.echo_window));
+        !held && self.unsent.is_empty()
+    }
+
+    /// What a person typed, or a terminal answered: passed on as it is.
+    pub(crate) fn type_local(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.unsent.extend(bytes);
+        self.flush()
+    }
+
+    pub(crate) fn wants_to_write(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        while !self.unsent.is_empty() {
+            match self.writer.write(self.unsent.make_contiguous())? {
+                WriteOutcome::Wrote(count) => drop(self.unsent.drain(..count)),
+                WriteOutcome::WouldBlock => break,
+                // The tool is gone; nobody will ever read this.
+                WriteOutcome::Closed => self.unsent.clear(),
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_injecting(&self) -> bool {
+        self.typing.is_some()
+    }
+
+    /// The sighting that is being answered.
+    pub(crate) fn injecting(&self) -> Option<SightingNo> {
+        self.typing.as_ref().map(|typing| typing.sighting)
+    }
+
+    pub(crate) fn meet_hub(&mut self, epoch: u64) {
+        self.ledger.meet_hub(epoch);
+    }
+
+    /// A prompt is on the screen: get ready for its answer.
+    pub(crate) fn arm(&mut self) {
+        self.journal.prepare();
+    }
+
+    /// May this be typed? At most once per reply and per prompt the answer is a ticket.
+    pub(crate) fn claim(&mut self, request: &Request, facts: &Facts<'_>) -> Claim {
+        let half_typed = facts.half_typed || !self.unsent.is_empty();
+        match self.ledger.judge(request, &Facts { half_typed, ..*facts }) {
+            Verdict::Type(strokes) => {
+                let Request {
+                    reply,
+                    prompt,
+                    sighting,
+                    ..
+                } = *request;
+                Claim::Granted(Ticket {
+                    reply,
+                    prompt,
+                    sighting,
+                    strokes,
+                })
+            }
+            Verdict::Refuse(outcome) | Verdict::Remembered(outcome) => Claim::Answered(outcome),
+            Verdict::FromOldHub => Claim::FromOldHub,
+        }
+    }
+
+    /// Types the reply. `Typed` is provisional: [`Gate::look`] says how it ended.
+    pub(crate) fn inject(&mut self, ticket: Ticket, now: Moment) -> Outcome {
+        let Ticket {
+            reply,
+            prompt,
+            sighting,
+            strokes,
+        } = ticket;
+        let outcome = self.write_first_stroke(reply, prompt, &strokes);
+        self.ledger.settle(reply, outcome);
+        if outcome == Outcome::Typed {
+            self.typing = Some(Typing::begun(reply, prompt, sighting, strokes, now));
+            self.look_at = Some(now);
+        }
+        outcome
+    }
+
+    fn write_first_stroke(&mut self, reply: ReplyId, prompt: PromptId, strokes: &Strokes) -> Outcome {
+        pause::point("gate-before-intent");
+        let intent = Entry::Intent {
+            reply_id: reply.to_string(),
+            prompt_id: prompt.to_string(),
+        };
+        if self.journal.intend(&intent).is_err() {
+            return Outcome::NotRecorded;
+        }
+        pause::point("gate-after-intent");
+        let first = strokes
+            .iter()
+            .next()
+            .map(|stroke| stroke.bytes.as_slice())
+            .unwrap_or_default();
+        let outcome = match self.writer.write(first) {
+            Ok(WriteOutcome::Wrote(count)) => {
+                // A short write is finished inside this hold, before any key of the keyboard.
+                self.unsent.extend(&first[count..]);
+                self.journal.note(&Entry::Typed {
+                    reply_id: reply.to_string(),
+                });
+                Outcome::Typed
+            }
+            // The terminal's queue is full of what nobody reads: not one byte went in.
+            Ok(WriteOutcome::WouldBlock) => Outcome::NotTaken,
+            Ok(WriteOutcome::Closed) | Err(_) => Outcome::ToolGone,
+        };
+        pause::point("gate-after-write");
+        outcome
+    }
+
+    /// When [`Gate::look`] wants to be called although nothing happened.
+    pub(crate) fn next_deadline(&self) -> Option<Moment> {
+        self.look_at
+    }
+
+    /// The screen was looked at: go on with the strokes, or say how it ended.
+    pub(crate) fn look(&mut self, look: Look, now: Moment) -> Option<Settled> {
+        let typing = self.typing.as_mut()?;
+        match typing.next(look, now) {
+            Next::WaitUntil(moment) => {
+                let keyboard = typing.holds_keyboard_until(self.echo_window);
+                self.look_at = Some(if keyboard > now {
+                    moment.min(keyboard)
+                } else {
+                    moment
+                });
+                None
+            }
+            Next::Press(stroke) => {
+                self.unsent.extend(&stroke.bytes);
+                // A failing terminal shows itself as a prompt that does not react.
+                let _ = self.flush();
+                self.look_at = Some(now + typing::REACTION_LIMIT);
+                None
+            }
+            Next::Over(outcome) => {
+                let (reply, prompt) = (typing.reply, typing.prompt);
+                self.ledger.settle(reply, outcome);
+                self.typing = None;
+                self.look_at = None;
+                Some(Settled {
+                    reply,
+                    prompt,
+                    outcome,
+                })
+            }
+        }
+    }
+
+    /// The hub has noted the session's end: nobody will ask the journal.
+    pub(crate) fn close(&mut self) {
+        self.journal.remove();
+    }
+}
+
+impl AsFd for Gate {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.writer.as_fd()
+    }
+}

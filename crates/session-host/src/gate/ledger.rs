@@ -1,0 +1,283 @@
+//! What the gate remembers, and its judgement of a request to type: pure, so that races cost a millisecond to test.
+//!
+//! # At-most-once invariant
+//! [`Ledger::judge`] says [`Verdict::Type`] at most once per prompt and at most once per reply, for as long as the
+//! ledger lives, and the ledger lives exactly as long as the PTY. A request that comes again is answered with what
+//! became of it.
+
+use std::collections::HashMap;
+
+use atlasbridge_model::answer::Value;
+use atlasbridge_model::{Entry, Fingerprint, PromptId, ReplyId, Sighting, SightingNo, Strokes};
+use atlasbridge_wire::twin::Outcome;
+
+/// A hub's request, after its texts were read into ids.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) reply: ReplyId,
+    pub(crate) prompt: PromptId,
+    pub(crate) sighting: SightingNo,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) epoch: u64,
+    pub(crate) deadline: Option<i64>,
+    pub(crate) value: Option<Value>,
+}
+
+/// How the world looks at the moment of the request.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    /// Milliseconds on the boot clock.
+    pub(crate) now: i64,
+    /// The prompt that the detector sees, if the screen, read again just now, still shows it.
+    pub(crate) standing: Option<&'a Sighting>,
+    /// The request's sighting was seen to be answered at the keyboard.
+    pub(crate) answered_locally: bool,
+    /// Characters typed at the terminal have not been taken by the tool yet.
+    pub(crate) half_typed: bool,
+    /// The process group that reads the terminal is not the one that asked.
+    pub(crate) other_foreground: bool,
+    pub(crate) tool_gone: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Type these strokes; the ledger has noted that the reply and the prompt are spent.
+    Type(Strokes),
+    /// Not typed, for this reason; noted as well.
+    Refuse(Outcome),
+    /// Seen before: this became of it.
+    Remembered(Outcome),
+    /// From a hub that has been replaced: no answer at all.
+    FromOldHub,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    outcomes: HashMap<ReplyId, Outcome>,
+    typed_for: HashMap<PromptId, ReplyId>,
+    newest_epoch: u64,
+}
+
+impl Ledger {
+    /// A hub of this epoch has introduced itself.
+    pub(crate) fn meet_hub(&mut self, epoch: u64) {
+        self.newest_epoch = self.newest_epoch.max(epoch);
+    }
+
+    pub(crate) fn judge(&mut self, request: &Request, facts: &Facts<'_>) -> Verdict {
+        if request.epoch < self.newest_epoch {
+            return Verdict::FromOldHub;
+        }
+        self.newest_epoch = request.epoch;
+        if let Some(outcome) = self.outcomes.get(&request.reply) {
+            return Verdict::Remembered(*outcome);
+        }
+        match self.strokes(request, facts) {
+            Ok(strokes) => {
+                // Until the write says otherwise: a crash of this very thought must not look like "not typed".
+                self.outcomes.insert(request.reply, Outcome::Unknown);
+                self.typed_for.insert(request.prompt, request.reply);
+                Verdict::Type(strokes)
+            }
+            Err(outcome) => {
+                self.outcomes.insert(request.reply, outcome);
+                Verdict::Refuse(outcome)
+            }
+        }
+    }
+
+    /// What became of a reply, for resends.
+    pub(crate) fn settle(&mut self, reply: ReplyId, outcome: Outcome) {
+        self.outcomes.insert(reply, outcome);
+    }
+
+    fn strokes(&self, request: &Request, facts: &Facts<'_>) -> Result<Strokes, Outcome> {
+        if facts.tool_gone {
+            return Err(Outcome::ToolGone);
+        }
+        if self.typed_for.contains_key(&request.prompt) {
+            return Err(Outcome::PromptChanged);
+        }
+        if facts.answered_locally {
+            return Err(Outcome::AnsweredLocally);
+        }
+        if request.deadline.is_some_and(|deadline| deadline <= facts.now) {
+            return Err(Outcome::TooLate);
+        }
+        let standing = facts
+            .standing
+            .filter(|standing| standing.no == request.sighting && standing.fingerprint == request.fingerprint)
+            .ok_or(Outcome::PromptChanged)?;
+        if facts.other_foreground {
+            return Err(Outcome::PromptChanged);
+        }
+        if facts.half_typed {
+            return Err(Outcome::TypingLocally);
+        }
+        match &request.value {
+            Some(value) => strokes_of(value, standing).ok_or(Outcome::PromptChanged),
+            // The hub has lost the secret; nothing was typed, and now nothing can be.
+            None => Err(Outcome::NotRecorded),
+        }
+    }
+}
+
+/// The strokes of a value, from our own reading of the dialog: a choice counts by its label.
+fn strokes_of(value: &Value, standing: &Sighting) -> Option<Strokes> {
+    match value {
+        Value::Choice { row, label } => {
+            let choice = standing.choices.as_ref()?.get(*row)?;
+            (choice.label == *label).then(|| choice.strokes.clone())
+        }
+        Value::Enter => Some(Strokes::enter()),
+        Value::Text(text) => Some(standing.entry.line(text)),
+        // A hidden line is never echoed, so there is nothing to see before Enter.
+        Value::Secret(secret) => Some(Entry::Line.line(secret)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atlasbridge_model::{Choice, Choices, Confidence, Constraints, Detail, Effect, Excerpt, Kind};
+    use proptest::prelude::*;
+
+    fn sighting(no: u32) -> Sighting {
+        let choice = |label: &str, keys: &str, effect| Choice {
+            label: label.to_owned(),
+            strokes: Strokes::once(keys),
+            effect,
+        };
+        Sighting {
+            no: SightingNo(no),
+            kind: Kind::YesNo,
+            confidence: Confidence::new(95).unwrap(),
+            excerpt: Excerpt::new("Delete 3 files? (y/n)"),
+            detail: Detail::new("Delete 3 files? (y/n)"),
+            choices: Choices::new(vec![
+                choice("yes", "y\r", Effect::Accepts),
+                choice("no", "n\r", Effect::Refuses),
+            ]),
+            constraints: Constraints::default(),
+            offers_default: false,
+            entry: Entry::Line,
+            fingerprint: Fingerprint([no as u8; 16]),
+        }
+    }
+
+    fn request(reply: u8, prompt: u8, no: u32) -> Request {
+        Request {
+            reply: ReplyId::from_random([reply; 16]),
+            prompt: PromptId::from_random([prompt; 16]),
+            sighting: SightingNo(no),
+            fingerprint: Fingerprint([no as u8; 16]),
+            epoch: 5,
+            deadline: Some(1_000),
+            value: Some(Value::Choice {
+                row: 0,
+                label: "yes".to_owned(),
+            }),
+        }
+    }
+
+    fn facts(standing: &Sighting) -> Facts<'_> {
+        Facts {
+            now: 10,
+            standing: Some(standing),
+            answered_locally: false,
+            half_typed: false,
+            other_foreground: false,
+            tool_gone: false,
+        }
+    }
+
+    #[track_caller]
+    fn refused(change: impl FnOnce(&mut Request, &mut Facts<'_>), expected: Outcome) {
+        let standing = sighting(1);
+        let (mut request, mut facts) = (request(1, 1, 1), facts(&standing));
+        change(&mut request, &mut facts);
+        assert_eq!(
+            Ledger::default().judge(&request, &facts),
+            Verdict::Refuse(expected)
+        );
+    }
+
+    #[test]
+    fn a_fitting_reply_is_typed_once_and_then_remembered() {
+        let standing = sighting(1);
+        let mut ledger = Ledger::default();
+        assert_eq!(
+            ledger.judge(&request(1, 1, 1), &facts(&standing)),
+            Verdict::Type(Strokes::once("y\r"))
+        );
+        ledger.settle(ReplyId::from_random([1; 16]), Outcome::Taken);
+        assert_eq!(
+            ledger.judge(&request(1, 1, 1), &facts(&standing)),
+            Verdict::Remembered(Outcome::Taken)
+        );
+        assert_eq!(
+            ledger.judge(&request(2, 1, 1), &facts(&standing)),
+            Verdict::Refuse(Outcome::PromptChanged)
+        );
+    }
+
+    #[test]
+    fn each_check_refuses_in_its_own_words() {
+        refused(|_, facts| facts.standing = None, Outcome::PromptChanged);
+        refused(
+            |request, _| request.sighting = SightingNo(2),
+            Outcome::PromptChanged,
+        );
+        refused(
+            |request, _| request.fingerprint = Fingerprint([9; 16]),
+            Outcome::PromptChanged,
+        );
+        refused(|_, facts| facts.other_foreground = true, Outcome::PromptChanged);
+        refused(|_, facts| facts.answered_locally = true, Outcome::AnsweredLocally);
+        refused(|_, facts| facts.half_typed = true, Outcome::TypingLocally);
+        refused(|_, facts| facts.now = 1_000, Outcome::TooLate);
+        refused(|_, facts| facts.tool_gone = true, Outcome::ToolGone);
+        refused(|request, _| request.value = None, Outcome::NotRecorded);
+        let other_label = Value::Choice {
+            row: 0,
+            label: "no".to_owned(),
+        };
+        refused(
+            |request, _| request.value = Some(other_label),
+            Outcome::PromptChanged,
+        );
+    }
+
+    #[test]
+    fn a_replaced_hub_is_not_obeyed() {
+        let standing = sighting(1);
+        let mut ledger = Ledger::default();
+        ledger.meet_hub(6);
+        assert_eq!(
+            ledger.judge(&request(1, 1, 1), &facts(&standing)),
+            Verdict::FromOldHub
+        );
+    }
+
+    proptest! {
+        /// Duplicated, reordered, foreign and late requests: at most one typing per prompt and per reply.
+        #[test]
+        fn at_most_one_typing(walk in prop::collection::vec((0u8..5, 0u8..3, 0u32..3, 0i64..2_000, 4u64..7), 1..80)) {
+            let mut ledger = Ledger::default();
+            let mut typed_replies = Vec::new();
+            let mut typed_prompts = Vec::new();
+            for (reply, prompt, shown, now, epoch) in walk {
+                let standing = sighting(shown);
+                let request = Request { epoch, ..request(reply, prompt, u32::from(prompt)) };
+                let verdict = ledger.judge(&request, &Facts { now, ..facts(&standing) });
+                if let Verdict::Type(_) = verdict {
+                    prop_assert!(now < 1_000, "typed after the deadline");
+                    prop_assert_eq!(shown, u32::from(prompt), "typed into another prompt");
+                    prop_assert!(!typed_replies.contains(&reply) && !typed_prompts.contains(&prompt));
+                    typed_replies.push(reply);
+                    typed_prompts.push(prompt);
+                }
+            }
+        }
+    }
+}

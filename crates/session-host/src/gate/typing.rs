@@ -1,0 +1,169 @@
+//! The course of one injection after its first write: what must be seen before the next stroke, when it is proven,
+//! when it has failed. Pure.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use atlasbridge_detect::Moment;
+use atlasbridge_model::{PromptId, ReplyId, SightingNo, Stroke, Strokes};
+use atlasbridge_wire::twin::Outcome;
+
+/// How long the screen may take to react before the operator is told that the tool did not take the reply (SPEC 3.5).
+pub(crate) const REACTION_LIMIT: Duration = Duration::from_secs(2);
+
+/// Pause between a text and its Enter, where the program reads key by key. Measured: Gemini ignores an Enter that
+/// comes within 50 ms of the text, Codex takes it for a pasted line break; 200 ms is safe in all of them.
+const BEFORE_ENTER: Duration = Duration::from_millis(200);
+
+#[derive(Debug)]
+pub(crate) struct Typing {
+    pub(crate) reply: ReplyId,
+    pub(crate) prompt: PromptId,
+    pub(crate) sighting: SightingNo,
+    left: VecDeque<Stroke>,
+    first_at: Moment,
+    last_at: Moment,
+}
+
+/// What was seen since the last stroke.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// The prompt has left the screen, or the tool has ended.
+    pub(crate) gone: bool,
+    /// The screen has changed since the last stroke.
+    pub(crate) reacted: bool,
+    pub(crate) still_shown: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Look again when something changes, or then.
+    WaitUntil(Moment),
+    Press(Stroke),
+    Over(Outcome),
+}
+
+impl Typing {
+    /// The first stroke has been written at `now`; `strokes` are all of them.
+    pub(crate) fn begun(
+        reply: ReplyId,
+        prompt: PromptId,
+        sighting: SightingNo,
+        strokes: Strokes,
+        now: Moment,
+    ) -> Self {
+        let left = strokes.into_vec().into_iter().skip(1).collect();
+        Self {
+            reply,
+            prompt,
+            sighting,
+            left,
+            first_at: now,
+            last_at: now,
+        }
+    }
+
+    pub(crate) fn next(&mut self, look: Look, now: Moment) -> Next {
+        if look.gone {
+            return Next::Over(Outcome::Taken);
+        }
+        let give_up = self.last_at + REACTION_LIMIT;
+        if now >= give_up {
+            return Next::Over(Outcome::NotTaken);
+        }
+        if self.left.is_empty() || !look.reacted || !look.still_shown {
+            return Next::WaitUntil(give_up);
+        }
+        let ready = self.last_at + BEFORE_ENTER;
+        if now < ready {
+            return Next::WaitUntil(ready);
+        }
+        match self.left.pop_front() {
+            Some(stroke) => {
+                self.last_at = now;
+                Next::Press(stroke)
+            }
+            None => Next::WaitUntil(give_up),
+        }
+    }
+
+    /// Local keys wait until the reply was taken, at most this long: a dead tool must not freeze the keyboard.
+    pub(crate) fn holds_keyboard_until(&self, echo_window: Duration) -> Moment {
+        match self.left.is_empty() {
+            true => self.last_at + echo_window,
+            false => self.first_at + REACTION_LIMIT,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Moment {
+        Moment(Duration::from_millis(millis))
+    }
+
+    fn typing(strokes: Strokes) -> Typing {
+        Typing::begun(
+            ReplyId::from_random([1; 16]),
+            PromptId::from_random([2; 16]),
+            SightingNo(1),
+            strokes,
+            at(0),
+        )
+    }
+
+    const NOTHING: Look = Look {
+        gone: false,
+        reacted: false,
+        still_shown: true,
+    };
+    const ECHOED: Look = Look {
+        gone: false,
+        reacted: true,
+        still_shown: true,
+    };
+    const GONE: Look = Look {
+        gone: true,
+        reacted: true,
+        still_shown: false,
+    };
+
+    #[test]
+    fn a_single_stroke_is_proven_by_the_prompts_departure() {
+        let mut one = typing(Strokes::once("y\r"));
+        assert_eq!(one.next(NOTHING, at(1)), Next::WaitUntil(at(2_000)));
+        assert_eq!(one.next(ECHOED, at(2)), Next::WaitUntil(at(2_000)));
+        assert_eq!(one.next(GONE, at(3)), Next::Over(Outcome::Taken));
+    }
+
+    #[test]
+    fn a_tool_that_does_not_react_is_told_of() {
+        let mut one = typing(Strokes::once("y\r"));
+        assert_eq!(one.next(NOTHING, at(2_000)), Next::Over(Outcome::NotTaken));
+    }
+
+    #[test]
+    fn enter_follows_only_while_the_same_prompt_stands() {
+        let mut two = typing(Strokes::then_enter_if_still_there("y"));
+        assert_eq!(
+            two.next(NOTHING, at(300)),
+            Next::WaitUntil(at(2_000)),
+            "not before the text was seen"
+        );
+        assert_eq!(two.next(ECHOED, at(100)), Next::WaitUntil(at(200)), "not at once");
+        let Next::Press(stroke) = two.next(ECHOED, at(200)) else {
+            panic!("Enter is due")
+        };
+        assert_eq!(stroke.bytes, b"\r");
+        assert_eq!(two.next(NOTHING, at(201)), Next::WaitUntil(at(2_200)));
+
+        let mut taken_by_the_key = typing(Strokes::then_enter_if_still_there("y"));
+        assert_eq!(
+            taken_by_the_key.next(GONE, at(5)),
+            Next::Over(Outcome::Taken),
+            "no Enter to be sure"
+        );
+    }
+}
