@@ -1,0 +1,390 @@
+//! What commands ask for. Whoever lives inside a supervised session may look, and decide nothing.
+
+use std::time::Duration;
+
+use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source};
+use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::lifecycle::{Do, PromptState};
+use atlasbridge_model::{PromptId, ReplyId, SessionId, Timestamp};
+use atlasbridge_store::{
+    AcceptedAnswer, Advance, Moved, OpenPrompt, Outcome, PromptRecord, SessionRecord, SessionStatus, rfc3339,
+};
+use atlasbridge_wire::PROTOCOL;
+use atlasbridge_wire::command::{HubView, Request, Response};
+use atlasbridge_wire::session::{Health, ToSession};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::hub::{Broken, Event, Hub, chain, random};
+use crate::peer::Peer;
+use crate::views::{Life, prompt_view, session_view};
+use crate::{clock, pause};
+
+/// How long a command waits for the proof that its answer was taken: the gate's own limit and a little more.
+const PROOF_LIMIT: Duration = Duration::from_secs(4);
+/// How long a session host may take to say how it is.
+const HEALTH_LIMIT: Duration = Duration::from_secs(1);
+/// Sessions in a listing.
+const MOST_SESSIONS: u32 = 200;
+
+impl Hub {
+    pub(crate) async fn asked(
+        &mut self,
+        request: Request,
+        peer: &Peer,
+        respond: mpsc::Sender<Response>,
+    ) -> Result<(), Broken> {
+        if decides(&request) && peer.is_inside_a_session(&self.registry.hosts()) {
+            let refusal = Refusal::InsideSession;
+            self.record_rejection(AuditEvent {
+                value: Some(refusal.to_string()),
+                source: Some(Source::Command.to_string()),
+                decided_by: Some(format!("uid:{} pid:{}", peer.uid, peer.pid)),
+                ..AuditEvent::new(EventName::ReplyRejected)
+            })
+            .await?;
+            let _ = respond.try_send(Response::Refused {
+                reason: refusal.to_string(),
+            });
+            return Ok(());
+        }
+        let response = match request {
+            Request::Answer { prompt, said } => {
+                return self.answer(&prompt, &said.into(), peer, respond).await;
+            }
+            Request::Watch => {
+                let _ = respond.try_send(self.approvals().await?);
+                self.watchers.push(respond);
+                return Ok(());
+            }
+            Request::Sessions { all } => return self.sessions(all, respond).await,
+            Request::Session { session } => return self.session(&session, respond).await,
+            Request::Approvals => self.approvals().await?,
+            Request::Status => self.status().await?,
+            Request::StopSession { session } => self.stop_session(&session).await?,
+            Request::StopHub => {
+                self.is_stopping = true;
+                Response::Done
+            }
+        };
+        // A command that has gone does not want its answer.
+        let _ = respond.try_send(response);
+        Ok(())
+    }
+
+    async fn approvals(&self) -> Result<Response, Broken> {
+        let prompts = self.store.open_prompts().await?.iter().map(prompt_view).collect();
+        Ok(Response::Approvals { prompts })
+    }
+
+    async fn status(&self) -> Result<Response, Broken> {
+        Ok(Response::Status(HubView {
+            pid: std::process::id(),
+            version: self.identity.version.clone(),
+            protocol: PROTOCOL,
+            started_at: rfc3339(Timestamp(self.started_at)),
+            sessions: self.store.active_sessions().await?.len(),
+            prompts: self.store.open_prompts().await?.len(),
+            channels: Vec::new(),
+            trouble: self.trouble.clone(),
+        }))
+    }
+
+    /// An answer from the command line: find the prompt, check the shape, contend, deliver, wait for the proof.
+    async fn answer(
+        &mut self,
+        wanted: &str,
+        said: &Said,
+        peer: &Peer,
+        respond: mpsc::Sender<Response>,
+    ) -> Result<(), Broken> {
+        let decided_by = format!("uid:{}", peer.uid);
+        let prompt = match self.find(wanted).await? {
+            Ok(prompt) => prompt,
+            Err(refusal) => return self.refuse(None, &refusal, &decided_by, respond).await,
+        };
+        if !matches!(prompt.state, PromptState::AwaitingReply) && *said != Said::Cancel {
+            // The guard of the store would say the same; asked first, a late answer hears its own reason and not
+            // one about its shape.
+            return self
+                .refuse(Some(&prompt), &prompt.state.refusal(), &decided_by, respond)
+                .await;
+        }
+        let rules = Rules {
+            secrets_over_channels: self.settings.secrets_over_channels,
+        };
+        match answer::check(said, &prompt.sighting, rules) {
+            Err(refusal) => self.refuse(Some(&prompt), &refusal, &decided_by, respond).await,
+            Ok(Checked::Cancel) => {
+                match self
+                    .store
+                    .cancel(prompt.id, &Source::Command, &decided_by, clock::now())
+                    .await?
+                {
+                    Advance::Moved(moved) => {
+                        self.perform(moved).await?;
+                        self.answer_when_over(prompt.id, respond).await
+                    }
+                    Advance::Refused(refusal) => {
+                        let _ = respond.try_send(Response::Refused {
+                            reason: refusal.to_string(),
+                        });
+                        Ok(())
+                    }
+                }
+            }
+            Ok(Checked::Type(value)) => {
+                pause::point("hub-before-accept");
+                let accepted = AcceptedAnswer {
+                    prompt: prompt.id,
+                    session: prompt.session,
+                    nonce: prompt.nonce,
+                    value,
+                    reply: ReplyId::from_random(random()?),
+                    source: Source::Command,
+                    decided_by,
+                };
+                let outcome = match self.store.accept(accepted, clock::now()).await {
+                    Ok(outcome) => outcome,
+                    Err(error) => {
+                        // Not recorded, so not done; the person must know.
+                        let _ = respond.try_send(Response::Failed {
+                            reason: chain(&error),
+                        });
+                        return Err(error.into());
+                    }
+                };
+                pause::point("hub-after-accept");
+                self.accepted(outcome, respond).await
+            }
+        }
+    }
+
+    async fn accepted(&mut self, outcome: Outcome, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
+        match outcome {
+            Outcome::Refused(refusal) => {
+                let _ = respond.try_send(Response::Refused {
+                    reason: refusal.to_string(),
+                });
+                Ok(())
+            }
+            Outcome::Won { reply, prompt } => {
+                if let Some(value @ answer::Value::Secret(_)) = &reply.value {
+                    self.registry.keep_secret(reply.id, value.clone());
+                }
+                let id = prompt.id;
+                let effects = vec![Do::Deliver(reply.id)];
+                self.perform(Moved { prompt, effects }).await?;
+                self.answer_when_over(id, respond).await
+            }
+        }
+    }
+
+    /// By id, or by the beginning of one if it is enough to tell it from the others.
+    async fn find(&self, wanted: &str) -> Result<Result<PromptRecord, Refusal>, Broken> {
+        if let Ok(id) = wanted.parse::<PromptId>() {
+            return Ok(self.store.prompt(id).await?.ok_or(Refusal::UnknownPrompt));
+        }
+        let mut found = self.store.find_prompts_by_prefix(wanted).await?;
+        Ok(match found.len() {
+            0 => Err(Refusal::UnknownPrompt),
+            1 => Ok(found.remove(0)),
+            _ => Err(Refusal::AmbiguousPrompt),
+        })
+    }
+
+    async fn refuse(
+        &mut self,
+        prompt: Option<&PromptRecord>,
+        refusal: &Refusal,
+        decided_by: &str,
+        respond: mpsc::Sender<Response>,
+    ) -> Result<(), Broken> {
+        // What the sender wrote stays off the record: the kind of refusal is enough.
+        let reason = refusal.name();
+        let (id, session) = (
+            prompt.map(|prompt| prompt.id),
+            prompt.map(|prompt| prompt.session),
+        );
+        self.store
+            .reject(id, session, reason, &Source::Command, decided_by, clock::now())
+            .await?;
+        let _ = respond.try_send(Response::Refused {
+            reason: refusal.to_string(),
+        });
+        Ok(())
+    }
+
+    /// The response comes with the prompt's end, or after a while with how it stands then.
+    async fn answer_when_over(
+        &mut self,
+        prompt: PromptId,
+        respond: mpsc::Sender<Response>,
+    ) -> Result<(), Broken> {
+        self.waiting.entry(prompt).or_default().push(respond);
+        if self
+            .store
+            .prompt(prompt)
+            .await?
+            .is_none_or(|prompt| prompt.state.is_over())
+        {
+            return self.answer_waiting(prompt).await;
+        }
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(PROOF_LIMIT).await;
+            let _ = events.send(Event::WaitedEnough { prompt }).await;
+        });
+        Ok(())
+    }
+
+    pub(crate) async fn answer_waiting(&mut self, prompt: PromptId) -> Result<(), Broken> {
+        let Some(waiting) = self.waiting.remove(&prompt) else {
+            return Ok(());
+        };
+        let Some(record) = self.store.prompt(prompt).await? else {
+            return Ok(());
+        };
+        let Some(session) = self.store.session(record.session).await? else {
+            return Ok(());
+        };
+        let view = prompt_view(&OpenPrompt {
+            prompt: record,
+            session,
+        });
+        for respond in waiting {
+            let _ = respond.try_send(Response::Answered { prompt: view.clone() });
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn tell_watchers(&mut self) -> Result<(), Broken> {
+        self.watchers.retain(|watcher| !watcher.is_closed());
+        if self.watchers.is_empty() {
+            return Ok(());
+        }
+        let now = self.approvals().await?;
+        for watcher in &self.watchers {
+            // A slow watcher misses a picture, never a later one.
+            let _ = watcher.try_send(now.clone());
+        }
+        Ok(())
+    }
+
+    async fn sessions(&mut self, all: bool, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
+        let sessions = match all {
+            true => self.store.sessions(MOST_SESSIONS).await?,
+            false => self.store.active_sessions().await?,
+        };
+        let mut asked = Vec::with_capacity(sessions.len());
+        for session in sessions {
+            let life = self.life(&session).await?;
+            asked.push((session, life));
+        }
+        tokio::spawn(async move {
+            let deadline = tokio::time::Instant::now() + HEALTH_LIMIT;
+            let mut views = Vec::with_capacity(asked.len());
+            for (session, (mut life, health)) in asked {
+                life.health = heard(health, deadline).await;
+                views.push(session_view(&session, &life));
+            }
+            let _ = respond.send(Response::Sessions { sessions: views }).await;
+        });
+        Ok(())
+    }
+
+    async fn session(&mut self, wanted: &str, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
+        let session = match self.find_session(wanted).await? {
+            Ok(session) => session,
+            Err(reason) => {
+                let _ = respond.try_send(Response::Refused { reason });
+                return Ok(());
+            }
+        };
+        let (mut life, health) = self.life(&session).await?;
+        tokio::spawn(async move {
+            life.health = heard(health, tokio::time::Instant::now() + HEALTH_LIMIT).await;
+            let _ = respond
+                .send(Response::Session(session_view(&session, &life)))
+                .await;
+        });
+        Ok(())
+    }
+
+    /// What the store knows, and the question to the host; its answer is awaited outside the loop.
+    async fn life(
+        &mut self,
+        session: &SessionRecord,
+    ) -> Result<(Life, Option<oneshot::Receiver<Health>>), Broken> {
+        let prompts = self.store.prompts_of(session.id).await?;
+        let is_awaiting = prompts
+            .iter()
+            .any(|prompt| matches!(prompt.state, PromptState::AwaitingReply));
+        let health = match session.status {
+            SessionStatus::Active => self.registry.ask_health(session.id),
+            SessionStatus::Completed | SessionStatus::Crashed | SessionStatus::Terminated => None,
+        };
+        Ok((
+            Life {
+                health: None,
+                prompts: prompts.len() as u64,
+                is_awaiting,
+            },
+            health,
+        ))
+    }
+
+    async fn find_session(&self, wanted: &str) -> Result<Result<SessionRecord, String>, Broken> {
+        let nobody = || "there is no such session; `atlasbridge sessions list --all` shows them".to_owned();
+        if let Ok(id) = wanted.parse::<SessionId>() {
+            return Ok(self.store.session(id).await?.ok_or_else(nobody));
+        }
+        let is_prefix = wanted.len() >= 4;
+        let sessions = self.store.sessions(MOST_SESSIONS).await?;
+        let mut found = sessions
+            .into_iter()
+            .filter(|session| is_prefix && session.id.to_string().starts_with(wanted));
+        Ok(match (found.next(), found.next()) {
+            (Some(session), None) => Ok(session),
+            (None, _) => Err(nobody()),
+            (Some(_), Some(_)) => {
+                Err("several sessions begin with these digits; give more of the id".to_owned())
+            }
+        })
+    }
+
+    async fn stop_session(&mut self, wanted: &str) -> Result<Response, Broken> {
+        let session = match self.find_session(wanted).await? {
+            Ok(session) => session,
+            Err(reason) => return Ok(Response::Refused { reason }),
+        };
+        if session.status != SessionStatus::Active {
+            let reason = format!("this session is over ({})", session.status.as_str());
+            return Ok(Response::Refused { reason });
+        }
+        Ok(match self.registry.send(session.id, ToSession::Stop) {
+            true => Response::Done,
+            false => Response::Refused {
+                reason: format!(
+                    "the session host (pid {}) is not connected at the moment; try again, or `kill {}`",
+                    session.host_pid, session.host_pid
+                ),
+            },
+        })
+    }
+}
+
+async fn heard(health: Option<oneshot::Receiver<Health>>, deadline: tokio::time::Instant) -> Option<Health> {
+    tokio::time::timeout_at(deadline, health?).await.ok()?.ok()
+}
+
+/// Requests that change what happens, as opposed to looking.
+fn decides(request: &Request) -> bool {
+    match request {
+        Request::Answer { .. } | Request::StopSession { .. } | Request::StopHub => true,
+        Request::Approvals
+        | Request::Watch
+        | Request::Status
+        | Request::Sessions { .. }
+        | Request::Session { .. } => false,
+    }
+}

@@ -1,0 +1,374 @@
+//! The loop: one task owns the store's handle, the registry and the timer; everything else sends it events.
+//!
+//! Every decision is recorded before it is acted on: a store call that fails stops the effect that would follow.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Arc;
+
+use atlasbridge_model::answer::{Source, default_value};
+use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::lifecycle::Do;
+use atlasbridge_model::{Kind, PromptId, ReplyId, SessionId};
+use atlasbridge_store::{
+    Advance, BackendError, Moved, PromptRecord, Recovery, SessionRecord, Store, StoreConfig,
+};
+use atlasbridge_wire::command::{Request, Response};
+use atlasbridge_wire::session::{FromSession, Inject, SessionInfo, ToSession};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::clock::{self, Alarm};
+use crate::listener::{self, Identity, Lock};
+use crate::peer::{self, Peer};
+use crate::registry::{ConnectionNo, Registry};
+use crate::{HubConfig, HubError, Settings, pause};
+
+/// Events that wait for the loop. Senders wait when it is full: back-pressure down to the sockets.
+const MAILBOX: usize = 256;
+
+/// Everything that can happen to a hub.
+#[derive(Debug)]
+pub(crate) enum Event {
+    SessionUp {
+        no: ConnectionNo,
+        info: SessionInfo,
+        peer_pid: i32,
+        mailbox: mpsc::Sender<ToSession>,
+    },
+    SessionSaid {
+        no: ConnectionNo,
+        message: FromSession,
+    },
+    SessionDown {
+        no: ConnectionNo,
+    },
+    /// The process of a session host has ended.
+    HostEnded {
+        session: SessionId,
+    },
+    Asked {
+        request: Request,
+        peer: Arc<Peer>,
+        respond: mpsc::Sender<Response>,
+    },
+    /// Somebody has waited long enough for the end of a prompt.
+    WaitedEnough {
+        prompt: PromptId,
+    },
+}
+
+pub(crate) struct Hub {
+    pub(crate) store: Store,
+    pub(crate) registry: Registry,
+    pub(crate) settings: Settings,
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) boot_id: String,
+    pub(crate) started_at: i64,
+    pub(crate) events: mpsc::Sender<Event>,
+    /// Commands that wait for the end of a prompt.
+    pub(crate) waiting: HashMap<PromptId, Vec<mpsc::Sender<Response>>>,
+    pub(crate) watchers: Vec<mpsc::Sender<Response>>,
+    /// Why remote answers are refused at the moment.
+    pub(crate) trouble: Option<String>,
+    pub(crate) journals: std::path::PathBuf,
+    pub(crate) is_stopping: bool,
+    alarm: Alarm,
+}
+
+/// What could not be recorded. The loop says so and goes on; what is poisoned ends the hub.
+pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
+
+/// Serves until it is told to stop.
+pub async fn serve(config: HubConfig) -> Result<(), HubError> {
+    // No debugger, no core dump, no stolen descriptors: the tool runs as the same user as we do.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    let mut ready = config.ready;
+    let (lock, starting) = match Lock::take(&config.lock) {
+        Ok(held) => held,
+        Err(error) => {
+            if let (HubError::AlreadyRunning { .. }, Some(ready)) = (&error, &mut ready) {
+                let _ = writeln!(ready, "0");
+            }
+            return Err(error);
+        }
+    };
+    let started = clock::now();
+    let boot_id = clock::boot_id().map_err(HubError::BootId)?;
+    let (store, recovery) = Store::open(
+        StoreConfig {
+            database: config.database,
+            audit_log: config.audit_log,
+            boot_id: boot_id.clone(),
+        },
+        started,
+    )
+    .await?;
+    let socket = listener::bind(&config.socket)?;
+    drop(starting);
+    // Grows with each start on this boot, and the lock admits one hub at a time.
+    let identity = Arc::new(Identity {
+        version: config.version,
+        epoch: started.boot.0.max(1) as u64,
+    });
+    let (events, mailbox) = mpsc::channel(MAILBOX);
+    let hub = Hub {
+        store,
+        registry: Registry::default(),
+        settings: config.settings,
+        identity: identity.clone(),
+        boot_id,
+        started_at: started.wall.0,
+        events: events.clone(),
+        waiting: HashMap::new(),
+        watchers: Vec::new(),
+        trouble: None,
+        journals: config.journals,
+        is_stopping: false,
+        alarm: Alarm::new().map_err(HubError::Runtime)?,
+    };
+    tokio::spawn(listener::listen(socket, identity, events));
+    let result = hub.run(mailbox, recovery, &config.reload, ready).await;
+    // Released last: the next hub must find the store closed.
+    let _ = std::fs::remove_file(&config.socket);
+    drop(lock);
+    result
+}
+
+impl Hub {
+    async fn run(
+        mut self,
+        mut mailbox: mpsc::Receiver<Event>,
+        recovery: Recovery,
+        reload: &(dyn Fn() -> Result<Settings, String> + Send),
+        ready: Option<std::fs::File>,
+    ) -> Result<(), HubError> {
+        let broken_signal = HubError::Runtime;
+        let mut terminate = signal(SignalKind::terminate()).map_err(broken_signal)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(broken_signal)?;
+        let mut hang_up = signal(SignalKind::hangup()).map_err(broken_signal)?;
+        self.start(&recovery).await.map_err(|error| {
+            tracing::error!(error = %chain(error.as_ref()), "the start could not be recorded");
+            HubError::StoreLost
+        })?;
+        if let Some(mut ready) = ready {
+            let _ = writeln!(ready, "{}", std::process::id());
+        }
+        while !self.is_stopping {
+            self.set_alarm().await;
+            let result = tokio::select! {
+                event = mailbox.recv() => match event {
+                    Some(event) => self.handle(event).await,
+                    None => break,
+                },
+                () = self.alarm.rings() => self.expire().await,
+                _ = hang_up.recv() => self.reload(reload).await,
+                _ = terminate.recv() => break,
+                _ = interrupt.recv() => break,
+            };
+            if let Err(error) = result {
+                let reason = chain(error.as_ref());
+                tracing::error!(error = %reason, "could not be recorded, so it was not done");
+                if is_store_lost(error.as_ref()) {
+                    return Err(HubError::StoreLost);
+                }
+                self.trouble = Some(reason);
+            }
+        }
+        let now = clock::now();
+        let _ = self.store.audit(AuditEvent::new(EventName::HubStop), now).await;
+        let _ = self.store.close().await;
+        Ok(())
+    }
+
+    /// Puts the start on record, and finds out which session hosts survived the hub before us.
+    async fn start(&mut self, recovery: &Recovery) -> Result<(), Broken> {
+        let said = recovery.to_string();
+        if !said.is_empty() {
+            tracing::warn!(recovered = %said, "the store was repaired");
+        }
+        let value = format!(
+            "version {}{}{said}",
+            self.identity.version,
+            if said.is_empty() { "" } else { "; " }
+        );
+        self.store
+            .audit(
+                AuditEvent {
+                    value: Some(value),
+                    ..AuditEvent::new(EventName::HubStart)
+                },
+                clock::now(),
+            )
+            .await?;
+        for session in self.store.active_sessions().await? {
+            self.watch_host(&session);
+        }
+        Ok(())
+    }
+
+    /// Sends an event when the host's process ends; at once if it has ended, or if its boot is over.
+    pub(crate) fn watch_host(&mut self, session: &SessionRecord) {
+        let (id, pid, start) = (session.id, session.host_pid, session.host_started);
+        let is_same_boot = session.boot_id == self.boot_id;
+        self.registry.host_runs(id, pid);
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            if is_same_boot {
+                peer::wait_for_end(pid, start).await;
+            }
+            let _ = events.send(Event::HostEnded { session: id }).await;
+        });
+    }
+
+    async fn handle(&mut self, event: Event) -> Result<(), Broken> {
+        match event {
+            Event::SessionUp {
+                no,
+                info,
+                peer_pid,
+                mailbox,
+            } => self.session_up(no, info, peer_pid, mailbox).await,
+            Event::SessionSaid { no, message } => self.session_said(no, message).await,
+            Event::SessionDown { no } => {
+                self.registry.disconnect(no);
+                Ok(())
+            }
+            Event::HostEnded { session } => self.host_ended(session).await,
+            Event::Asked {
+                request,
+                peer,
+                respond,
+            } => self.asked(request, &peer, respond).await,
+            Event::WaitedEnough { prompt } => self.answer_waiting(prompt).await,
+        }
+    }
+
+    async fn set_alarm(&mut self) {
+        match self.store.next_deadline().await {
+            Ok(deadline) => drop(self.alarm.set(deadline)),
+            Err(error) => tracing::error!(error = %chain(&error), "deadlines cannot be read"),
+        }
+    }
+
+    /// Time is up for some prompts: the safe default of each contends as any answer does.
+    async fn expire(&mut self) -> Result<(), Broken> {
+        for prompt in self.store.due(clock::now()).await? {
+            self.expire_one(&prompt).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn expire_one(&mut self, prompt: &PromptRecord) -> Result<(), Broken> {
+        let fallback = default_value(&prompt.sighting)
+            .ok()
+            .filter(|_| self.takes_default(prompt.sighting.kind))
+            .map(|value| Ok::<_, Broken>((ReplyId::from_random(random()?), value)))
+            .transpose()?;
+        pause::point("hub-before-expire");
+        match self.store.expire(prompt.id, fallback, clock::now()).await? {
+            Advance::Moved(moved) => self.perform(moved).await,
+            Advance::Refused(_) => Ok(()),
+        }
+    }
+
+    fn takes_default(&self, kind: Kind) -> bool {
+        let defaults = self.settings.defaults;
+        match kind {
+            Kind::YesNo => defaults.yes_no,
+            Kind::ConfirmEnter => defaults.confirm_enter,
+            Kind::MultipleChoice => defaults.multiple_choice,
+            Kind::FreeText => defaults.free_text,
+            Kind::Password | Kind::Idle | Kind::Unknown => false,
+        }
+    }
+
+    /// Does what the lifecycle asks for, now that the move is on record.
+    pub(crate) async fn perform(&mut self, moved: Moved) -> Result<(), Broken> {
+        let Moved { prompt, effects } = moved;
+        tracing::info!(session = %prompt.session, prompt = %prompt.id, status = prompt.state.status(),
+            reason = prompt.state.reason(), "prompt moved");
+        for effect in effects {
+            match effect {
+                Do::Deliver(_) => self.deliver(prompt.session).await?,
+                Do::Tell => {}
+                Do::Alarm => tracing::warn!(session = %prompt.session, prompt = %prompt.id,
+                    "answered though neither the keyboard nor AtlasBridge typed anything"),
+                Do::PromoteNext => {
+                    self.store.promote_next(prompt.session, clock::now()).await?;
+                }
+            }
+        }
+        if prompt.state.is_over() {
+            self.answer_waiting(prompt.id).await?;
+        }
+        self.tell_watchers().await
+    }
+
+    /// Sends every reply that the session's host has not acknowledged; it answers repeats from memory.
+    pub(crate) async fn deliver(&mut self, session: SessionId) -> Result<(), Broken> {
+        pause::point("hub-before-deliver");
+        for delivery in self.store.undelivered(session).await? {
+            let reply = delivery.reply;
+            let value = reply.value.as_ref().or_else(|| self.registry.secret(reply.id));
+            let is_default = matches!(reply.source, Source::Timeout);
+            let inject = Inject {
+                reply_id: reply.id.to_string(),
+                prompt_id: delivery.prompt.id.to_string(),
+                sighting: delivery.prompt.sighting.no.0,
+                fingerprint: delivery.prompt.sighting.fingerprint.to_string(),
+                epoch: self.identity.epoch,
+                deadline: delivery
+                    .prompt
+                    .deadline
+                    .filter(|_| !is_default)
+                    .map(|deadline| deadline.0),
+                value: value.map(Into::into),
+            };
+            self.registry.send(session, ToSession::Inject(inject));
+        }
+        pause::point("hub-after-deliver");
+        Ok(())
+    }
+
+    async fn reload(&mut self, reload: &(dyn Fn() -> Result<Settings, String> + Send)) -> Result<(), Broken> {
+        let value = match reload() {
+            Ok(settings) => {
+                self.settings = settings;
+                "ok".to_owned()
+            }
+            Err(reason) => {
+                tracing::error!(%reason, "the configuration is broken; the old settings stay");
+                format!("refused, the old settings stay: {reason}")
+            }
+        };
+        let event = AuditEvent {
+            value: Some(value),
+            ..AuditEvent::new(EventName::ConfigReloaded)
+        };
+        Ok(self.store.audit(event, clock::now()).await?)
+    }
+}
+
+/// Random bytes for ids and nonces. Failing means a kernel without randomness: then nothing is decided.
+pub(crate) fn random() -> Result<[u8; 16], Broken> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+/// The audit log can no longer be written: only a restart, through recovery, makes it whole.
+fn is_store_lost(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source()).any(|cause| {
+        matches!(
+            cause.downcast_ref(),
+            Some(BackendError::Poisoned | BackendError::AuditLog(_) | BackendError::Stopped)
+        )
+    })
+}
+
+/// An error with its causes, on one line.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,258 @@
+//! What session hosts report. Every report may come twice, and is thanked for only once it is on disk.
+
+use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::lifecycle::{self, Failure, NotApplied, PromptState};
+use atlasbridge_model::{Kind, Nonce, PromptId, ReplyId, SessionId, Sighting, Timestamp};
+use atlasbridge_store::{Advance, NewPrompt, PromptRecord, SessionRecord, SessionStatus};
+use atlasbridge_wire::journal::{Trace, traces};
+use atlasbridge_wire::session::{End, FromSession, Report, SessionInfo, ToSession};
+use tokio::sync::mpsc;
+
+use crate::hub::{Broken, Hub, random};
+use crate::registry::ConnectionNo;
+use crate::{clock, pause, peer};
+
+impl Hub {
+    pub(crate) async fn session_up(
+        &mut self,
+        no: ConnectionNo,
+        info: SessionInfo,
+        peer_pid: i32,
+        mailbox: mpsc::Sender<ToSession>,
+    ) -> Result<(), Broken> {
+        let Ok(id) = info.session_id.parse::<SessionId>() else {
+            return Ok(());
+        };
+        let Some(host_started) = peer::started(peer_pid) else {
+            return Ok(());
+        };
+        let record = SessionRecord {
+            id,
+            tool: info.tool,
+            command: info.command,
+            cwd: info.cwd,
+            label: info.label,
+            // The kernel's word for the pid, not the peer's.
+            host_pid: peer_pid,
+            host_started,
+            leader_pid: Some(info.leader_pid),
+            tool_pid: None,
+            boot_id: self.boot_id.clone(),
+            started_at: Timestamp(info.started_at),
+            ended_at: None,
+            exit_code: None,
+            status: SessionStatus::Active,
+        };
+        let known = self.store.session(id).await?;
+        if known
+            .as_ref()
+            .is_some_and(|known| (known.host_pid, known.host_started) != (peer_pid, host_started))
+        {
+            // A session belongs to the process that began it; an id alone takes nothing over.
+            tracing::warn!(session = %id, pid = peer_pid, "another process claimed this session and was turned away");
+            return Ok(());
+        }
+        self.store.begin_session(&record, clock::now()).await?;
+        if known.is_none() {
+            self.watch_host(&record);
+        }
+        self.registry.connect(id, no, mailbox);
+        tracing::info!(session = %id, tool = %record.tool, "session connected");
+        self.deliver(id).await
+    }
+
+    pub(crate) async fn session_said(
+        &mut self,
+        no: ConnectionNo,
+        message: FromSession,
+    ) -> Result<(), Broken> {
+        let Some(session) = self.registry.session_of(no) else {
+            return Ok(());
+        };
+        match message {
+            FromSession::Report { n, report } => {
+                self.report(session, report).await?;
+                self.registry.send(session, ToSession::Noted { n });
+            }
+            FromSession::Health(health) => self.registry.health_came(health),
+            // Said once per connection, before this.
+            FromSession::Begin(_) => {}
+        }
+        Ok(())
+    }
+
+    async fn report(&mut self, session: SessionId, report: Report) -> Result<(), Broken> {
+        match report {
+            Report::ToolStarted { pid } => Ok(self.store.set_tool_pid(session, pid, clock::now()).await?),
+            Report::Sighted(twin) => match Sighting::try_from(twin) {
+                Ok(sighting) => self.sighted(session, &sighting).await,
+                Err(error) => {
+                    tracing::error!(%session, %error, "an impossible sighting was left out");
+                    Ok(())
+                }
+            },
+            Report::Left { sighting, how } => {
+                let prompts = self.store.prompts_of(session).await?;
+                match prompts.iter().find(|prompt| prompt.sighting.no.0 == sighting) {
+                    Some(prompt) => {
+                        self.advance(prompt.id, &lifecycle::Event::Left { how: how.into() })
+                            .await
+                    }
+                    None => Ok(()),
+                }
+            }
+            Report::Outcome {
+                reply_id,
+                prompt_id,
+                outcome,
+            } => {
+                let (Ok(reply), Ok(prompt)) = (reply_id.parse::<ReplyId>(), prompt_id.parse::<PromptId>())
+                else {
+                    return Ok(());
+                };
+                pause::point("hub-before-outcome");
+                self.registry.forget_secret(reply);
+                self.advance(prompt, &outcome.event(reply)).await
+            }
+            Report::Ended(end) => self.ended(session, end).await,
+        }
+    }
+
+    async fn sighted(&mut self, session: SessionId, sighting: &Sighting) -> Result<(), Broken> {
+        let expires = sighting.kind != Kind::Idle;
+        let at_once = sighting.kind == Kind::FreeText && !self.settings.free_text_enabled;
+        let ttl = if at_once {
+            std::time::Duration::ZERO
+        } else {
+            self.settings.ttl
+        };
+        pause::point("hub-before-record");
+        let new = NewPrompt {
+            id: PromptId::from_random(random()?),
+            session,
+            sighting,
+            nonce: Nonce::from_random(random()?),
+            ttl: expires.then_some(ttl),
+        };
+        let recorded = self.store.record_prompt(new, clock::now()).await?;
+        if recorded.fresh {
+            tracing::info!(%session, prompt = %recorded.prompt.id, kind = %sighting.kind, "prompt recorded");
+        }
+        pause::point("hub-after-record");
+        self.tell_watchers().await
+    }
+
+    pub(crate) async fn advance(&mut self, prompt: PromptId, event: &lifecycle::Event) -> Result<(), Broken> {
+        match self.store.advance(prompt, event, clock::now()).await? {
+            Advance::Moved(moved) => self.perform(moved).await,
+            Advance::Refused(_) => Ok(()),
+        }
+    }
+
+    /// The tool has ended. Reports come in order, so a reply without an outcome was certainly not typed.
+    async fn ended(&mut self, session: SessionId, end: End) -> Result<(), Broken> {
+        let (status, code) = match end {
+            End::Exited { code } => (SessionStatus::Completed, code),
+            End::Signaled { signal } => (SessionStatus::Crashed, 128 + signal),
+            End::NotStarted { .. } => (SessionStatus::Crashed, 127),
+            End::Terminated { code } => (SessionStatus::Terminated, code),
+        };
+        self.store
+            .end_session(session, status, Some(code), clock::now())
+            .await?;
+        tracing::info!(%session, status = status.as_str(), code, "session ended");
+        for prompt in self.store.prompts_of(session).await? {
+            match reply_under_way(&prompt) {
+                Some(reply) => {
+                    self.advance(prompt.id, &not_applied(reply, Failure::ToolGone))
+                        .await?
+                }
+                None => {
+                    let left = lifecycle::Event::Left {
+                        how: lifecycle::Departure::ToolEnded,
+                    };
+                    self.advance(prompt.id, &left).await?;
+                }
+            }
+        }
+        self.tell_watchers().await
+    }
+
+    /// The host's process has ended. If the session had not, it was killed; its journal says what was typed.
+    pub(crate) async fn host_ended(&mut self, session: SessionId) -> Result<(), Broken> {
+        self.registry.host_ended(session);
+        let journal = self.journals.join(format!("{session}.jsonl"));
+        if self
+            .store
+            .end_session(session, SessionStatus::Crashed, None, clock::now())
+            .await?
+        {
+            tracing::warn!(%session, "the session host was killed; the tool was hung up");
+            let traces = traces(&std::fs::read_to_string(&journal).unwrap_or_default());
+            for prompt in self.store.prompts_of(session).await? {
+                let Some(reply) = reply_under_way(&prompt) else {
+                    self.advance(prompt.id, &lifecycle::Event::HostLost).await?;
+                    continue;
+                };
+                match traces.get(&reply.to_string()).copied().unwrap_or(Trace::NotTyped) {
+                    Trace::NotTyped => {
+                        self.advance(prompt.id, &not_applied(reply, Failure::ToolGone))
+                            .await?
+                    }
+                    Trace::Unknown => {
+                        self.advance(prompt.id, &not_applied(reply, Failure::Unknown))
+                            .await?
+                    }
+                    Trace::Typed => {
+                        self.advance(prompt.id, &lifecycle::Event::Typed { reply })
+                            .await?;
+                        self.advance(prompt.id, &not_applied(reply, Failure::ToolGone))
+                            .await?;
+                    }
+                }
+            }
+        }
+        // Nobody will ask it again.
+        let _ = std::fs::remove_file(journal);
+        self.tell_watchers().await
+    }
+
+    /// A refused request of somebody who may not decide, on record.
+    pub(crate) async fn record_rejection(&mut self, event: AuditEvent) -> Result<(), Broken> {
+        Ok(self
+            .store
+            .audit(
+                AuditEvent {
+                    event: EventName::ReplyRejected,
+                    ..event
+                },
+                clock::now(),
+            )
+            .await?)
+    }
+}
+
+/// The reply of this prompt that has no final outcome yet.
+fn reply_under_way(prompt: &PromptRecord) -> Option<ReplyId> {
+    match &prompt.state {
+        PromptState::ReplyReceived { reply, .. }
+        | PromptState::Expired {
+            fallback: Some(reply),
+        }
+        | PromptState::Injected { reply, .. } => Some(*reply),
+        PromptState::Created
+        | PromptState::Routed
+        | PromptState::AwaitingReply
+        | PromptState::Expired { fallback: None }
+        | PromptState::Resolved { .. }
+        | PromptState::Canceled { .. }
+        | PromptState::Failed { .. } => None,
+    }
+}
+
+fn not_applied(reply: ReplyId, failure: Failure) -> lifecycle::Event {
+    lifecycle::Event::NotApplied {
+        reply,
+        why: NotApplied::Failed(failure),
+    }
+}

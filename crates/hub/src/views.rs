@@ -1,0 +1,94 @@
+//! Read-only pictures of what the hub knows, for commands.
+
+use atlasbridge_model::answer::default_value;
+use atlasbridge_model::{Effect, SafeDefault};
+use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord, SessionStatus, rfc3339};
+use atlasbridge_wire::command::{ChoiceView, PromptView, SessionView};
+use atlasbridge_wire::session::Health;
+
+use crate::clock;
+
+pub(crate) fn prompt_view(open: &OpenPrompt) -> PromptView {
+    let OpenPrompt { prompt, session } = open;
+    let sighting = &prompt.sighting;
+    let now = clock::now();
+    PromptView {
+        prompt_id: prompt.id.to_string(),
+        session_id: session.id.to_string(),
+        tool: session.tool.clone(),
+        label: session.label.clone(),
+        cwd: session.cwd.clone(),
+        kind: sighting.kind.as_str().to_owned(),
+        confidence: sighting.confidence.level().as_str().to_owned(),
+        excerpt: sighting.excerpt.as_str().to_owned(),
+        detail: sighting.detail.as_str().to_owned(),
+        choices: sighting
+            .choices
+            .iter()
+            .flat_map(|choices| choices.iter())
+            .map(|choice| ChoiceView {
+                label: choice.label.clone(),
+                keys: choice.strokes.to_text(),
+                refuses: choice.effect == Effect::Refuses,
+            })
+            .collect(),
+        expires_at: prompt.expires_at.map(rfc3339),
+        expires_in_ms: prompt.deadline.map(|deadline| deadline.millis_after(now.boot)),
+        created_at: rfc3339(prompt.created_at),
+        status: prompt.state.status().to_owned(),
+        reason: prompt.state.reason().map(str::to_owned),
+        word: prompt.state.word().to_owned(),
+        safe_default: safe_default(prompt),
+    }
+}
+
+fn safe_default(prompt: &PromptRecord) -> Option<String> {
+    match SafeDefault::of(&prompt.sighting)? {
+        SafeDefault::Refuse { .. } => default_value(&prompt.sighting)
+            .ok()
+            .map(|value| value.on_record()),
+        SafeDefault::Enter => Some("enter".to_owned()),
+        SafeDefault::EmptyLine => Some("empty line".to_owned()),
+    }
+}
+
+/// What of a session is alive.
+#[derive(Debug, Default)]
+pub(crate) struct Life {
+    pub(crate) health: Option<Health>,
+    pub(crate) prompts: u64,
+    pub(crate) is_awaiting: bool,
+}
+
+pub(crate) fn session_view(session: &SessionRecord, life: &Life) -> SessionView {
+    let is_active = session.status == SessionStatus::Active;
+    let health = life.health.as_ref();
+    let state = match health {
+        _ if !is_active => "done",
+        Some(health) if health.injecting => "injecting",
+        _ if life.is_awaiting => "awaiting_reply",
+        _ => "running",
+    };
+    let until = session.ended_at.unwrap_or(clock::now().wall);
+    SessionView {
+        session_id: session.id.to_string(),
+        tool: session.tool.clone(),
+        command: session.command.clone(),
+        cwd: session.cwd.clone(),
+        label: session.label.clone(),
+        status: session.status.as_str().to_owned(),
+        state: state.to_owned(),
+        pid: session.tool_pid,
+        host_pid: session.host_pid,
+        started_at: rfc3339(session.started_at),
+        ended_at: session.ended_at.map(rfc3339),
+        uptime_seconds: until.0.saturating_sub(session.started_at.0).max(0) as u64 / 1_000,
+        exit_code: session.exit_code,
+        prompts: life.prompts,
+        seconds_since_output: health
+            .and_then(|health| health.silent_for_ms)
+            .map(|millis| millis / 1_000),
+        pty_alive: health.is_some_and(|health| health.pty_alive),
+        host_healthy: health.is_some(),
+    }
+}
