@@ -1,0 +1,229 @@
+//! What can be typed behind `atlasbridge`. Help texts live here, and suffice.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+
+/// Answer your AI coding agent's prompts from wherever you are.
+///
+/// `atlasbridge run TOOL` wraps a terminal program so that nothing feels different. Each time it stops and waits for
+/// a person, the prompt is stored and can be answered from elsewhere; the answer is checked and typed, once.
+#[derive(Debug, Parser)]
+#[command(name = "atlasbridge", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Begin with:
+  atlasbridge run -- claude        work as always; prompts are noticed
+  atlasbridge approvals            in another terminal: what waits
+  atlasbridge approve 3f2a91c4     answer it (the first digits of its id are enough)
+
+Environment:
+  ATLASBRIDGE_HOME     where everything is kept (default ~/.atlasbridge)
+  ATLASBRIDGE_CONFIG   the configuration file (default ATLASBRIDGE_HOME/config.toml)
+  ATLASBRIDGE_LOG      what the hub logs, for instance debug (default info)
+  NO_COLOR             no colours
+
+Exit codes: 0 done, 1 refused or failed, 2 bad usage or configuration; `run` exits as its tool does.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a tool as always, with its prompts noticed and answerable from elsewhere
+    #[command(
+        after_help = "The exit code is the tool's own; 128+n if signal n ended it, 127 if it was not found, 126 if it \
+                      could not be executed."
+    )]
+    Run(Run),
+    /// List the prompts that wait
+    #[command(visible_alias = "prompts")]
+    Approvals {
+        /// As a JSON array
+        #[arg(long)]
+        json: bool,
+        /// Stay, and list again after each change (with --json: one array a line)
+        #[arg(long)]
+        watch: bool,
+    },
+    /// Give a prompt its plainly accepting answer
+    Approve {
+        /// The prompt's id, or its first digits
+        prompt: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a prompt its refusing answer
+    Deny {
+        /// The prompt's id, or its first digits
+        prompt: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answer a prompt with a word, a number, a label or a line of text
+    Reply {
+        /// The prompt's id, or its first digits
+        prompt: String,
+        /// The answer: yes, no, a choice's number or label, a text; `default` takes the safe default, `cancel` leaves
+        /// the prompt to the terminal, `-` reads the answer from standard input
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the hub, the sessions and what waits
+    Status {
+        /// Ended sessions too
+        #[arg(long)]
+        all: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List, show or stop sessions
+    #[command(subcommand)]
+    Sessions(Sessions),
+    /// Show what happened: the audit log in words
+    Logs {
+        /// Stay, and show what happens next
+        #[arg(long)]
+        tail: bool,
+        /// How many of the latest events
+        #[arg(long, short = 'n', default_value_t = 20)]
+        lines: usize,
+        /// One JSON object a line, as in the file
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check or export the tamper-evident audit log
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Start, stop or look at the background process (it starts by itself when needed)
+    #[command(subcommand, visible_alias = "daemon")]
+    Hub(Hub),
+    /// Show or check the configuration
+    #[command(subcommand)]
+    Config(Config),
+    /// Print a completion script
+    Completions {
+        /// For this shell
+        shell: Shell,
+    },
+    /// Print the version
+    Version {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    /// A name for this session, shown with its prompts
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label: Option<String>,
+    /// Append one JSON line to this file or FIFO for each prompt seen or gone and each answer typed
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) events: Option<PathBuf>,
+    /// The program to run, and its arguments
+    #[arg(value_name = "TOOL", required = true, trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) tool: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sessions {
+    /// List the sessions that run
+    List {
+        /// Ended ones too, newest first
+        #[arg(long)]
+        all: bool,
+        /// As a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one session
+    Show {
+        /// The session's id, or its first digits
+        session: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a session's tool: SIGTERM, three seconds, SIGKILL; its terminal is restored
+    Stop {
+        /// The session's id, or its first digits
+        session: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Check the chain of the audit log, record by record
+    #[command(after_help = "Exit codes: 0 good, 1 tampered with, 2 unreadable, 3 truncated.")]
+    Verify {
+        /// Another file than the one in ATLASBRIDGE_HOME; it is not compared with the database
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: Option<PathBuf>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the records, one JSON object a line
+    Export {
+        /// Only those of this session
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Hub {
+    /// Start the hub, if it does not run
+    Start,
+    /// Stop the hub; sessions go on, and the next prompt starts it again
+    Stop,
+    /// Stop the hub and start it again, for instance after an update
+    Restart,
+    /// Show whether it runs
+    Status {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Be the hub, in the foreground
+    Serve {
+        /// Log to the file in ATLASBRIDGE_HOME and say on descriptor 3 when ready
+        #[arg(long, hide = true)]
+        background: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Print where the configuration is
+    Path,
+    /// Print the settings in force, secrets masked
+    Show,
+    /// Check the configuration, or another file
+    Check {
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: Option<PathBuf>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_holds() {
+        Args::command().debug_assert();
+    }
+}

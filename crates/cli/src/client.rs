@@ -1,0 +1,137 @@
+//! The command line's end of the hub's socket: blocking, with an end to every wait.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use atlasbridge_pty::{PollFd, PollFlags, poll, spawn_detached};
+use atlasbridge_wire::command::{Request, Response};
+use atlasbridge_wire::{Greeting, Hello, Lines, Role, decode, encode};
+
+use crate::config::Paths;
+
+/// How long the hub may take to answer; longer than it waits for the proof of an answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+/// How long a starting hub may take: a migration of a large database is the slow case.
+const START_LIMIT: Duration = Duration::from_secs(30);
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClientError {
+    #[error("the hub does not run; `atlasbridge hub start` starts it")]
+    NotRunning,
+    #[error("the hub did not start; {} says why", log.display())]
+    NotStarted { log: std::path::PathBuf },
+    #[error("starting the hub")]
+    Start(#[source] io::Error),
+    #[error("{0}")]
+    Refused(String),
+    #[error("the hub hung up; it may be restarting, try again")]
+    HungUp(#[source] io::Error),
+    #[error("the hub did not answer within {} seconds; `atlasbridge hub restart` replaces it", ANSWER_LIMIT.as_secs())]
+    Silent,
+}
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    stream: UnixStream,
+    lines: Lines,
+    /// What the hub said of itself.
+    pub(crate) version: String,
+}
+
+impl Client {
+    /// The running hub.
+    pub(crate) fn connect(paths: &Paths) -> Result<Self, ClientError> {
+        let stream = UnixStream::connect(paths.socket()).map_err(|_| ClientError::NotRunning)?;
+        stream
+            .set_read_timeout(Some(ANSWER_LIMIT))
+            .map_err(ClientError::HungUp)?;
+        stream
+            .set_write_timeout(Some(ANSWER_LIMIT))
+            .map_err(ClientError::HungUp)?;
+        let mut client = Self {
+            stream,
+            lines: Lines::default(),
+            version: String::new(),
+        };
+        client.send(&Hello::new(Role::Command, env!("CARGO_PKG_VERSION")))?;
+        match client.receive()? {
+            Greeting::Welcome { version, .. } => client.version = version,
+            Greeting::Refused { reason, .. } => return Err(ClientError::Refused(reason)),
+        }
+        Ok(client)
+    }
+
+    /// The running hub, or a new one.
+    pub(crate) fn connect_or_start(paths: &Paths) -> Result<Self, ClientError> {
+        match Self::connect(paths) {
+            Err(ClientError::NotRunning) => {
+                start_hub(paths)?;
+                Self::connect(paths)
+            }
+            result => result,
+        }
+    }
+
+    pub(crate) fn ask(&mut self, request: &Request) -> Result<Response, ClientError> {
+        self.send(request)?;
+        self.receive()
+    }
+
+    /// The next picture of a watch: there is no limit to how long nothing may happen.
+    pub(crate) fn next(&mut self) -> Result<Response, ClientError> {
+        self.stream.set_read_timeout(None).map_err(ClientError::HungUp)?;
+        self.receive()
+    }
+
+    fn send<T: serde::Serialize>(&mut self, frame: &T) -> Result<(), ClientError> {
+        self.stream.write_all(&encode(frame)).map_err(ClientError::HungUp)
+    }
+
+    fn receive<T: serde::de::DeserializeOwned>(&mut self) -> Result<T, ClientError> {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            if let Some(line) = self.lines.next_line().map_err(garbled)? {
+                return decode(&line).map_err(garbled);
+            }
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(ClientError::HungUp(io::ErrorKind::UnexpectedEof.into())),
+                Ok(count) => self.lines.push(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(ClientError::Silent),
+                Err(error) => return Err(ClientError::HungUp(error)),
+            }
+        }
+    }
+}
+
+fn garbled(error: atlasbridge_wire::FrameError) -> ClientError {
+    ClientError::HungUp(io::Error::other(error))
+}
+
+/// How our own binary becomes a hub.
+pub(crate) fn hub_command() -> io::Result<(std::path::PathBuf, Vec<OsString>)> {
+    Ok((
+        std::env::current_exe()?,
+        ["hub", "serve", "--background"].map(OsString::from).into(),
+    ))
+}
+
+/// Starts a hub and waits until it listens.
+pub(crate) fn start_hub(paths: &Paths) -> Result<(), ClientError> {
+    let (program, args) = hub_command().map_err(ClientError::Start)?;
+    let env: Vec<_> = std::env::vars_os().collect();
+    let ready = spawn_detached(&program, &args, &env).map_err(ClientError::Start)?;
+    let failed = || ClientError::NotStarted { log: paths.hub_log() };
+    let mut descriptors = [PollFd::from_borrowed_fd(ready.as_fd(), PollFlags::IN)];
+    if poll(&mut descriptors, Some(START_LIMIT)).map_err(ClientError::Start)? == 0 {
+        return Err(failed());
+    }
+    let mut said = [0; 16];
+    match std::fs::File::from(ready).read(&mut said) {
+        Ok(1..) => Ok(()),
+        Ok(_) | Err(_) => Err(failed()),
+    }
+}

@@ -1,0 +1,68 @@
+//! One file per command; each `run` reads like its help text. Here they meet, and here failures become exit codes.
+
+mod answer;
+mod approvals;
+mod audit;
+mod config;
+mod hub;
+mod logs;
+mod run;
+mod sessions;
+mod status;
+mod version;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::CommandFactory;
+
+use crate::args::{Args, Command};
+use crate::config::{self as settings, Config, ConfigError, Environment, HomeError, Paths, PathsError};
+use crate::output::Output;
+
+pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
+    match args.command {
+        Command::Run(args) => run::run(args, output),
+        Command::Approvals { json, watch } => approvals::run(json, watch, output),
+        Command::Approve { prompt, json } => answer::approve(prompt, json, output),
+        Command::Deny { prompt, json } => answer::deny(prompt, json, output),
+        Command::Reply { prompt, value, json } => answer::reply(prompt, &value, json, output),
+        Command::Status { all, json } => status::run(all, json, output),
+        Command::Sessions(command) => sessions::run(command, output),
+        Command::Logs { tail, lines, json } => logs::run(tail, lines, json, output),
+        Command::Audit(command) => audit::run(command, output),
+        Command::Hub(command) => hub::run(command, output),
+        Command::Config(command) => config::run(command, output),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "atlasbridge", &mut script);
+            output.raw(&String::from_utf8(script).context("the completion script is not text")?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Version { json } => version::run(json, output),
+    }
+}
+
+/// Exit code of a failure: 2 where usage or configuration is to be mended, 1 for all else.
+pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
+    let is_setting = |cause: &(dyn std::error::Error + 'static)| {
+        cause.is::<ConfigError>() || cause.is::<PathsError>() || cause.is::<HomeError>()
+    };
+    if error.chain().any(is_setting) { 2 } else { 1 }
+}
+
+/// Where everything is kept; made if it is not there yet.
+fn home() -> anyhow::Result<Paths> {
+    let paths = Paths::new(&Environment::of_process())?;
+    paths.ensure_home()?;
+    Ok(paths)
+}
+
+/// The configuration, with what is worth a warning said.
+fn config_of(paths: &Paths, output: &Output) -> anyhow::Result<Config> {
+    let loaded = settings::load(paths, &Environment::of_process())?;
+    for warning in &loaded.warnings {
+        output.warn(&warning.to_string());
+    }
+    Ok(loaded.config)
+}

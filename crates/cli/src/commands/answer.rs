@@ -1,0 +1,94 @@
+//! `approve`, `deny`, `reply`: an answer from this machine, and the truth about what became of it.
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use atlasbridge_wire::command::{PromptView, Request, Response};
+use atlasbridge_wire::twin::Said;
+use serde_json::json;
+
+use crate::client::Client;
+use crate::output::Output;
+
+/// Longest answer read from standard input. Far over what any prompt takes; the hub states the prompt's own limit.
+const LONGEST_ANSWER: u64 = 64 * 1024;
+
+pub(super) fn approve(prompt: String, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    answer(prompt, Said::Approve, json, output)
+}
+
+pub(super) fn deny(prompt: String, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    answer(prompt, Said::Deny, json, output)
+}
+
+pub(super) fn reply(prompt: String, value: &str, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    let said = match value {
+        "default" => Said::UseDefault,
+        "cancel" => Said::Cancel,
+        "-" => {
+            let mut text = String::new();
+            let mut input = std::io::stdin().take(LONGEST_ANSWER);
+            input
+                .read_to_string(&mut text)
+                .context("reading the answer from standard input")?;
+            Said::Text(text)
+        }
+        text => Said::Text(text.to_owned()),
+    };
+    answer(prompt, said, json, output)
+}
+
+fn answer(prompt: String, said: Said, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    let paths = super::home()?;
+    let mut client = Client::connect_or_start(&paths)?;
+    match client.ask(&Request::Answer { prompt, said })? {
+        Response::Answered { prompt } if json => {
+            output.json(&prompt)?;
+            Ok(code(&prompt))
+        }
+        Response::Answered { prompt } => {
+            output.line(&format!(
+                "{}: {}",
+                &prompt.prompt_id[..8.min(prompt.prompt_id.len())],
+                told(&prompt)
+            ));
+            Ok(code(&prompt))
+        }
+        Response::Refused { reason } if json => {
+            output.json(&json!({ "refused": reason }))?;
+            Ok(ExitCode::FAILURE)
+        }
+        Response::Refused { reason } => bail!("{reason}"),
+        Response::Failed { reason } => bail!("nothing was typed: {reason}"),
+        other => bail!("the hub answered something else: {other:?}"),
+    }
+}
+
+/// Only what the screen has proven counts as done; a canceled prompt was canceled on purpose.
+fn code(prompt: &PromptView) -> ExitCode {
+    let is_done =
+        prompt.reason.as_deref() == Some("applied") || prompt.reason.as_deref() == Some("by_operator");
+    if is_done {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn told(prompt: &PromptView) -> String {
+    let because = match prompt.reason.as_deref() {
+        Some("answered_locally") => "the keyboard was first, your answer was not typed",
+        Some("prompt_changed") => "the screen no longer shows this prompt, nothing was typed",
+        Some("typing_locally") => "somebody is typing at the terminal, nothing was typed",
+        Some("not_taken") => "typed, but the tool did not react",
+        Some("tool_gone" | "host_gone") => "the tool is gone, nothing reached it",
+        Some("too_late") => "it arrived after the deadline, nothing was typed",
+        Some("not_recorded") => "it could not be recorded first, so nothing was typed",
+        Some("unknown") => "the session was killed in the middle of it; whether it was typed is not known",
+        Some("by_operator") => "left to the terminal, nothing was typed",
+        None => "the session host has not confirmed it yet; `atlasbridge approvals` shows how it goes on",
+        Some(_) => return prompt.word.clone(),
+    };
+    format!("{} ({because})", prompt.word)
+}

@@ -1,0 +1,103 @@
+//! `approvals`: the prompts that wait.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use atlasbridge_wire::command::{PromptView, Request, Response};
+
+use crate::client::Client;
+use crate::output::Output;
+
+pub(super) fn run(json: bool, watch: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    let paths = super::home()?;
+    let mut client = Client::connect_or_start(&paths)?;
+    if !watch {
+        show(client.ask(&Request::Approvals)?, json, output, false)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    show(client.ask(&Request::Watch)?, json, output, true)?;
+    loop {
+        show(client.next()?, json, output, true)?;
+    }
+}
+
+fn show(response: Response, json: bool, output: &Output, watch: bool) -> anyhow::Result<()> {
+    let prompts = match response {
+        Response::Approvals { prompts } => prompts,
+        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
+        other => bail!("the hub answered something else: {other:?}"),
+    };
+    match (json, watch) {
+        (true, true) => output.json_line(&prompts)?,
+        (true, false) => output.json(&prompts)?,
+        (false, _) => {
+            if watch {
+                output.clear();
+            }
+            list(&prompts, output);
+        }
+    }
+    Ok(())
+}
+
+fn list(prompts: &[PromptView], output: &Output) {
+    if prompts.is_empty() {
+        if output.is_terminal() {
+            output.line("Nothing waits.");
+        }
+        return;
+    }
+    let rows: Vec<_> = prompts.iter().map(row).collect();
+    output.table(&["prompt", "tool", "question", "choices", "state", "left"], &rows);
+    if output.is_terminal() {
+        output.line("\nAnswer with `atlasbridge approve|deny PROMPT` or `atlasbridge reply PROMPT VALUE`.");
+    }
+}
+
+fn row(prompt: &PromptView) -> Vec<String> {
+    let tool = match &prompt.label {
+        Some(label) => format!("{} ({label})", prompt.tool),
+        None => prompt.tool.clone(),
+    };
+    let possible = if prompt.confidence == "low" {
+        "possible prompt: "
+    } else {
+        ""
+    };
+    let choices = match prompt.choices.is_empty() {
+        true => prompt.kind.replace('_', " "),
+        false => prompt
+            .choices
+            .iter()
+            .map(|choice| choice.label.as_str())
+            .collect::<Vec<_>>()
+            .join(" · "),
+    };
+    vec![
+        prompt.prompt_id.chars().take(8).collect(),
+        tool,
+        format!("{possible}{}", prompt.excerpt.replace('\n', " ")),
+        choices,
+        prompt.word.clone(),
+        left(prompt),
+    ]
+}
+
+/// Time left, and what happens then.
+fn left(prompt: &PromptView) -> String {
+    let Some(millis) = prompt.expires_in_ms else {
+        return "no limit".to_owned();
+    };
+    if prompt.status != "awaiting_reply" && prompt.status != "routed" {
+        return String::new();
+    }
+    let seconds = millis.div_ceil(1_000);
+    let time = match seconds {
+        0..=99 => format!("{seconds} s"),
+        _ => format!("{} min", seconds.div_ceil(60)),
+    };
+    match &prompt.safe_default {
+        Some(default) => format!("{time}, then {default}"),
+        None => format!("{time}, then nothing"),
+    }
+}

@@ -1,0 +1,35 @@
+//! `config`: where it is, what is in force, whether it holds.
+
+use std::process::ExitCode;
+
+use crate::args::Config;
+use crate::config::{Environment, Paths, load, load_file, show};
+use crate::output::Output;
+
+pub(super) fn run(command: Config, output: &Output) -> anyhow::Result<ExitCode> {
+    let environment = Environment::of_process();
+    let paths = Paths::new(&environment)?;
+    match command {
+        Config::Path => output.line(&paths.config.display().to_string()),
+        Config::Show => {
+            let loaded = load(&paths, &environment)?;
+            output.raw(&show(&loaded.settings));
+        }
+        Config::Check { file } => {
+            let (loaded, file) = match file {
+                Some(file) => (load_file(&file, &environment)?, file),
+                None => (load(&paths, &environment)?, paths.config),
+            };
+            for warning in &loaded.warnings {
+                output.warn(&warning.to_string());
+            }
+            let found = if file.exists() {
+                "holds"
+            } else {
+                "does not exist; the defaults hold"
+            };
+            output.line(&format!("{} {found}", file.display()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,239 @@
+//! `hub`: start, stop, restart, status, and being it.
+
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use atlasbridge_hub::{Defaults, HubConfig, Settings, serve};
+use atlasbridge_model::Kind;
+use atlasbridge_wire::command::{HubView, Request, Response};
+use serde_json::json;
+use tracing_subscriber::EnvFilter;
+
+use crate::args::Hub;
+use crate::client::{Client, ClientError, start_hub};
+use crate::config::{self, Config, Environment, OnExpiry, Paths};
+use crate::output::Output;
+
+/// How long a hub may take to finish what it is recording.
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+/// Where whoever started us in the background waits for the word that we listen.
+const READY: &str = "/proc/self/fd/3";
+
+pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<ExitCode> {
+    let paths = super::home()?;
+    match command {
+        Hub::Start => {
+            super::config_of(&paths, output)?;
+            let client = match Client::connect(&paths) {
+                Ok(client) => client,
+                Err(ClientError::NotRunning) => {
+                    start_hub(&paths)?;
+                    Client::connect(&paths)?
+                }
+                Err(error) => return Err(error.into()),
+            };
+            output.line(&format!("The hub runs (version {}).", client.version));
+        }
+        Hub::Stop => match stop(&paths)? {
+            true => output.line("The hub has stopped. Sessions go on; the next prompt starts it again."),
+            false => output.line("The hub does not run."),
+        },
+        Hub::Restart => {
+            super::config_of(&paths, output)?;
+            stop(&paths)?;
+            let client = Client::connect_or_start(&paths)?;
+            output.line(&format!("The hub runs (version {}).", client.version));
+        }
+        Hub::Status { json } => return status(&paths, json, output),
+        Hub::Serve { background } => be_the_hub(&paths, background, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether there was one to stop.
+fn stop(paths: &Paths) -> anyhow::Result<bool> {
+    let mut client = match Client::connect(paths) {
+        Ok(client) => client,
+        Err(ClientError::NotRunning) => return Ok(false),
+        // One of another protocol cannot be asked, but its lock tells its pid.
+        Err(ClientError::Refused(_)) => return stop_by_signal(paths),
+        Err(error) => return Err(error.into()),
+    };
+    match client.ask(&Request::StopHub)? {
+        Response::Done => wait_until_gone(paths).map(|()| true),
+        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
+        other => bail!("the hub answered something else: {other:?}"),
+    }
+}
+
+fn stop_by_signal(paths: &Paths) -> anyhow::Result<bool> {
+    let lock = std::fs::read_to_string(paths.lock()).context("reading the hub's lock file")?;
+    let pid = lock
+        .trim()
+        .parse()
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+        .context("the hub's lock file holds no pid")?;
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).context("stopping the hub")?;
+    wait_until_gone(paths).map(|()| true)
+}
+
+/// The kernel lets go of the lock when the hub is gone: waiting for the lock is waiting for that.
+fn wait_until_gone(paths: &Paths) -> anyhow::Result<()> {
+    let lock = File::open(paths.lock()).context("opening the hub's lock file")?;
+    let (done, waiter) = std::sync::mpsc::channel();
+    let begun = Instant::now();
+    std::thread::spawn(move || done.send(lock.lock()));
+    match waiter.recv_timeout(STOP_LIMIT) {
+        Ok(result) => result.context("waiting for the hub's end"),
+        Err(_) => bail!(
+            "the hub did not stop within {} seconds",
+            begun.elapsed().as_secs()
+        ),
+    }
+}
+
+fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    let mut client = match Client::connect(paths) {
+        Ok(client) => client,
+        Err(ClientError::NotRunning) => {
+            match json {
+                true => output.json(&stopped(paths))?,
+                false => {
+                    output.line("The hub does not run. It starts by itself with `atlasbridge run TOOL`.")
+                }
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let Response::Status(hub) = client.ask(&Request::Status)? else {
+        bail!("the hub did not tell its status")
+    };
+    if json {
+        output.json(&running(paths, &hub))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output.fields(&[
+        ("hub", "running".to_owned()),
+        ("pid", hub.pid.to_string()),
+        ("version", format!("{} (protocol {})", hub.version, hub.protocol)),
+        ("started", hub.started_at.clone()),
+        ("socket", paths.socket().display().to_string()),
+        ("sessions", hub.sessions.to_string()),
+        ("waiting", hub.prompts.to_string()),
+        ("channels", channels(&hub)),
+    ]);
+    if let Some(trouble) = &hub.trouble {
+        output.warn(&format!("remote answers may be refused: {trouble}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn channels(hub: &HubView) -> String {
+    match hub.channels.is_empty() {
+        true => "command line".to_owned(),
+        false => hub
+            .channels
+            .iter()
+            .map(|channel| format!("{} ({})", channel.name, channel.state))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
+pub(super) fn stopped(paths: &Paths) -> serde_json::Value {
+    json!({ "running": false, "pid": null, "socket": paths.socket(), "version": null, "sessions": 0, "channels": [] })
+}
+
+pub(super) fn running(paths: &Paths, hub: &HubView) -> serde_json::Value {
+    json!({
+        "running": true,
+        "pid": hub.pid,
+        "socket": paths.socket(),
+        "version": hub.version,
+        "protocol": hub.protocol,
+        "started_at": hub.started_at,
+        "sessions": hub.sessions,
+        "prompts": hub.prompts,
+        "channels": hub.channels,
+        "trouble": hub.trouble,
+    })
+}
+
+fn be_the_hub(paths: &Paths, background: bool, output: &Output) -> anyhow::Result<()> {
+    let ready = background
+        .then(|| File::options().write(true).open(READY))
+        .transpose();
+    let ready = ready.context("opening the descriptor for the word that we are ready")?;
+    log_to(paths, background)?;
+    let result = config_and_serve(paths, ready);
+    if let (Err(error), true) = (&result, background) {
+        // Nobody sees our standard error: the log is where `hub start` sends people.
+        let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
+        tracing::error!(error = %causes.join(": "), "the hub could not go on");
+    }
+    if result.is_ok() && !background {
+        output.line("The hub has stopped.");
+    }
+    result
+}
+
+fn config_and_serve(paths: &Paths, ready: Option<File>) -> anyhow::Result<()> {
+    let loaded = config::load(paths, &Environment::of_process())?;
+    let again = paths.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("starting the hub")?;
+    runtime.block_on(serve(HubConfig {
+        socket: paths.socket(),
+        lock: paths.lock(),
+        database: paths.database(),
+        audit_log: paths.audit_log(),
+        journals: paths.journal_dir(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        settings: settings(&loaded.config),
+        reload: Box::new(move || {
+            let loaded =
+                config::load(&again, &Environment::of_process()).map_err(|error| error.to_string())?;
+            Ok(settings(&loaded.config))
+        }),
+        ready,
+    }))?;
+    Ok(())
+}
+
+fn settings(config: &Config) -> Settings {
+    let takes = |kind| config.prompts.defaults.of(kind) == OnExpiry::SafeDefault;
+    Settings {
+        ttl: config.prompts.timeout,
+        free_text_enabled: config.prompts.free_text_enabled,
+        secrets_over_channels: config.prompts.secrets_over_channels,
+        defaults: Defaults {
+            yes_no: takes(Kind::YesNo),
+            confirm_enter: takes(Kind::ConfirmEnter),
+            multiple_choice: takes(Kind::MultipleChoice),
+            free_text: takes(Kind::FreeText),
+        },
+    }
+}
+
+fn log_to(paths: &Paths, background: bool) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_from_env("ATLASBRIDGE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_target(false);
+    if background {
+        let path = paths.hub_log();
+        let file = File::options().append(true).create(true).mode(0o600).open(&path);
+        let file = file.with_context(|| format!("opening {}", path.display()))?;
+        builder.with_ansi(false).with_writer(file).init();
+    } else {
+        builder.with_writer(std::io::stderr).init();
+    }
+    Ok(())
+}

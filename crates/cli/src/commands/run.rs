@@ -1,0 +1,101 @@
+//! `run`: a tool as always, wrapped.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use anyhow::{Context, anyhow};
+use atlasbridge_detect::DetectorConfig;
+use atlasbridge_model::{SessionId, Timestamp};
+use atlasbridge_session_host::{HostConfig, HubStart};
+
+use crate::args::Run;
+use crate::client::hub_command;
+use crate::config::Config;
+use crate::output::Output;
+
+/// The one variable of ours that the tool may see: which session it runs in. No secret.
+const SESSION_MARKER: &str = "ATLASBRIDGE_SESSION";
+const OUR_VARIABLES: &str = "ATLASBRIDGE_";
+
+/// Tools whose empty input box is worth telling: they have finished a task. For shells and REPLs it is a state.
+const AGENTS: [&str; 7] = ["claude", "codex", "openai", "gemini", "aider", "opencode", "qwen"];
+
+pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
+    let paths = super::home()?;
+    let config = super::config_of(&paths, output)?;
+    let mut words = args.tool.into_iter();
+    let program = words.next().context("a tool must be named")?;
+    let tool = name_of(&program);
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random numbers from the kernel: {error}"))?;
+    let session = SessionId::from_random(bytes);
+    let (hub_program, hub_args) = hub_command().context("finding our own binary")?;
+    let ended = atlasbridge_session_host::run(HostConfig {
+        session,
+        program: program.clone(),
+        args: words.collect(),
+        env: environment_of_tool(session),
+        cwd: std::env::current_dir().unwrap_or_default(),
+        label: args.label,
+        started_at: now(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        socket: paths.socket(),
+        journal: paths.journal_dir().join(format!("{session}.jsonl")),
+        hub: HubStart {
+            program: hub_program,
+            args: hub_args,
+            env: std::env::vars_os().collect(),
+        },
+        events: args.events,
+        detector: detector(&config, &tool),
+        echo_window: config.prompts.echo_suppression,
+        tool,
+    })?;
+    for notice in &ended.notices {
+        output.notice(notice);
+    }
+    if let Some(error) = &ended.not_started {
+        let name = program.to_string_lossy();
+        match ended.code {
+            127 => output.notice(&format!("{name}: command not found")),
+            _ => output.notice(&format!("{name}: cannot be executed: {error}")),
+        }
+    }
+    Ok(ExitCode::from(u8::try_from(ended.code & 0xff).unwrap_or(1)))
+}
+
+fn detector(config: &Config, tool: &str) -> DetectorConfig {
+    DetectorConfig {
+        stuck_timeout: config.prompts.stuck_timeout,
+        echo_suppression: config.prompts.echo_suppression,
+        threshold: config.prompts.detection_threshold.hundredths(),
+        newline_mode: !std::io::IsTerminal::is_terminal(&std::io::stdout()),
+        announce_idle: config.prompts.notify_idle && AGENTS.contains(&tool),
+    }
+}
+
+/// Everything but our own variables, which may hold tokens, and the marker.
+fn environment_of_tool(session: SessionId) -> Vec<(OsString, OsString)> {
+    let is_ours = |name: &OsStr| name.to_string_lossy().starts_with(OUR_VARIABLES);
+    let theirs = std::env::vars_os().filter(|(name, _)| !is_ours(name));
+    theirs
+        .chain([(SESSION_MARKER.into(), session.to_string().into())])
+        .collect()
+}
+
+fn name_of(program: &OsStr) -> String {
+    Path::new(program)
+        .file_name()
+        .unwrap_or(program)
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    Timestamp(since.as_millis() as i64)
+}

@@ -1,0 +1,55 @@
+//! The environment variables that AtlasBridge listens to: the one place that reads them.
+//!
+//! Everything else takes an `Environment`, so a test owns its variables and no test changes those of the process.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+/// The variables of `NAMES` that are set and not empty.
+#[derive(Clone, Default)]
+pub(crate) struct Environment(BTreeMap<&'static str, OsString>);
+
+const NAMES: [&str; 6] = [
+    "HOME",
+    "ATLASBRIDGE_HOME",
+    "ATLASBRIDGE_CONFIG",
+    "ATLASBRIDGE_TELEGRAM_BOT_TOKEN",
+    "ATLASBRIDGE_SLACK_APP_TOKEN",
+    "ATLASBRIDGE_SLACK_BOT_TOKEN",
+];
+
+impl Environment {
+    /// The environment of this process.
+    pub(crate) fn of_process() -> Self {
+        Self::from_lookup(|name| std::env::var_os(name))
+    }
+
+    /// An empty variable counts as unset, as it does for a shell's `${NAME:-default}`.
+    pub(crate) fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
+        let set = |name| lookup(name).filter(|value| !value.is_empty());
+        Self(
+            NAMES
+                .into_iter()
+                .filter_map(|name| Some((name, set(name)?)))
+                .collect(),
+        )
+    }
+
+    pub(super) fn path(&self, name: &str) -> Option<PathBuf> {
+        self.0.get(name).map(PathBuf::from)
+    }
+
+    /// A value that is not UTF-8 keeps its place, so that the rule of the setting can refuse it.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        self.0.get(name).map(|value| value.to_string_lossy().into_owned())
+    }
+}
+
+/// Names only: some of the values are tokens.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}

@@ -1,0 +1,187 @@
+//! Where the files of this user lie, and the promise that nobody else can reach them.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::Environment;
+use super::problem::Warning;
+use super::source::{self, Exposure};
+
+/// The home directory of AtlasBridge and the configuration file. Both are absolute: the hub runs elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Paths {
+    pub home: PathBuf,
+    pub config: PathBuf,
+}
+
+/// No usable path could be made of the environment.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum PathsError {
+    #[error(
+        "neither ATLASBRIDGE_HOME nor HOME is set, so there is no place for AtlasBridge's files\n    \
+         set ATLASBRIDGE_HOME to an absolute path"
+    )]
+    NoHome,
+    #[error(
+        "{name} must be an absolute path, found `{}`\n    \
+         write the whole path, from the first `/`; a `~` in quotes is not expanded",
+        path.display()
+    )]
+    Relative { name: &'static str, path: PathBuf },
+}
+
+/// The home directory could not be made, or may not be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HomeError {
+    #[error("creating {}", home.display())]
+    Create {
+        home: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("looking at {}", home.display())]
+    Look {
+        home: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{} is not a directory\n    set ATLASBRIDGE_HOME to another path, or move that file away", home.display())]
+    NotADirectory { home: PathBuf },
+    #[error(
+        "{} belongs to another user (uid {owner}; you are uid {us})\n    \
+         set ATLASBRIDGE_HOME to a directory of your own",
+        home.display()
+    )]
+    NotOurs { home: PathBuf, owner: u32, us: u32 },
+    #[error(
+        "{} can be reached by other users (mode {mode:04o}): your prompts and tokens lie there\n    \
+         run: chmod 700 {}",
+        home.display(), source::quoted(home)
+    )]
+    Open { home: PathBuf, mode: u32 },
+    #[error(
+        "the path of the hub's socket has {length} bytes, and the system takes {LONGEST_SOCKET} at most: {}\n    \
+         set ATLASBRIDGE_HOME to a shorter path, for example /tmp/atlasbridge-$USER",
+        socket.display()
+    )]
+    SocketTooLong { socket: PathBuf, length: usize },
+}
+
+/// `sun_path` holds this many bytes beside its final zero: 108 on Linux, 104 on macOS and the BSDs.
+pub(super) const LONGEST_SOCKET: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+const CONFIG_FILE: &str = "config.toml";
+
+impl Paths {
+    pub(crate) fn new(environment: &Environment) -> Result<Self, PathsError> {
+        let home = match absolute(environment, "ATLASBRIDGE_HOME")? {
+            Some(home) => home,
+            None => absolute(environment, "HOME")?
+                .ok_or(PathsError::NoHome)?
+                .join(".atlasbridge"),
+        };
+        let config = absolute(environment, "ATLASBRIDGE_CONFIG")?;
+        Ok(Self {
+            config: config.unwrap_or_else(|| home.join(CONFIG_FILE)),
+            home,
+        })
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.home.join("atlasbridge.db")
+    }
+
+    pub(crate) fn audit_log(&self) -> PathBuf {
+        self.home.join("audit.log")
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.home.join("hub.sock")
+    }
+
+    /// Held by the one hub of this home.
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.home.join("hub.lock")
+    }
+
+    pub(crate) fn hub_log(&self) -> PathBuf {
+        self.home.join("hub.log")
+    }
+
+    /// What session hosts have not yet been able to tell the hub.
+    pub(crate) fn journal_dir(&self) -> PathBuf {
+        self.home.join("journal")
+    }
+
+    /// Prompts written down as scenarios while `ATLASBRIDGE_CAPTURE_PROMPTS` is set.
+    pub(crate) fn captured_dir(&self) -> PathBuf {
+        self.home.join("captured_scenarios")
+    }
+
+    /// Makes the home directory if there is none.
+    ///
+    /// # Private-home invariant
+    /// When this returns `Ok`, the directory is ours and nobody else's: the socket, the database and the logs in
+    /// it need no further protection, whatever their own modes and the umask.
+    pub(crate) fn ensure_home(&self) -> Result<(), HomeError> {
+        self.check_socket_length()?;
+        if let Err(source) = create_private(&self.home) {
+            let home = self.home.clone();
+            return Err(HomeError::Create { home, source });
+        }
+        let metadata = fs::metadata(&self.home).map_err(|source| HomeError::Look {
+            home: self.home.clone(),
+            source,
+        })?;
+        let home = self.home.clone();
+        if !metadata.is_dir() {
+            return Err(HomeError::NotADirectory { home });
+        }
+        let us = source::our_uid();
+        match source::exposure(metadata.uid(), metadata.mode(), us) {
+            None => Ok(()),
+            Some(Exposure::OtherOwner { owner }) => Err(HomeError::NotOurs { home, owner, us }),
+            Some(Exposure::OtherUsers { mode }) => Err(HomeError::Open { home, mode }),
+        }
+    }
+
+    pub(super) fn check_socket_length(&self) -> Result<(), HomeError> {
+        let socket = self.socket();
+        match socket.as_os_str().as_bytes().len() {
+            length if length > LONGEST_SOCKET => Err(HomeError::SocketTooLong { socket, length }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Somebody who names a file means it to be read; that it is not there deserves a word.
+    pub(super) fn named_but_missing(&self) -> Option<Warning> {
+        let named = self.config != self.home.join(CONFIG_FILE);
+        named.then(|| {
+            Warning::new(format!(
+                "ATLASBRIDGE_CONFIG names {}, which does not exist: the defaults are used",
+                self.config.display()
+            ))
+        })
+    }
+}
+
+fn absolute(environment: &Environment, name: &'static str) -> Result<Option<PathBuf>, PathsError> {
+    match environment.path(name) {
+        Some(path) if path.is_relative() => Err(PathsError::Relative { name, path }),
+        path => Ok(path),
+    }
+}
+
+/// Parents get the usual mode; only the directory itself is ours alone. One that exists is left as it is.
+fn create_private(home: &Path) -> io::Result<()> {
+    if let Some(parent) = home.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(home) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        result => result,
+    }
+}

@@ -1,0 +1,102 @@
+//! `docs/config.md`, written from the table. A test keeps the page and the table the same; run it with
+//! `ATLASBRIDGE_UPDATE_DOCS=1` to write the page anew.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use super::schema::{FROM_ENVIRONMENT, Presence, SECTIONS, SETTINGS, Section, Setting};
+
+const OPENING: &str = "\
+# Configuration
+
+<!-- Written from the table in crates/cli/src/config/schema.rs by its test; change it there. -->
+
+AtlasBridge needs no configuration: without a file, all defaults below hold. The file is `config.toml` in the home
+directory of AtlasBridge, in [TOML](https://toml.io). `atlasbridge config path` says where it lies, `atlasbridge config check` what is
+wrong with it, `atlasbridge config show` what is in force and why.
+
+The file may hold tokens and says who may answer for you. It must belong to you and be closed to others
+(`chmod 600`), or it is refused; of a link, the file at its end counts.
+
+Unknown keys, wrong types and impossible values are errors, each with its line and its cure, before anything starts.
+";
+
+const ENVIRONMENT: &str = "
+## Environment
+
+| variable | meaning |
+|---|---|
+| `ATLASBRIDGE_HOME` | home directory of AtlasBridge, an absolute path; `~/.atlasbridge` if unset. It is created with mode 0700, and refused if others can reach it. |
+| `ATLASBRIDGE_CONFIG` | the configuration file, an absolute path; `config.toml` in the home directory if unset. |
+";
+
+const EXAMPLE: &str = r#"
+## Example
+
+```toml
+[prompts]
+timeout_seconds = 900
+
+[prompts.defaults]
+free_text = "none"
+
+[telegram]
+bot_token = "123456789:AAE…"
+allowed_users = [123456789]
+```
+"#;
+
+pub(super) fn reference() -> String {
+    let mut page = OPENING.to_owned();
+    for section in SECTIONS {
+        write_section(&mut page, section);
+    }
+    page.push_str(ENVIRONMENT);
+    for (name, path) in FROM_ENVIRONMENT {
+        // Writing to a String cannot fail.
+        let _ = writeln!(page, "| `{name}` | `{path}`; beats the file. |");
+    }
+    page.push_str(EXAMPLE);
+    page
+}
+
+fn write_section(page: &mut String, section: &Section) {
+    let _ = write!(page, "\n## `[{}]`\n\n{}\n\n", section.path, section.help);
+    if let Some(not_yet) = section.not_yet {
+        let _ = write!(page, "Checked, but without effect: {not_yet}.\n\n");
+    }
+    page.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
+    for setting in SETTINGS
+        .iter()
+        .filter(|setting| setting.section() == section.path)
+    {
+        let Setting { shape, help, .. } = setting;
+        let _ = writeln!(
+            page,
+            "| `{}` | {shape} | {} | {help} |",
+            setting.key(),
+            default(setting)
+        );
+    }
+}
+
+fn default(setting: &Setting) -> String {
+    match setting.presence {
+        Presence::Default(text) => format!("`{text}`"),
+        Presence::Required { .. } => "required".to_owned(),
+        Presence::Optional { .. } => "–".to_owned(),
+    }
+}
+
+#[test]
+fn the_page_says_what_the_table_says() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/config.md");
+    if std::env::var_os("ATLASBRIDGE_UPDATE_DOCS").is_some() {
+        std::fs::write(&page, reference()).unwrap();
+    }
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(
+        written == reference(),
+        "docs/config.md is stale: run this test with ATLASBRIDGE_UPDATE_DOCS=1"
+    );
+}

@@ -1,0 +1,131 @@
+//! The file itself: whose it is, who can read it, and its text.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::problem::ConfigErrors;
+
+/// The configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error("reading {}", file.display())]
+    Unreadable {
+        file: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error(
+        "{} is a link to a file that does not exist\n    \
+         create that file, or remove the link to use the defaults",
+        file.display()
+    )]
+    DanglingLink { file: PathBuf },
+    #[error("{} is not a file\n    set ATLASBRIDGE_CONFIG to the path of a file", file.display())]
+    NotAFile { file: PathBuf },
+    #[error(
+        "{} is not UTF-8 text (line {line})\n    save it as UTF-8", file.display())]
+    NotText { file: PathBuf, line: usize },
+    #[error(
+        "{} belongs to another user (uid {owner}; you are uid {us}), who could change who may answer for you\n    \
+         copy it to a file of your own, or run: chown {us} {}",
+        file.display(), quoted(file)
+    )]
+    NotOurs { file: PathBuf, owner: u32, us: u32 },
+    #[error(
+        "{} can be read or changed by other users (mode {mode:04o}), and it may hold tokens\n    \
+         run: chmod 600 {}",
+        file.display(), quoted(file)
+    )]
+    Open { file: PathBuf, mode: u32 },
+    #[error(transparent)]
+    Invalid(#[from] ConfigErrors),
+}
+
+/// The text of the file; `None` if there is no such file.
+pub(super) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError> {
+    match fs::symlink_metadata(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(unreadable(file, source)),
+        Ok(_) => read(file).map(Some),
+    }
+}
+
+/// The text of a file that only we can reach. A link is followed, and the file at its end is judged.
+pub(super) fn read(file: &Path) -> Result<String, ConfigError> {
+    let here = fs::symlink_metadata(file).map_err(|source| unreadable(file, source))?;
+    let target = match fs::metadata(file) {
+        Err(error) if here.is_symlink() && error.kind() == io::ErrorKind::NotFound => {
+            let file = file.to_owned();
+            return Err(ConfigError::DanglingLink { file });
+        }
+        target => target.map_err(|source| unreadable(file, source))?,
+    };
+    // Before opening: a named pipe would keep us waiting for its writer.
+    if !target.is_file() {
+        return Err(ConfigError::NotAFile {
+            file: file.to_owned(),
+        });
+    }
+    let mut open = File::open(file).map_err(|source| unreadable(file, source))?;
+    // Judge what was opened, not what had the name a moment ago.
+    let metadata = open.metadata().map_err(|source| unreadable(file, source))?;
+    judge(file, &metadata)?;
+    let mut bytes = Vec::new();
+    open.read_to_end(&mut bytes)
+        .map_err(|source| unreadable(file, source))?;
+    String::from_utf8(bytes).map_err(|error| ConfigError::NotText {
+        file: file.to_owned(),
+        line: 1 + newlines(&error.as_bytes()[..error.utf8_error().valid_up_to()]),
+    })
+}
+
+fn judge(file: &Path, metadata: &Metadata) -> Result<(), ConfigError> {
+    let us = our_uid();
+    let file = file.to_owned();
+    match exposure(metadata.uid(), metadata.mode(), us) {
+        None => Ok(()),
+        Some(Exposure::OtherOwner { owner }) => Err(ConfigError::NotOurs { file, owner, us }),
+        Some(Exposure::OtherUsers { mode }) => Err(ConfigError::Open { file, mode }),
+    }
+}
+
+/// Why a file or directory is not private to us.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Exposure {
+    OtherOwner { owner: u32 },
+    OtherUsers { mode: u32 },
+}
+
+/// The owner comes first: for a file of somebody else `chmod` is no cure.
+pub(super) fn exposure(owner: u32, mode: u32, us: u32) -> Option<Exposure> {
+    match (owner == us, mode & 0o077) {
+        (false, _) => Some(Exposure::OtherOwner { owner }),
+        (true, 0) => None,
+        (true, _) => Some(Exposure::OtherUsers { mode: mode & 0o7777 }),
+    }
+}
+
+pub(super) fn our_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The path as a shell takes it: the cures are there to be copied.
+pub(super) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:=".contains(c);
+    match text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
+}
+
+fn unreadable(file: &Path, source: io::Error) -> ConfigError {
+    let file = file.to_owned();
+    ConfigError::Unreadable { file, source }
+}

@@ -1,0 +1,27 @@
+//! The binary: arguments, configuration, one file per command, one place that prints, one that exits.
+
+mod args;
+mod commands;
+
+mod client;
+mod config;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::Args;
+use output::Output;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let output = Output::new();
+    match commands::run(args, &output) {
+        Ok(code) => code,
+        Err(error) => {
+            output.error(&error);
+            ExitCode::from(commands::code_of(&error))
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The one place that prints. Tables and colours only on a terminal; an error says what is wrong, where, and what next.
+
+use std::io::{self, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use comfy_table::{ContentArrangement, Table, presets};
+use owo_colors::OwoColorize;
+use serde::Serialize;
+
+#[derive(Debug)]
+pub(crate) struct Output {
+    is_terminal: bool,
+}
+
+impl Output {
+    pub(crate) fn new() -> Self {
+        Self {
+            is_terminal: io::stdout().is_terminal(),
+        }
+    }
+
+    /// Whether a person looks at it right now.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    pub(crate) fn line(&self, text: &str) {
+        self.write(&format!("{}\n", shown(text)));
+    }
+
+    /// Text that stands as it is: documents, scripts, JSON lines.
+    pub(crate) fn raw(&self, text: &str) {
+        self.write(text);
+    }
+
+    /// `name  value` rows.
+    pub(crate) fn fields(&self, fields: &[(&str, String)]) {
+        let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        for (name, value) in fields {
+            let padded = format!("{name:width$}");
+            self.write(&format!("{}  {}\n", padded.dimmed(), shown(value)));
+        }
+    }
+
+    pub(crate) fn heading(&self, text: &str) {
+        self.write(&format!("{}\n", text.bold()));
+    }
+
+    /// A warning, beside the result.
+    pub(crate) fn warn(&self, text: &str) {
+        let mut stderr = AutoStream::auto(io::stderr());
+        let _ = writeln!(stderr, "{} {}", "warning:".yellow().bold(), shown(text));
+    }
+
+    /// What the operator should know, after a session gave the terminal back.
+    pub(crate) fn notice(&self, text: &str) {
+        let mut stderr = AutoStream::auto(io::stderr());
+        let _ = writeln!(stderr, "{} {}", "atlasbridge:".bold(), shown(text));
+    }
+
+    /// An error with its causes, once each.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        let mut stderr = AutoStream::auto(io::stderr());
+        let mut text = String::new();
+        for cause in error.chain() {
+            let cause = cause.to_string();
+            // A cause that its parent has told already is not told again.
+            if !cause.is_empty() && !text.contains(&cause) {
+                text.push_str(if text.is_empty() { "" } else { ": " });
+                text.push_str(&cause);
+            }
+        }
+        let _ = writeln!(stderr, "{} {}", "atlasbridge:".red().bold(), shown(&text));
+    }
+
+    pub(crate) fn json<T: Serialize>(&self, value: &T) -> anyhow::Result<()> {
+        self.write(&format!("{}\n", serde_json::to_string_pretty(value)?));
+        Ok(())
+    }
+
+    pub(crate) fn json_line<T: Serialize>(&self, value: &T) -> anyhow::Result<()> {
+        self.write(&format!("{}\n", serde_json::to_string(value)?));
+        Ok(())
+    }
+
+    /// A table that fits the terminal; tab-separated where a program reads it.
+    pub(crate) fn table(&self, header: &[&str], rows: &[Vec<String>]) {
+        if !self.is_terminal {
+            for row in rows {
+                let cells: Vec<_> = row
+                    .iter()
+                    .map(|cell| shown(cell).replace(['\n', '\t'], " "))
+                    .collect();
+                self.write(&format!("{}\n", cells.join("\t")));
+            }
+            return;
+        }
+        let mut table = Table::new();
+        table
+            .load_style(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic);
+        if let Ok(size) = atlasbridge_pty::window_size(io::stdout()) {
+            table.set_width(size.cols);
+        }
+        table.set_header(header.iter().map(|name| name.to_uppercase()).collect::<Vec<_>>());
+        for row in rows {
+            table.add_row(row.iter().map(|cell| shown(cell)).collect::<Vec<_>>());
+        }
+        self.write(&format!("{table}\n"));
+    }
+
+    /// Begins a picture anew, on a terminal.
+    pub(crate) fn clear(&self) {
+        if self.is_terminal {
+            self.write("\x1b[H\x1b[2J");
+        }
+    }
+
+    /// A reader that has gone away (`| head`) is no failure of ours.
+    fn write(&self, text: &str) {
+        let choice = if self.is_terminal && std::env::var_os("NO_COLOR").is_none() {
+            ColorChoice::Always
+        } else {
+            ColorChoice::Never
+        };
+        let mut stdout = AutoStream::new(io::stdout().lock(), choice);
+        let _ = stdout.write_all(text.as_bytes());
+        let _ = stdout.flush();
+    }
+}
+
+/// Text of a wrapped tool, made visible: control, invisible and direction-changing characters could make a person
+/// read something else than what stands there.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars()
+        .flat_map(|char| match char {
+            '\n' | '\t' => vec![char],
+            char if char.is_control() || is_invisible(char) => {
+                format!("<U+{:04X}>", u32::from(char)).chars().collect()
+            }
+            char => vec![char],
+        })
+        .collect()
+}
+
+fn is_invisible(char: char) -> bool {
+    matches!(char,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_deceive_is_made_visible() {
+        assert_eq!(
+            shown("rm \u{202e}gpj.exe\u{200b}\u{1b}[2J"),
+            "rm <U+202E>gpj.exe<U+200B><U+001B>[2J"
+        );
+        assert_eq!(shown("naïve\n日本"), "naïve\n日本");
+    }
+}

@@ -1,0 +1,265 @@
+//! One prompt, answered from another terminal: typed once, refused afterwards, and the truth told each time.
+
+use std::time::Duration;
+
+use atlasbridge_testkit::{Finished, eventually};
+
+use crate::{TWO_QUESTIONS, home};
+
+/// From the prompt on the screen to its line in the list. Generous, for a busy machine.
+const LISTED_WITHIN: Duration = Duration::from_secs(1);
+
+/// Asks with `script`, answers with `args`, and expects the tool to have read `expected` in `[]`.
+#[track_caller]
+fn check(script: &str, args: &[&str], expected: &str) {
+    let home = home();
+    let terminal = home.bash(&format!(r#"{script}; echo "got=[$answer]""#));
+    let id = home.prompt_id();
+    let told = home.run(
+        args.iter()
+            .map(|arg| if *arg == "ID" { id.as_str() } else { arg }),
+    );
+    assert_eq!(
+        (told.code, told.stdout.contains("applied")),
+        (0, true),
+        "{told:?}"
+    );
+    let (code, shown) = terminal.end();
+    assert_eq!(code, 0);
+    assert!(shown.contains(&format!("got=[{expected}]\r\n")), "{shown:?}");
+    assert_eq!(home.end_of(&id), "resolved applied");
+}
+
+/// Asks with `script`; the answer is refused in words that contain `reason`, and nothing is typed.
+#[track_caller]
+fn check_refused(script: &str, args: &[&str], reason: &str) {
+    let home = home();
+    let mut terminal = home.bash(&format!(r#"{script}; echo "got=[$answer]""#));
+    let id = home.prompt_id();
+    let told = home.run(
+        args.iter()
+            .map(|arg| if *arg == "ID" { id.as_str() } else { arg }),
+    );
+    assert_eq!((told.code, told.stderr.contains(reason)), (1, true), "{told:?}");
+    assert_eq!(home.prompt_id(), id, "the prompt still waits");
+    terminal.type_keys("local\r");
+    let (_, shown) = terminal.end();
+    assert!(shown.contains("got=[local]\r\n"), "{shown:?}");
+    assert_eq!(home.end_of(&id), "resolved answered_locally");
+}
+
+const YES_NO: &str = r#"read -p "Delete 3 files? (y/n) " answer"#;
+const TEXT: &str = r#"read -r -p "Commit message: " answer"#;
+
+#[test]
+fn five_approvals_type_yes_once() {
+    let home = home();
+    let mut terminal = home.bash(TWO_QUESTIONS);
+    let prompt = home.one_prompt();
+    assert_eq!(
+        (&prompt["kind"], &prompt["tool"]),
+        (&"yes_no".into(), &"bash".into())
+    );
+    let id = prompt["prompt_id"].as_str().unwrap();
+    let told: Vec<Finished> = (0..5).map(|_| home.run(["approve", id])).collect();
+    assert_eq!(
+        (told[0].code, told[0].stdout.contains("applied")),
+        (0, true),
+        "{told:?}"
+    );
+    for again in &told[1..] {
+        assert_eq!(
+            (again.code, again.stderr.contains("nothing was typed")),
+            (1, true),
+            "{again:?}"
+        );
+    }
+    let second = eventually("the second question waits", || {
+        Some(home.prompt_id()).filter(|second| second != id)
+    });
+    assert_eq!(terminal.count("second="), 0, "nothing was typed ahead");
+    terminal.type_keys("n\r");
+    let (_, shown) = terminal.end();
+    assert!(
+        shown.contains("got=[y]\r\n") && shown.contains("second=[n]\r\n"),
+        "{shown:?}"
+    );
+    assert_eq!(
+        home.course_of(id),
+        [
+            "PROMPT_DETECTED",
+            "PROMPT_ROUTED",
+            "REPLY_RECEIVED",
+            "REPLY_INJECTED",
+            "PROMPT_RESOLVED"
+        ]
+    );
+    assert_eq!(home.end_of(&second), "resolved answered_locally");
+    assert_eq!(home.run(["audit", "verify"]).code, 0);
+}
+
+#[test]
+fn approvals_at_the_same_time_type_yes_once() {
+    let home = home();
+    let mut terminal = home.bash(TWO_QUESTIONS);
+    let id = home.prompt_id();
+    let started: Vec<_> = (0..5).map(|_| home.start(["approve", &id])).collect();
+    let codes: Vec<i32> = started.into_iter().map(|command| command.end().code).collect();
+    assert_eq!(codes.iter().filter(|code| **code == 0).count(), 1, "{codes:?}");
+    terminal.wait_for("Delete more?");
+    terminal.type_keys("n\r");
+    let (_, shown) = terminal.end();
+    assert!(
+        shown.contains("got=[y]\r\n") && shown.contains("second=[n]\r\n"),
+        "{shown:?}"
+    );
+}
+
+#[test]
+fn a_prompt_is_listed_at_once() {
+    let home = home();
+    home.run(["hub", "start"]);
+    let terminal = home.bash(YES_NO);
+    terminal.wait_for("(y/n) ");
+    let asked = std::time::Instant::now();
+    let id = home.prompt_id();
+    assert!(asked.elapsed() < LISTED_WITHIN, "{:?}", asked.elapsed());
+    home.run(["deny", &id]);
+    terminal.end();
+}
+
+#[test]
+fn yes_and_no_in_every_way_of_saying_it() {
+    check(YES_NO, &["approve", "ID"], "y");
+    check(YES_NO, &["deny", "ID"], "n");
+    check(YES_NO, &["reply", "ID", "No"], "n");
+    check(YES_NO, &["reply", "ID", "default"], "n");
+    check(r#"read -p "Overwrite? [Y/n] " answer"#, &["deny", "ID"], "n");
+    check(
+        r#"read -p "Are you sure (yes/no)? " answer"#,
+        &["approve", "ID"],
+        "yes",
+    );
+}
+
+#[test]
+fn the_beginning_of_an_id_is_enough() {
+    let home = home();
+    let terminal = home.bash(YES_NO);
+    let id = home.prompt_id();
+    assert_eq!(home.run(["approve", "0000"]).code, 1);
+    assert_eq!(home.run(["approve", &id[..8]]).code, 0);
+    terminal.end();
+}
+
+#[test]
+fn enter_is_pressed_where_enter_is_asked_for() {
+    check(
+        r#"read -p "Press Enter to continue" answer"#,
+        &["approve", "ID"],
+        "",
+    );
+    check(
+        r#"read -p "Press Enter to continue" answer"#,
+        &["reply", "ID", "enter"],
+        "",
+    );
+}
+
+#[test]
+fn a_menu_takes_numbers_and_labels() {
+    const MENU: &str = r#"select answer in development staging production; do break; done"#;
+    check(MENU, &["reply", "ID", "2"], "staging");
+    check(MENU, &["reply", "ID", "production"], "production");
+    let home = home();
+    let mut terminal = home.bash(&format!(r#"{MENU}; echo "got=[$answer]""#));
+    let prompt = home.one_prompt();
+    let labels: Vec<_> = prompt["choices"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|choice| choice["label"].clone())
+        .collect();
+    assert_eq!(labels, ["development", "staging", "production"]);
+    let id = prompt["prompt_id"].as_str().unwrap();
+    let wrong = home.run(["reply", id, "7"]);
+    assert_eq!(
+        (wrong.code, wrong.stderr.contains("none of the choices")),
+        (1, true),
+        "{wrong:?}"
+    );
+    terminal.type_keys("1\r");
+    assert!(terminal.end().1.contains("got=[development]"));
+}
+
+#[test]
+fn text_arrives_as_it_was_sent() {
+    check(TEXT, &["reply", "ID", "fix: two  spaces"], "fix: two  spaces");
+    check(TEXT, &["reply", "ID", "naïve 日本 🎉"], "naïve 日本 🎉");
+    check(TEXT, &["reply", "ID", "-n"], "-n");
+    check(TEXT, &["reply", "ID", "a\u{1b}[31m\u{3}b\u{7f}"], "a[31mb");
+    check(TEXT, &["reply", "ID", "default"], "");
+}
+
+#[test]
+fn text_that_does_not_fit_is_refused() {
+    check_refused(TEXT, &["reply", "ID", &"x".repeat(201)], "at most 200");
+    check_refused(TEXT, &["reply", "ID", "one\ntwo"], "one line");
+    check_refused(TEXT, &["approve", "ID"], "reply PROMPT VALUE");
+    check_refused(YES_NO, &["reply", "ID", "perhaps"], "none of the choices");
+}
+
+#[test]
+fn a_canceled_prompt_is_left_to_the_terminal() {
+    let home = home();
+    let mut terminal = home.bash(&format!(r#"{YES_NO}; echo "got=[$answer]""#));
+    let id = home.prompt_id();
+    assert_eq!(home.run(["reply", &id, "cancel"]).code, 0);
+    assert_eq!(home.end_of(&id), "canceled by_operator");
+    assert_eq!(home.run(["approve", &id]).code, 1);
+    terminal.type_keys("n\r");
+    assert!(terminal.end().1.contains("got=[n]"));
+}
+
+#[test]
+fn two_sessions_do_not_disturb_each_other() {
+    let home = home();
+    let ask = |name: &str| {
+        home.bash(&format!(
+            r#"read -p "Drop {name}? (y/n) " answer; echo "got=[$answer]""#
+        ))
+    };
+    let (first, second) = (ask("alpha"), ask("beta"));
+    let waiting = eventually("both wait", || {
+        Some(home.approvals()).filter(|waiting| waiting.len() == 2)
+    });
+    for prompt in &waiting {
+        assert_eq!(prompt["status"], "awaiting_reply");
+        let said = if prompt["excerpt"].as_str().unwrap().contains("beta") {
+            "approve"
+        } else {
+            "deny"
+        };
+        assert_eq!(home.run([said, prompt["prompt_id"].as_str().unwrap()]).code, 0);
+    }
+    assert!(first.end().1.contains("got=[n]"));
+    assert!(second.end().1.contains("got=[y]"));
+}
+
+#[test]
+fn one_prompt_of_a_session_waits_at_a_time() {
+    let home = home();
+    let terminal = home.bash(TWO_QUESTIONS);
+    let first = home.prompt_id();
+    assert_eq!(home.run(["deny", &first]).code, 0);
+    let second = eventually("the second question waits", || {
+        Some(home.prompt_id()).filter(|second| *second != first)
+    });
+    assert_eq!(home.approvals().len(), 1);
+    assert_eq!(home.run(["approve", &second]).code, 0);
+    let (_, shown) = terminal.end();
+    assert!(
+        shown.contains("got=[n]\r\n") && shown.contains("second=[y]\r\n"),
+        "{shown:?}"
+    );
+}

@@ -1,0 +1,37 @@
+//! The whole program from outside: real PTYs, real sockets, a real database, real signals. The truth is what the
+//! tool read.
+//!
+//! One prompt: `answers` what may be answered and what is typed · `endings` expiry, keyboard, withdrawal, changed
+//! screens · `secrets` passwords leave no trace.
+//! Crashes: `hub_killed` · `host_killed` · `store_trouble` full disks.
+//! Who may ask: `self_approval` the tool may not answer itself · `hub` one per home, start, stop, reload · `peers`
+//! other versions, garbage, crowds.
+//! For people and scripts: `commands` exit codes, listings, help.
+//!
+//! Run with `--features pause-points`: races are tested by stopping a process at a named point.
+
+mod answers;
+mod endings;
+mod secrets;
+
+mod host_killed;
+mod hub_killed;
+mod store_trouble;
+
+mod hub;
+mod peers;
+mod self_approval;
+
+mod commands;
+
+use atlasbridge_testkit::Home;
+
+/// A question whose answer is shown as the tool read it, and a second one, into which a doubled answer would fall.
+const TWO_QUESTIONS: &str = r#"
+    read -p "Delete 3 files? (y/n) " answer; echo "got=[$answer]"
+    read -p "Delete more? (y/n) " answer; echo "second=[$answer]""#;
+
+/// A home for one test, with the binary under test.
+fn home() -> Home {
+    Home::new(env!("CARGO_BIN_EXE_atlasbridge"))
+}

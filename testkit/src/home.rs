@@ -1,0 +1,352 @@
+//! An `ATLASBRIDGE_HOME` of a test's own, and the commands run in it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::Value;
+
+use crate::{Pause, Terminal, eventually};
+
+/// What a command left behind.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Finished {
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+}
+
+impl From<std::process::Output> for Finished {
+    fn from(output: std::process::Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// A command that has not ended yet.
+#[derive(Debug)]
+pub struct Running(Child);
+
+impl Running {
+    /// Waits for its end.
+    #[track_caller]
+    pub fn end(self) -> Finished {
+        self.0.wait_with_output().unwrap().into()
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
+}
+
+/// A directory, the binary under test, and everything that was started in it; gone with the value.
+#[derive(Debug)]
+pub struct Home {
+    directory: PathBuf,
+    binary: PathBuf,
+}
+
+impl Home {
+    /// `binary` is `env!("CARGO_BIN_EXE_atlasbridge")` of the calling test.
+    pub fn new(binary: impl Into<PathBuf>) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        // Short: a Unix socket's path has 107 bytes.
+        let directory = std::env::temp_dir().join(format!("ab-{}-{number}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(directory.join("home")).unwrap();
+        fs::set_permissions(directory.join("home"), fs::Permissions::from_mode(0o700)).unwrap();
+        Self {
+            directory,
+            binary: binary.into(),
+        }
+    }
+
+    /// `ATLASBRIDGE_HOME`.
+    pub fn path(&self) -> PathBuf {
+        self.directory.join("home")
+    }
+
+    /// A place for the test's own files.
+    pub fn scratch(&self) -> &Path {
+        &self.directory
+    }
+
+    pub fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    pub fn write_config(&self, text: &str) {
+        let file = self.path().join("config.toml");
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
+    /// A command of ours, with this home and nothing inherited from a session that the tests may run in.
+    pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(args);
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ATLASBRIDGE_"))
+        {
+            command.env_remove(name);
+        }
+        command
+            .env("ATLASBRIDGE_HOME", self.path())
+            .env("ATLASBRIDGE_PAUSE_DIR", self.pause_directory());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it to its end.
+    #[track_caller]
+    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Finished {
+        self.command(args).output().unwrap().into()
+    }
+
+    /// Starts it, for a test that acts meanwhile.
+    #[track_caller]
+    pub fn start<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Running {
+        let mut command = self.command(args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running(command.spawn().unwrap())
+    }
+
+    /// `atlasbridge run -- bash -c SCRIPT` on a terminal of its own.
+    pub fn bash(&self, script: &str) -> Terminal {
+        self.run_in_terminal(&["run", "--", "bash", "--norc", "-c", script])
+    }
+
+    pub fn run_in_terminal(&self, args: &[&str]) -> Terminal {
+        Terminal::start(&self.binary, args, &self.environment(), 100, 30)
+    }
+
+    pub fn environment(&self) -> Vec<(String, String)> {
+        let inherited =
+            std::env::vars().filter(|(name, _)| !name.starts_with("ATLASBRIDGE_") && name != "TERM");
+        inherited
+            .chain([
+                ("ATLASBRIDGE_HOME".to_owned(), self.path().display().to_string()),
+                (
+                    "ATLASBRIDGE_PAUSE_DIR".to_owned(),
+                    self.pause_directory().display().to_string(),
+                ),
+                ("TERM".to_owned(), "xterm-256color".to_owned()),
+            ])
+            .collect()
+    }
+
+    /// Stops the next process of ours that comes to this point.
+    pub fn pause_at(&self, point: &str) -> Pause {
+        Pause::new(&self.pause_directory(), point)
+    }
+
+    fn pause_directory(&self) -> PathBuf {
+        self.directory.join("pause")
+    }
+
+    /// What `approvals --json` lists.
+    #[track_caller]
+    pub fn approvals(&self) -> Vec<Value> {
+        let listed = self.run(["approvals", "--json"]);
+        match listed.json() {
+            Value::Array(prompts) => prompts,
+            other => panic!("no list: {other}"),
+        }
+    }
+
+    /// Waits until exactly one prompt awaits its reply, and returns it.
+    #[track_caller]
+    pub fn one_prompt(&self) -> Value {
+        eventually("one prompt waits", || {
+            let mut waiting = self.approvals();
+            waiting.retain(|prompt| prompt["status"] == "awaiting_reply");
+            (waiting.len() == 1).then(|| waiting.remove(0))
+        })
+    }
+
+    /// The id of the one prompt that awaits its reply.
+    #[track_caller]
+    pub fn prompt_id(&self) -> String {
+        self.one_prompt()["prompt_id"].as_str().unwrap().to_owned()
+    }
+
+    /// How the prompt ended, once it has: `resolved applied`, `canceled tool_gone`, `failed unknown`.
+    #[track_caller]
+    pub fn end_of(&self, prompt: &str) -> String {
+        eventually("the prompt is over", || {
+            let records = self
+                .audit()
+                .into_iter()
+                .filter(|record| record["prompt_id"] == prompt);
+            records.filter_map(|record| ending(&record)).last()
+        })
+    }
+
+    /// The names of this prompt's events, in order; refused answers are left out.
+    pub fn course_of(&self, prompt: &str) -> Vec<String> {
+        let records = self
+            .audit()
+            .into_iter()
+            .filter(|record| record["prompt_id"] == prompt);
+        let is_refusal = |record: &Value| record["event"] == "REPLY_REJECTED" && ending(record).is_none();
+        records
+            .filter(|record| !is_refusal(record))
+            .map(|record| record["event"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// What `sessions list --all --json` lists, newest first.
+    #[track_caller]
+    pub fn sessions(&self) -> Vec<Value> {
+        match self.run(["sessions", "list", "--all", "--json"]).json() {
+            Value::Array(sessions) => sessions,
+            other => panic!("no list: {other}"),
+        }
+    }
+
+    /// Waits until the newest session has this status, and returns it.
+    #[track_caller]
+    pub fn session_is(&self, status: &str) -> Value {
+        eventually(&format!("the session is {status}"), || {
+            self.sessions()
+                .into_iter()
+                .next()
+                .filter(|session| session["status"] == status)
+        })
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.path().join("hub.sock")
+    }
+
+    /// Waits for this record of the audit log.
+    #[track_caller]
+    pub fn audit_has(&self, event: &str, prompt: Option<&str>) -> Value {
+        eventually(&format!("{event} is on the audit log"), || {
+            self.audit().into_iter().find(|record| {
+                record["event"] == event && prompt.is_none_or(|prompt| record["prompt_id"] == prompt)
+            })
+        })
+    }
+
+    /// All records of the audit log.
+    pub fn audit(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.path().join("audit.log")).unwrap_or_default();
+        text.lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
+    }
+
+    /// Milliseconds since the first record of this event was written.
+    pub fn audit_age_ms(&self, event: &str) -> u128 {
+        let log = self.audit();
+        let record = log
+            .iter()
+            .find(|record| record["event"] == event)
+            .expect("such a record");
+        let written = Command::new("date")
+            .args(["-d", record["ts"].as_str().unwrap(), "+%s%3N"])
+            .output()
+            .unwrap();
+        let written: u128 = String::from_utf8_lossy(&written.stdout).trim().parse().unwrap();
+        let now = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap();
+        now.as_millis().saturating_sub(written)
+    }
+
+    pub fn hub_pid(&self) -> Option<i32> {
+        self.run(["hub", "status", "--json"]).json()["pid"]
+            .as_i64()
+            .map(|pid| pid as i32)
+    }
+
+    /// `kill -9` of the hub, and a wait until it is gone.
+    #[track_caller]
+    pub fn kill_hub(&self) {
+        let pid = self.hub_pid().expect("the hub runs");
+        kill(pid);
+    }
+}
+
+/// The end of a prompt in the words of its record, if the record tells one.
+fn ending(record: &Value) -> Option<String> {
+    const FAILURES: [&str; 8] = [
+        "prompt_changed",
+        "typing_locally",
+        "not_taken",
+        "tool_gone",
+        "too_late",
+        "not_recorded",
+        "unknown",
+        "no_channel",
+    ];
+    let why = record["value"].as_str()?;
+    match record["event"].as_str()? {
+        "PROMPT_RESOLVED" => Some(format!("resolved {why}")),
+        "PROMPT_CANCELED" => Some(format!("canceled {why}")),
+        "REPLY_REJECTED" if FAILURES.contains(&why) => Some(format!("failed {why}")),
+        _ => None,
+    }
+}
+
+/// `kill -9`, and a wait until the process is gone (or a zombie whose parent is slow).
+#[track_caller]
+pub fn kill(pid: i32) {
+    let process = rustix::process::Pid::from_raw(pid).unwrap();
+    let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+    eventually("a killed process is gone", || has_ended(pid).then_some(()));
+}
+
+pub(crate) fn has_ended(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+        .ok()
+        .and_then(|stat| Some(stat.rsplit_once(')')?.1.trim_start().starts_with('Z')))
+        .unwrap_or(true)
+}
+
+impl Home {
+    /// Every process of ours that runs in this home. Readable for root and, where it is not hardened, for its user.
+    fn processes(&self) -> Vec<i32> {
+        let wanted = format!("ATLASBRIDGE_HOME={}\0", self.path().display());
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_string_lossy().parse::<i32>().ok());
+        let lives_here = |pid: &i32| {
+            fs::read(format!("/proc/{pid}/environ"))
+                .is_ok_and(|environ| String::from_utf8_lossy(&environ).contains(&wanted))
+        };
+        pids.filter(lives_here).filter(|pid| !has_ended(*pid)).collect()
+    }
+}
+
+/// A session host that is still there would start the hub again: so until nobody is left.
+impl Drop for Home {
+    fn drop(&mut self) {
+        let hub = fs::read_to_string(self.path().join("hub.lock"))
+            .ok()
+            .and_then(|pid| pid.trim().parse().ok());
+        let deadline = std::time::Instant::now() + crate::LIMIT;
+        let mut left: Vec<i32> = hub.into_iter().chain(self.processes()).collect();
+        while !left.is_empty() && std::time::Instant::now() < deadline {
+            for process in left.into_iter().filter_map(rustix::process::Pid::from_raw) {
+                let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+            }
+            left = self.processes();
+        }
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}

@@ -1,0 +1,23 @@
+//! What the tests of the whole program stand on. Dev only: nobody depends on it outside dev-dependencies.
+//!
+//! A [`Home`] is an `ATLASBRIDGE_HOME` of a test's own, whose processes end with it; a [`Terminal`] is a person's
+//! terminal with a program on it; a [`Pause`] stops a process at a named point; a [`Peer`] speaks to the hub's socket
+//! without manners. Waiting is always for a state, with
+//! a reason and a limit, never for a duration.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on should say where and stop"
+)]
+
+mod home;
+mod pause;
+mod peer;
+mod terminal;
+mod wait;
+
+pub use home::{Finished, Home, Running, kill};
+pub use pause::Pause;
+pub use peer::Peer;
+pub use terminal::Terminal;
+pub use wait::{LIMIT, eventually};
