@@ -210,6 +210,8 @@ pub(crate) enum Config {
     Path,
     /// Print the settings in force, secrets masked
     Show,
+    /// Print every setting with its meaning, default and bounds, in Markdown
+    Reference,
     /// Check the configuration, or another file
     Check {
         #[arg(value_hint = ValueHint::FilePath)]

@@ -10,14 +10,13 @@ mod environment;
 mod paths;
 mod problem;
 mod read;
+mod reference;
 mod schema;
 mod secret;
 mod shape;
 mod show;
 mod source;
 
-#[cfg(test)]
-mod reference;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +30,7 @@ pub(crate) use environment::Environment;
 pub(crate) use paths::{HomeError, Paths, PathsError};
 pub(crate) use problem::{ConfigErrors, Warning};
 pub(crate) use read::Settings;
+pub(crate) use reference::reference;
 pub(crate) use secret::Secret;
 pub(crate) use show::show;
 pub(crate) use source::ConfigError;

@@ -42,10 +42,6 @@ impl Output {
         }
     }
 
-    pub(crate) fn heading(&self, text: &str) {
-        self.write(&format!("{}\n", text.bold()));
-    }
-
     /// A warning, beside the result.
     pub(crate) fn warn(&self, text: &str) {
         let mut stderr = AutoStream::auto(io::stderr());

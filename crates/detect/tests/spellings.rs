@@ -163,7 +163,7 @@ fn text_secrets_and_enter() {
         "Password: ",
         "Enter PIN for 'key': ",
         "API key: ",
-        "Passphrase for /home/me/.ssh/id_ed25519: ",
+        "Passphrase for /home/dev/.ssh/id_ed25519: ",
     ] {
         check(KEYS, question, "password");
         check(KernelWait { echo: false, ..LINE }, question, "password");

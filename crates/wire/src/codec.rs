@@ -40,6 +40,11 @@ impl Lines {
         self.held.extend_from_slice(bytes);
     }
 
+    /// More has come than one frame may hold, and nobody has asked for it.
+    pub fn is_full(&self) -> bool {
+        self.held.len() >= MAX_FRAME
+    }
+
     /// The next whole line, if it has come.
     pub fn next_line(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         match self.held[self.searched..].iter().position(|&byte| byte == b'\n') {

@@ -1,4 +1,8 @@
 //! The text of every frame. A row that must change is a new protocol: other versions of us read these lines.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
 
 use atlasbridge_wire::command::{ChoiceView, HubView, PromptView, Request, Response, SessionView};
 use atlasbridge_wire::journal::Entry as JournalEntry;

@@ -59,8 +59,7 @@ fn answer(prompt: String, said: Said, json: bool, output: &Output) -> anyhow::Re
             output.json(&json!({ "refused": reason }))?;
             Ok(ExitCode::FAILURE)
         }
-        Response::Refused { reason } => bail!("{reason}"),
-        Response::Failed { reason } => bail!("nothing was typed: {reason}"),
+        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
         other => bail!("the hub answered something else: {other:?}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::args::Config;
-use crate::config::{Environment, Paths, load, load_file, show};
+use crate::config::{Environment, Paths, load, load_file, reference, show};
 use crate::output::Output;
 
 pub(super) fn run(command: Config, output: &Output) -> anyhow::Result<ExitCode> {
@@ -15,6 +15,7 @@ pub(super) fn run(command: Config, output: &Output) -> anyhow::Result<ExitCode> 
             let loaded = load(&paths, &environment)?;
             output.raw(&show(&loaded.settings));
         }
+        Config::Reference => output.raw(&reference()),
         Config::Check { file } => {
             let (loaded, file) = match file {
                 Some(file) => (load_file(&file, &environment)?, file),

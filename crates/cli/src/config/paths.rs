@@ -116,11 +116,6 @@ impl Paths {
         self.home.join("journal")
     }
 
-    /// Prompts written down as scenarios while `ATLASBRIDGE_CAPTURE_PROMPTS` is set.
-    pub(crate) fn captured_dir(&self) -> PathBuf {
-        self.home.join("captured_scenarios")
-    }
-
     /// Makes the home directory if there is none.
     ///
     /// # Private-home invariant

@@ -2,7 +2,6 @@
 //! `ATLASBRIDGE_UPDATE_DOCS=1` to write the page anew.
 
 use std::fmt::Write;
-use std::path::PathBuf;
 
 use super::schema::{FROM_ENVIRONMENT, Presence, SECTIONS, SETTINGS, Section, Setting};
 
@@ -13,7 +12,7 @@ const OPENING: &str = "\
 
 AtlasBridge needs no configuration: without a file, all defaults below hold. The file is `config.toml` in the home
 directory of AtlasBridge, in [TOML](https://toml.io). `atlasbridge config path` says where it lies, `atlasbridge config check` what is
-wrong with it, `atlasbridge config show` what is in force and why.
+wrong with it, `atlasbridge config show` what is in force and why, `atlasbridge config reference` prints this page.
 
 The file may hold tokens and says who may answer for you. It must belong to you and be closed to others
 (`chmod 600`), or it is refused; of a link, the file at its end counts.
@@ -46,7 +45,7 @@ allowed_users = [123456789]
 ```
 "#;
 
-pub(super) fn reference() -> String {
+pub(crate) fn reference() -> String {
     let mut page = OPENING.to_owned();
     for section in SECTIONS {
         write_section(&mut page, section);
@@ -90,7 +89,7 @@ fn default(setting: &Setting) -> String {
 
 #[test]
 fn the_page_says_what_the_table_says() {
-    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/config.md");
+    let page = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/config.md");
     if std::env::var_os("ATLASBRIDGE_UPDATE_DOCS").is_some() {
         std::fs::write(&page, reference()).unwrap();
     }

@@ -14,6 +14,7 @@ impl Secret {
     }
 
     /// The text itself. Each call is a place to look at twice.
+    #[cfg(test)]
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }

@@ -123,7 +123,7 @@ pub(crate) fn session_record() -> SessionRecord {
         id: SessionId::from_random(random()),
         tool: "claude".to_owned(),
         command: vec!["claude".to_owned(), "--model".to_owned(), "ö".to_owned()],
-        cwd: "/home/me/project".to_owned(),
+        cwd: "/home/dev/project".to_owned(),
         label: Some("work".to_owned()),
         host_pid: 4711,
         host_started: 123_456_789,
