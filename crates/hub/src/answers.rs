@@ -14,7 +14,7 @@ use atlasbridge_wire::command::{HubView, Request, Response};
 use atlasbridge_wire::session::{Health, ToSession};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::hub::{Broken, Event, Hub, chain, random};
+use crate::hub::{Broken, Event, Hub, random};
 use crate::peer::Peer;
 use crate::views::{Life, prompt_view, session_view};
 use crate::{clock, pause};
@@ -51,11 +51,7 @@ impl Hub {
             Request::Answer { prompt, said } => {
                 return self.answer(&prompt, &said.into(), peer, respond).await;
             }
-            Request::Watch => {
-                let _ = respond.try_send(self.approvals().await?);
-                self.watchers.push(respond);
-                return Ok(());
-            }
+            Request::Watch => return self.watch(respond).await,
             Request::Sessions { all } => return self.sessions(all, respond).await,
             Request::Session { session } => return self.session(&session, respond).await,
             Request::Approvals => self.approvals().await?,
@@ -143,16 +139,7 @@ impl Hub {
                     source: Source::Command,
                     decided_by,
                 };
-                let outcome = match self.store.accept(accepted, clock::now()).await {
-                    Ok(outcome) => outcome,
-                    Err(error) => {
-                        // Not recorded, so not done; the person must know.
-                        let _ = respond.try_send(Response::Failed {
-                            reason: chain(&error),
-                        });
-                        return Err(error.into());
-                    }
-                };
+                let outcome = self.store.accept(accepted, clock::now()).await?;
                 pause::point("hub-after-accept");
                 self.accepted(outcome, respond).await
             }
@@ -257,15 +244,29 @@ impl Hub {
         Ok(())
     }
 
+    /// The list, and again after each change, until whoever watches has gone. A slow one misses pictures in
+    /// between, never the last.
+    async fn watch(&mut self, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
+        self.pictures.send_replace(self.approvals().await?);
+        let mut pictures = self.pictures.subscribe();
+        tokio::spawn(async move {
+            loop {
+                let picture = pictures.borrow_and_update().clone();
+                if respond.send(picture).await.is_err() {
+                    return;
+                }
+                tokio::select! {
+                    changed = pictures.changed() => if changed.is_err() { return },
+                    () = respond.closed() => return,
+                }
+            }
+        });
+        Ok(())
+    }
+
     pub(crate) async fn tell_watchers(&mut self) -> Result<(), Broken> {
-        self.watchers.retain(|watcher| !watcher.is_closed());
-        if self.watchers.is_empty() {
-            return Ok(());
-        }
-        let now = self.approvals().await?;
-        for watcher in &self.watchers {
-            // A slow watcher misses a picture, never a later one.
-            let _ = watcher.try_send(now.clone());
+        if self.pictures.receiver_count() > 0 {
+            self.pictures.send_replace(self.approvals().await?);
         }
         Ok(())
     }

@@ -5,18 +5,19 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use atlasbridge_model::answer::{Source, default_value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::Do;
-use atlasbridge_model::{Kind, PromptId, ReplyId, SessionId};
+use atlasbridge_model::{BootTime, Kind, PromptId, ReplyId, SessionId};
 use atlasbridge_store::{
-    Advance, BackendError, Moved, PromptRecord, Recovery, SessionRecord, Store, StoreConfig,
+    AcceptError, Advance, BackendError, Moved, PromptRecord, Recovery, SessionRecord, Store, StoreConfig,
 };
 use atlasbridge_wire::command::{Request, Response};
 use atlasbridge_wire::session::{FromSession, Inject, SessionInfo, ToSession};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::clock::{self, Alarm};
 use crate::listener::{self, Identity, Lock};
@@ -26,6 +27,10 @@ use crate::{HubConfig, HubError, Settings, pause};
 
 /// Events that wait for the loop. Senders wait when it is full: back-pressure down to the sockets.
 const MAILBOX: usize = 256;
+/// After a record that could not be made: how long before it is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+/// Before an end in trouble: so long may those who wait take to hear of it.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Everything that can happen to a hub.
 #[derive(Debug)]
@@ -68,12 +73,15 @@ pub(crate) struct Hub {
     pub(crate) events: mpsc::Sender<Event>,
     /// Commands that wait for the end of a prompt.
     pub(crate) waiting: HashMap<PromptId, Vec<mpsc::Sender<Response>>>,
-    pub(crate) watchers: Vec<mpsc::Sender<Response>>,
+    /// The list of open prompts, for whoever watches it: the latest, however slow they read.
+    pub(crate) pictures: watch::Sender<Response>,
     /// Why remote answers are refused at the moment.
     pub(crate) trouble: Option<String>,
     pub(crate) journals: std::path::PathBuf,
     pub(crate) is_stopping: bool,
     alarm: Alarm,
+    /// Deadlines are not looked at before this, after a failure.
+    not_before: BootTime,
 }
 
 /// What could not be recorded. The loop says so and goes on; what is poisoned ends the hub.
@@ -121,11 +129,12 @@ pub async fn serve(config: HubConfig) -> Result<(), HubError> {
         started_at: started.wall.0,
         events: events.clone(),
         waiting: HashMap::new(),
-        watchers: Vec::new(),
+        pictures: watch::Sender::new(Response::Approvals { prompts: Vec::new() }),
         trouble: None,
         journals: config.journals,
         is_stopping: false,
         alarm: Alarm::new().map_err(HubError::Runtime)?,
+        not_before: BootTime(0),
     };
     tokio::spawn(listener::listen(socket, identity, events));
     let result = hub.run(mailbox, recovery, &config.reload, ready).await;
@@ -170,9 +179,11 @@ impl Hub {
                 let reason = chain(error.as_ref());
                 tracing::error!(error = %reason, "could not be recorded, so it was not done");
                 if is_store_lost(error.as_ref()) {
+                    tokio::time::sleep(LAST_WORDS).await;
                     return Err(HubError::StoreLost);
                 }
                 self.trouble = Some(reason);
+                self.not_before = clock::now().boot.plus_millis(RETRY.as_millis() as i64);
             }
         }
         let now = clock::now();
@@ -228,25 +239,67 @@ impl Hub {
                 info,
                 peer_pid,
                 mailbox,
-            } => self.session_up(no, info, peer_pid, mailbox).await,
-            Event::SessionSaid { no, message } => self.session_said(no, message).await,
-            Event::SessionDown { no } => {
-                self.registry.disconnect(no);
-                Ok(())
+            } => {
+                let result = self.session_up(no, info, peer_pid, mailbox.clone()).await;
+                self.hang_up_if_broken(no, mailbox, result)
             }
-            Event::HostEnded { session } => self.host_ended(session).await,
+            Event::SessionSaid { no, message } => {
+                let Some((session, mailbox)) = self.registry.connection(no) else {
+                    return Ok(());
+                };
+                let result = self.session_said(session, message).await;
+                self.hang_up_if_broken(no, mailbox, result)
+            }
+            Event::SessionDown { no } => match self.registry.disconnect(no) {
+                Some(session) if self.registry.was_waited_for(session) => self.host_ended(session).await,
+                Some(_) | None => Ok(()),
+            },
+            Event::HostEnded { session } => match self.registry.host_ended(session) {
+                true => self.host_ended(session).await,
+                false => Ok(()),
+            },
             Event::Asked {
                 request,
                 peer,
                 respond,
-            } => self.asked(request, &peer, respond).await,
+            } => {
+                let result = self.asked(request, &peer, respond.clone()).await;
+                if let Err(error) = &result {
+                    let _ = respond.try_send(Response::Failed {
+                        reason: told(error.as_ref()),
+                    });
+                }
+                result
+            }
             Event::WaitedEnough { prompt } => self.answer_waiting(prompt).await,
         }
     }
 
+    /// # Nothing-skipped invariant
+    /// A report that could not be recorded is not thanked for, and nothing that was reported after it is heard: the
+    /// host would take thanks for a later one as thanks for all. It connects again, and says it all again.
+    fn hang_up_if_broken(
+        &mut self,
+        no: ConnectionNo,
+        mailbox: mpsc::Sender<ToSession>,
+        result: Result<(), Broken>,
+    ) -> Result<(), Broken> {
+        if result.is_err() {
+            self.registry.disconnect(no);
+            tokio::spawn(async move {
+                tokio::time::sleep(RETRY).await;
+                drop(mailbox);
+            });
+        }
+        result
+    }
+
     async fn set_alarm(&mut self) {
         match self.store.next_deadline().await {
-            Ok(deadline) => drop(self.alarm.set(deadline)),
+            Ok(deadline) => drop(
+                self.alarm
+                    .set(deadline.map(|deadline| deadline.max(self.not_before))),
+            ),
             Err(error) => tracing::error!(error = %chain(&error), "deadlines cannot be read"),
         }
     }
@@ -286,6 +339,7 @@ impl Hub {
     /// Does what the lifecycle asks for, now that the move is on record.
     pub(crate) async fn perform(&mut self, moved: Moved) -> Result<(), Broken> {
         let Moved { prompt, effects } = moved;
+        self.trouble = None;
         tracing::info!(session = %prompt.session, prompt = %prompt.id, status = prompt.state.status(),
             reason = prompt.state.reason(), "prompt moved");
         for effect in effects {
@@ -365,6 +419,14 @@ fn is_store_lost(error: &(dyn std::error::Error + 'static)) -> bool {
             Some(BackendError::Poisoned | BackendError::AuditLog(_) | BackendError::Stopped)
         )
     })
+}
+
+/// What a person hears of a broken request.
+fn told(error: &(dyn std::error::Error + Send + Sync + 'static)) -> String {
+    match error.is::<AcceptError>() {
+        true => format!("nothing was typed: {}", chain(error)),
+        false => chain(error),
+    }
 }
 
 /// An error with its causes, on one line.

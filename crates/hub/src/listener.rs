@@ -22,6 +22,8 @@ use crate::registry::ConnectionNo;
 
 /// How long a peer may take to say who it is.
 const HELLO_LIMIT: Duration = Duration::from_secs(5);
+/// How long a command may take to ask something. Ours ask at once; one that does not takes a seat from others.
+const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 /// How long a peer may take to read what it asked for.
 const WRITE_LIMIT: Duration = Duration::from_secs(10);
 /// Connections at a time. A user's sessions and commands; more is a loop gone wild.
@@ -185,7 +187,7 @@ async fn serve_session(
     peer: Peer,
     hub: &mpsc::Sender<Event>,
 ) -> io::Result<()> {
-    let Some(FromSession::Begin(info)) = connection.next().await? else {
+    let Some(FromSession::Begin(info)) = in_time(HELLO_LIMIT, connection.next()).await? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
     let (mailbox, mut outgoing) = mpsc::channel::<ToSession>(MAILBOX);
@@ -228,7 +230,7 @@ async fn serve_session(
 
 async fn serve_command(mut connection: Connection, peer: Peer, hub: &mpsc::Sender<Event>) -> io::Result<()> {
     let peer = Arc::new(peer);
-    while let Some(request) = connection.next::<Request>().await? {
+    while let Some(request) = in_time(REQUEST_LIMIT, connection.next::<Request>()).await? {
         // A watch is answered many times, everything else once; either way the answers end with the sender.
         let (respond, mut responses) = mpsc::channel::<Response>(4);
         let asked = Event::Asked {
@@ -280,14 +282,15 @@ impl Connection {
         .await
     }
 
-    /// Waits for more input: true if there is none any more, false if a further request has begun to come.
+    /// Waits for more input: true if there is none any more, or far too much; false if a further request has begun
+    /// to come.
     async fn is_closed(&mut self) -> bool {
         let mut buffer = [0; 4096];
         match self.reader.read(&mut buffer).await {
             Ok(0) | Err(_) => true,
             Ok(count) => {
                 self.lines.push(&buffer[..count]);
-                false
+                self.lines.is_full()
             }
         }
     }
@@ -312,7 +315,11 @@ async fn next_frame<T: serde::de::DeserializeOwned>(
 
 async fn send_frame<T: serde::Serialize>(writer: &mut OwnedWriteHalf, frame: &T) -> io::Result<()> {
     let bytes = encode(frame);
-    tokio::time::timeout(WRITE_LIMIT, writer.write_all(&bytes))
+    in_time(WRITE_LIMIT, writer.write_all(&bytes)).await
+}
+
+async fn in_time<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    tokio::time::timeout(limit, work)
         .await
-        .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }

@@ -1,6 +1,6 @@
 //! The sessions that are connected right now, and what is in flight to them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use atlasbridge_model::ReplyId;
 use atlasbridge_model::SessionId;
@@ -24,6 +24,8 @@ pub(crate) struct Registry {
     session_of: HashMap<ConnectionNo, SessionId>,
     /// Session hosts whose process is known to run, by session.
     hosts: HashMap<SessionId, i32>,
+    /// Sessions whose host has ended while what it said last may still be in the socket.
+    ended: HashSet<SessionId>,
     /// Secrets on their way: in memory only, gone with this process.
     secrets: HashMap<ReplyId, Value>,
     questions: HashMap<u64, oneshot::Sender<Health>>,
@@ -43,14 +45,20 @@ impl Registry {
         self.session_of.insert(connection, session);
     }
 
-    pub(crate) fn disconnect(&mut self, connection: ConnectionNo) {
-        if let Some(session) = self.session_of.remove(&connection) {
-            self.live.remove(&session);
-        }
+    /// Forgets the connection: what still comes over it is not heard. Returns whose it was.
+    pub(crate) fn disconnect(&mut self, connection: ConnectionNo) -> Option<SessionId> {
+        let session = self.session_of.remove(&connection)?;
+        self.live.remove(&session);
+        Some(session)
     }
 
-    pub(crate) fn session_of(&self, connection: ConnectionNo) -> Option<SessionId> {
-        self.session_of.get(&connection).copied()
+    /// Whose connection this is, and the way back.
+    pub(crate) fn connection(
+        &self,
+        connection: ConnectionNo,
+    ) -> Option<(SessionId, mpsc::Sender<ToSession>)> {
+        let session = *self.session_of.get(&connection)?;
+        Some((session, self.live.get(&session)?.mailbox.clone()))
     }
 
     /// A host that does not read its mailbox is not waited for: what matters is in the store and is sent again.
@@ -64,8 +72,19 @@ impl Registry {
         self.hosts.insert(session, pid);
     }
 
-    pub(crate) fn host_ended(&mut self, session: SessionId) {
+    /// The host's process has ended. False: its connection is still to be read to its end.
+    pub(crate) fn host_ended(&mut self, session: SessionId) -> bool {
         self.hosts.remove(&session);
+        let is_read = !self.live.contains_key(&session);
+        if !is_read {
+            self.ended.insert(session);
+        }
+        is_read
+    }
+
+    /// Whether the end of this session's connection was all that was waited for.
+    pub(crate) fn was_waited_for(&mut self, session: SessionId) -> bool {
+        self.ended.remove(&session)
     }
 
     pub(crate) fn hosts(&self) -> Vec<i32> {

@@ -63,12 +63,9 @@ impl Hub {
 
     pub(crate) async fn session_said(
         &mut self,
-        no: ConnectionNo,
+        session: SessionId,
         message: FromSession,
     ) -> Result<(), Broken> {
-        let Some(session) = self.registry.session_of(no) else {
-            return Ok(());
-        };
         match message {
             FromSession::Report { n, report } => {
                 self.report(session, report).await?;
@@ -135,6 +132,7 @@ impl Hub {
             ttl: expires.then_some(ttl),
         };
         let recorded = self.store.record_prompt(new, clock::now()).await?;
+        self.trouble = None;
         if recorded.fresh {
             tracing::info!(%session, prompt = %recorded.prompt.id, kind = %sighting.kind, "prompt recorded");
         }
@@ -180,7 +178,6 @@ impl Hub {
 
     /// The host's process has ended. If the session had not, it was killed; its journal says what was typed.
     pub(crate) async fn host_ended(&mut self, session: SessionId) -> Result<(), Broken> {
-        self.registry.host_ended(session);
         let journal = self.journals.join(format!("{session}.jsonl"));
         if self
             .store
