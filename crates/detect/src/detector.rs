@@ -36,6 +36,9 @@ const MISSING: Duration = Duration::from_millis(250);
 const MISSING_AFTER_INPUT: Duration = Duration::from_millis(40);
 /// After Enter an agent's empty box means nothing for this long: spinners come late on a busy machine.
 const AFTER_SENDING: Duration = Duration::from_millis(1200);
+/// How long an Enter at the terminal counts as an answer on its way. A tool that shows nothing within it did not
+/// take it.
+const ANSWERING: Duration = Duration::from_secs(1);
 /// A caller that does not answer `AskKernel` is asked again after this.
 const UNANSWERED: Duration = Duration::from_secs(1);
 
@@ -186,7 +189,16 @@ impl Detector {
             let page = self.screen.page();
             let look = self.look_at(&page, standing.kernel);
             standing.stands(&look, recognise::read(&look).as_ref(), &self.status)
+                && !standing.was_taken(&look, standing.kernel, &self.status)
         }
+    }
+
+    /// Somebody has just pressed Enter at the terminal, and the tool's answer to it has not been seen yet: whatever
+    /// stands there in a moment, even the same words, is another prompt.
+    pub fn is_being_answered(&self, no: SightingNo, now: Moment) -> bool {
+        let standing = self.standing.as_ref().filter(|standing| standing.sighting.no == no);
+        standing.is_some_and(|standing| standing.local_keys && standing.sent)
+            && self.clock.sent.is_some_and(|sent| now < sent + ANSWERING)
     }
 
     /// Somebody is in the middle of typing an answer at the terminal.
