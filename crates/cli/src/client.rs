@@ -4,11 +4,14 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atlasbridge_pty::{PollFd, PollFlags, poll, spawn_detached};
 use atlasbridge_wire::command::{Request, Response};
 use atlasbridge_wire::{Greeting, Hello, Lines, Role, decode, encode};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use crate::config::Paths;
 
@@ -16,6 +19,11 @@ use crate::config::Paths;
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 /// How long a starting hub may take: a migration of a large database is the slow case.
 const START_LIMIT: Duration = Duration::from_secs(30);
+
+/// How often a hub is started for one command: one that ends at the wrong moment may be met twice.
+const ATTEMPTS: usize = 3;
+/// How soon to ask again a hub that has no room for another connection.
+const ROOM: Duration = Duration::from_millis(50);
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientError {
@@ -44,7 +52,7 @@ pub(crate) struct Client {
 impl Client {
     /// The running hub.
     pub(crate) fn connect(paths: &Paths) -> Result<Self, ClientError> {
-        let stream = UnixStream::connect(paths.socket()).map_err(|_| ClientError::NotRunning)?;
+        let stream = reach(paths)?;
         stream
             .set_read_timeout(Some(ANSWER_LIMIT))
             .map_err(ClientError::HungUp)?;
@@ -64,15 +72,15 @@ impl Client {
         Ok(client)
     }
 
-    /// The running hub, or a new one.
+    /// The running hub, or a new one. One that dies or stops right now is replaced: nothing was asked of it yet.
     pub(crate) fn connect_or_start(paths: &Paths) -> Result<Self, ClientError> {
-        match Self::connect(paths) {
-            Err(ClientError::NotRunning) => {
-                start_hub(paths)?;
-                Self::connect(paths)
+        for _ in 0..ATTEMPTS {
+            match Self::connect(paths) {
+                Err(ClientError::NotRunning | ClientError::HungUp(_)) => start_hub(paths)?,
+                result => return result,
             }
-            result => result,
         }
+        Self::connect(paths)
     }
 
     pub(crate) fn ask(&mut self, request: &Request) -> Result<Response, ClientError> {
@@ -103,6 +111,28 @@ impl Client {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(ClientError::Silent),
                 Err(error) => return Err(ClientError::HungUp(error)),
             }
+        }
+    }
+}
+
+/// A connection that the hub has no room for would wait without end in a plain `connect`.
+fn reach(paths: &Paths) -> Result<UnixStream, ClientError> {
+    let connected = || -> rustix::io::Result<UnixStream> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        connect(&socket, &SocketAddrUnix::new(paths.socket())?)?;
+        Ok(socket.into())
+    };
+    let deadline = Instant::now() + ANSWER_LIMIT;
+    loop {
+        match connected() {
+            Ok(stream) => {
+                stream.set_nonblocking(false).map_err(ClientError::HungUp)?;
+                return Ok(stream);
+            }
+            Err(Errno::AGAIN) if Instant::now() < deadline => std::thread::sleep(ROOM),
+            Err(Errno::AGAIN) => return Err(ClientError::Silent),
+            Err(_) => return Err(ClientError::NotRunning),
         }
     }
 }

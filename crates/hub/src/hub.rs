@@ -212,8 +212,15 @@ impl Hub {
                 clock::now(),
             )
             .await?;
+        let kept_since = clock::now().wall.plus_millis(-(self.settings.retention.as_millis() as i64));
+        let forgotten = self.store.forget_ended_before(kept_since, clock::now()).await?;
+        if forgotten > 0 {
+            tracing::info!(sessions = forgotten, "old sessions were forgotten");
+        }
         for session in self.store.active_sessions().await? {
             self.watch_host(&session);
+            // A hub that was killed between the end of a prompt and the turn of the next.
+            self.store.promote_next(session.id, clock::now()).await?;
         }
         Ok(())
     }

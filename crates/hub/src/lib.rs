@@ -57,6 +57,8 @@ impl std::fmt::Debug for HubConfig {
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub ttl: Duration,
+    /// How long ended sessions and their prompts are kept. The audit log is kept for ever.
+    pub retention: Duration,
     pub free_text_enabled: bool,
     pub secrets_over_channels: bool,
     pub defaults: Defaults,

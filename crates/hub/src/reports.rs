@@ -1,5 +1,7 @@
 //! What session hosts report. Every report may come twice, and is thanked for only once it is on disk.
 
+use std::collections::HashMap;
+
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{self, Failure, NotApplied, PromptState};
 use atlasbridge_model::{Kind, Nonce, PromptId, ReplyId, SessionId, Sighting, Timestamp};
@@ -148,6 +150,8 @@ impl Hub {
     }
 
     /// The tool has ended. Reports come in order, so a reply without an outcome was certainly not typed.
+    ///
+    /// Its prompts end before the session does: a hub that is killed in between finds a session to end.
     async fn ended(&mut self, session: SessionId, end: End) -> Result<(), Broken> {
         let (status, code) = match end {
             End::Exited { code } => (SessionStatus::Completed, code),
@@ -155,10 +159,6 @@ impl Hub {
             End::NotStarted { .. } => (SessionStatus::Crashed, 127),
             End::Terminated { code } => (SessionStatus::Terminated, code),
         };
-        self.store
-            .end_session(session, status, Some(code), clock::now())
-            .await?;
-        tracing::info!(%session, status = status.as_str(), code, "session ended");
         for prompt in self.store.prompts_of(session).await? {
             match reply_under_way(&prompt) {
                 Some(reply) => {
@@ -173,45 +173,50 @@ impl Hub {
                 }
             }
         }
+        pause::point("hub-before-end");
+        self.store
+            .end_session(session, status, Some(code), clock::now())
+            .await?;
+        tracing::info!(%session, status = status.as_str(), code, "session ended");
         self.tell_watchers().await
     }
 
     /// The host's process has ended. If the session had not, it was killed; its journal says what was typed.
     pub(crate) async fn host_ended(&mut self, session: SessionId) -> Result<(), Broken> {
         let journal = self.journals.join(format!("{session}.jsonl"));
-        if self
-            .store
-            .end_session(session, SessionStatus::Crashed, None, clock::now())
-            .await?
-        {
+        let known = self.store.session(session).await?;
+        if known.is_some_and(|known| known.status == SessionStatus::Active) {
             tracing::warn!(%session, "the session host was killed; the tool was hung up");
             let traces = traces(&std::fs::read_to_string(&journal).unwrap_or_default());
             for prompt in self.store.prompts_of(session).await? {
-                let Some(reply) = reply_under_way(&prompt) else {
-                    self.advance(prompt.id, &lifecycle::Event::HostLost).await?;
-                    continue;
-                };
-                match traces.get(&reply.to_string()).copied().unwrap_or(Trace::NotTyped) {
-                    Trace::NotTyped => {
-                        self.advance(prompt.id, &not_applied(reply, Failure::ToolGone))
-                            .await?
-                    }
-                    Trace::Unknown => {
-                        self.advance(prompt.id, &not_applied(reply, Failure::Unknown))
-                            .await?
-                    }
-                    Trace::Typed => {
-                        self.advance(prompt.id, &lifecycle::Event::Typed { reply })
-                            .await?;
-                        self.advance(prompt.id, &not_applied(reply, Failure::ToolGone))
-                            .await?;
-                    }
-                }
+                self.lost(&prompt, &traces).await?;
             }
+            pause::point("hub-before-end");
+            self.store
+                .end_session(session, SessionStatus::Crashed, None, clock::now())
+                .await?;
         }
         // Nobody will ask it again.
         let _ = std::fs::remove_file(journal);
         self.tell_watchers().await
+    }
+
+    /// What is known of a prompt whose host was killed.
+    async fn lost(&mut self, prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Result<(), Broken> {
+        let Some(reply) = reply_under_way(prompt) else {
+            return self.advance(prompt.id, &lifecycle::Event::HostLost).await;
+        };
+        let trace = traces.get(&reply.to_string()).copied();
+        let why = match trace.unwrap_or(Trace::NotTyped) {
+            Trace::NotTyped => Failure::ToolGone,
+            Trace::Unknown => Failure::Unknown,
+            Trace::Typed => {
+                self.advance(prompt.id, &lifecycle::Event::Typed { reply })
+                    .await?;
+                Failure::ToolGone
+            }
+        };
+        self.advance(prompt.id, &not_applied(reply, why)).await
     }
 
     /// A refused request of somebody who may not decide, on record.

@@ -6,7 +6,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use crate::rows::{parsed, unreadable};
-use crate::store::{BackendError, Draft, QueryError, Store};
+use crate::store::{AuditError, BackendError, Draft, QueryError, Store};
 
 /// What is known of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,6 +123,12 @@ impl Store {
         sessions("the active sessions", rows.fetch_all(&self.reader).await)
     }
 
+    /// Forgets sessions that ended before this, with their prompts and replies. The audit log forgets nothing: what
+    /// was decided stays on record. Returns how many.
+    pub async fn forget_ended_before(&self, before: Timestamp, now: Now) -> Result<u64, AuditError> {
+        Ok(self.write(now, move |draft| Box::pin(forget(draft, before))).await?)
+    }
+
     /// How many prompts a session has had.
     pub async fn prompt_count(&self, session: SessionId) -> Result<u64, QueryError> {
         let counted: Result<i64, _> =
@@ -219,6 +225,20 @@ async fn end(
         })
         .await?;
     Ok(true)
+}
+
+/// Children first: the keys between the tables stay whole at every step.
+async fn forget(draft: &mut Draft, before: Timestamp) -> Result<u64, BackendError> {
+    const OLD: &str = "(SELECT id FROM sessions WHERE status <> 'active' AND ended_at < $1)";
+    for table in ["replies", "prompts"] {
+        let old = format!("DELETE FROM {table} WHERE session_id IN {OLD}");
+        sqlx::query(sqlx::AssertSqlSafe(old)).bind(before.0).execute(&mut draft.conn).await?;
+    }
+    let forgotten = sqlx::query("DELETE FROM sessions WHERE status <> 'active' AND ended_at < $1")
+        .bind(before.0)
+        .execute(&mut draft.conn)
+        .await?;
+    Ok(forgotten.rows_affected())
 }
 
 pub(crate) fn sessions(

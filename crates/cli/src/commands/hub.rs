@@ -211,6 +211,7 @@ fn settings(config: &Config) -> Settings {
     let takes = |kind| config.prompts.defaults.of(kind) == OnExpiry::SafeDefault;
     Settings {
         ttl: config.prompts.timeout,
+        retention: Duration::from_secs(u64::from(config.store.retention_days) * 24 * 60 * 60),
         free_text_enabled: config.prompts.free_text_enabled,
         secrets_over_channels: config.prompts.secrets_over_channels,
         defaults: Defaults {

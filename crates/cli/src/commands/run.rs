@@ -51,6 +51,7 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         events: args.events,
         detector: detector(&config, &tool),
         echo_window: config.prompts.echo_suppression,
+        inject_settle: config.prompts.inject_settle,
         tool,
     })?;
     for notice in &ended.notices {

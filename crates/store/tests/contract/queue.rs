@@ -42,6 +42,29 @@ async fn a_session_begins_and_ends_once() {
 }
 
 #[tokio::test]
+async fn old_sessions_are_forgotten_and_the_log_is_not() {
+    let dir = Dir::new();
+    let store = dir.store().await;
+    let (old, recent, running) = (begin(&store).await, begin(&store).await, begin(&store).await);
+    for session in [old, recent, running] {
+        let prompt = ask(&store, session, 1).await;
+        store.accept(tap(&prompt), at(1)).await.unwrap();
+    }
+    for (session, seconds) in [(old, 10), (recent, 30)] {
+        let ended = store.end_session(session, SessionStatus::Completed, Some(0), at(seconds));
+        assert!(ended.await.unwrap());
+    }
+    assert_eq!(store.forget_ended_before(at(20).wall, at(40)).await.unwrap(), 1);
+    assert_eq!(store.session(old).await.unwrap(), None);
+    assert_eq!(store.prompts_of(old).await.unwrap(), []);
+    for kept in [recent, running] {
+        assert!(store.session(kept).await.unwrap().is_some());
+        assert_eq!(store.prompts_of(kept).await.unwrap().len(), 1);
+    }
+    assert_eq!(dir.assert_good(), 3 + 3 * 3 + 2, "every record is still there");
+}
+
+#[tokio::test]
 async fn sessions_are_listed_newest_first() {
     let dir = Dir::new();
     let store = dir.store().await;
