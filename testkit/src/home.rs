@@ -2,10 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
 
 use serde_json::Value;
 
@@ -52,11 +54,43 @@ impl Running {
     }
 }
 
+/// A command that goes on until it is dropped, and its lines as they come.
+#[derive(Debug)]
+pub struct Following {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+}
+
+impl Following {
+    /// The next line for which `is_it` holds.
+    #[track_caller]
+    pub fn line(&self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
+        loop {
+            let line = self
+                .lines
+                .recv_timeout(crate::LIMIT)
+                .unwrap_or_else(|_| panic!("no such line came: {what}"));
+            if is_it(&line) {
+                return line;
+            }
+        }
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// A directory, the binary under test, and everything that was started in it; gone with the value.
 #[derive(Debug)]
 pub struct Home {
     directory: PathBuf,
     binary: PathBuf,
+    /// Session hosts that were started on a terminal.
+    hosts: Mutex<Vec<i32>>,
 }
 
 impl Home {
@@ -72,7 +106,26 @@ impl Home {
         Self {
             directory,
             binary: binary.into(),
+            hosts: Mutex::default(),
         }
+    }
+
+    /// The same on a disk of its own that holds `kib` KiB. Nothing where disks cannot be mounted: without root.
+    pub fn on_small_disk(binary: impl Into<PathBuf>, kib: u32) -> Option<Self> {
+        let home = Self::new(binary);
+        let options = std::ffi::CString::new(format!("size={kib}k,mode=0700")).unwrap();
+        let flags = rustix::mount::MountFlags::empty();
+        let mounted = rustix::mount::mount("tmpfs", home.path(), "tmpfs", flags, options.as_c_str());
+        mounted.is_ok().then_some(home)
+    }
+
+    /// Leaves no free byte on the small disk, until the returned file is removed.
+    #[track_caller]
+    pub fn fill_disk(&self) -> PathBuf {
+        let filler = self.path().join("filler");
+        let mut file = fs::File::create(&filler).unwrap();
+        while std::io::Write::write_all(&mut file, &[0; 4096]).is_ok() {}
+        filler
     }
 
     /// `ATLASBRIDGE_HOME`.
@@ -125,13 +178,42 @@ impl Home {
         Running(command.spawn().unwrap())
     }
 
+    /// Starts a command that does not end by itself.
+    #[track_caller]
+    pub fn follow<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Following {
+        let mut child = self.command(args).stdout(Stdio::piped()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            output
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| sender.send(line))
+        });
+        Following { child, lines }
+    }
+
+    /// A shell command that waits until the test calls [`Home::go`].
+    pub fn wait_for_go(&self) -> String {
+        format!(
+            "until [ -e {} ]; do sleep 0.02; done",
+            self.directory.join("go").display()
+        )
+    }
+
+    pub fn go(&self) {
+        fs::write(self.directory.join("go"), "").unwrap();
+    }
+
     /// `atlasbridge run -- bash -c SCRIPT` on a terminal of its own.
     pub fn bash(&self, script: &str) -> Terminal {
         self.run_in_terminal(&["run", "--", "bash", "--norc", "-c", script])
     }
 
     pub fn run_in_terminal(&self, args: &[&str]) -> Terminal {
-        Terminal::start(&self.binary, args, &self.environment(), 100, 30)
+        let terminal = Terminal::start(&self.binary, args, &self.environment(), 100, 30);
+        self.hosts.lock().unwrap().push(terminal.pid());
+        terminal
     }
 
     pub fn environment(&self) -> Vec<(String, String)> {
@@ -192,7 +274,7 @@ impl Home {
                 .audit()
                 .into_iter()
                 .filter(|record| record["prompt_id"] == prompt);
-            records.filter_map(|record| ending(&record)).last()
+            records.filter_map(|record| ending(&record)).next_back()
         })
     }
 
@@ -312,11 +394,17 @@ pub fn kill(pid: i32) {
     eventually("a killed process is gone", || has_ended(pid).then_some(()));
 }
 
+/// Gone, or a zombie with all its threads: one that still ends may hold the socket of a dead hub open.
 pub(crate) fn has_ended(pid: i32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat"))
-        .ok()
-        .and_then(|stat| Some(stat.rsplit_once(')')?.1.trim_start().starts_with('Z')))
-        .unwrap_or(true)
+    let threads = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    threads.into_iter().all(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(')')
+            .is_none_or(|(_, fields)| fields.trim_start().starts_with('Z'))
+    })
 }
 
 impl Home {
@@ -333,12 +421,19 @@ impl Home {
     }
 }
 
-/// A session host that is still there would start the hub again: so until nobody is left.
+/// A session host that is still there would start the hub again: so they go first, and until nobody is left. Those
+/// that we started are known by their pid: only root can look into a hardened process.
 impl Drop for Home {
     fn drop(&mut self) {
+        let is_ours = |pid: &i32| {
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "atlasbridge")
+        };
+        let hosts = std::mem::take(self.hosts.get_mut().unwrap_or_else(PoisonError::into_inner));
+        hosts.into_iter().filter(is_ours).for_each(kill);
         let hub = fs::read_to_string(self.path().join("hub.lock"))
             .ok()
-            .and_then(|pid| pid.trim().parse().ok());
+            .and_then(|pid| pid.trim().parse().ok())
+            .filter(is_ours);
         let deadline = std::time::Instant::now() + crate::LIMIT;
         let mut left: Vec<i32> = hub.into_iter().chain(self.processes()).collect();
         while !left.is_empty() && std::time::Instant::now() < deadline {
@@ -347,6 +442,8 @@ impl Drop for Home {
             }
             left = self.processes();
         }
+        // Not mounted, as a rule.
+        let _ = rustix::mount::unmount(self.path(), rustix::mount::UnmountFlags::DETACH);
         let _ = fs::remove_dir_all(&self.directory);
     }
 }

@@ -16,8 +16,8 @@ mod peer;
 mod terminal;
 mod wait;
 
-pub use home::{Finished, Home, Running, kill};
+pub use home::{Finished, Following, Home, Running, kill};
 pub use pause::Pause;
-pub use peer::Peer;
+pub use peer::{DeafHub, Peer};
 pub use terminal::Terminal;
 pub use wait::{LIMIT, eventually};

@@ -1,12 +1,41 @@
 //! Somebody at the hub's socket who need not keep to the protocol.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+};
 use serde_json::Value;
 
 use crate::LIMIT;
+
+/// A socket that somebody listens at and nobody answers, with room for no further connection.
+#[derive(Debug)]
+pub struct DeafHub {
+    _listener: OwnedFd,
+    _waiting: Vec<OwnedFd>,
+}
+
+impl DeafHub {
+    #[track_caller]
+    pub fn at(path: &Path) -> Self {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = || socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        let (address, listener) = (SocketAddrUnix::new(path).unwrap(), socket());
+        bind(&listener, &address).unwrap();
+        listen(&listener, 0).unwrap();
+        let waiting = std::iter::repeat_with(socket)
+            .take_while(|socket| connect(socket, &address).is_ok())
+            .collect();
+        Self {
+            _listener: listener,
+            _waiting: waiting,
+        }
+    }
+}
 
 #[derive(Debug)]
 pub struct Peer {

@@ -20,7 +20,15 @@ pub struct Terminal {
     child: Child,
     control: Control,
     pid: i32,
-    reader: Option<JoinHandle<()>>,
+    reader: Reader,
+}
+
+/// Who takes what the program shows.
+enum Reader {
+    /// The test, when it likes: a terminal that is slow.
+    Test(ReadHalf),
+    Thread(JoinHandle<()>),
+    Over,
 }
 
 impl std::fmt::Debug for Terminal {
@@ -32,6 +40,20 @@ impl std::fmt::Debug for Terminal {
 impl Terminal {
     #[track_caller]
     pub fn start(program: &Path, args: &[&str], env: &[(String, String)], cols: u16, rows: u16) -> Self {
+        let mut terminal = Self::start_unread(program, args, env, cols, rows);
+        terminal.read_on();
+        terminal
+    }
+
+    /// A slow terminal: what the program shows is taken with [`Terminal::take`] only, until [`Terminal::read_on`].
+    #[track_caller]
+    pub fn start_unread(
+        program: &Path,
+        args: &[&str],
+        env: &[(String, String)],
+        cols: u16,
+        rows: u16,
+    ) -> Self {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         let session = spawn(&SpawnConfig {
             program: program.as_os_str(),
@@ -53,24 +75,39 @@ impl Terminal {
             outer_terminal: None,
         })
         .unwrap();
-        let shown = Arc::new(Mutex::new(Vec::new()));
-        let reader = thread::spawn({
-            let shown = shown.clone();
-            move || collect(session.reader, &shown)
-        });
         let mut terminal = Self {
-            shown,
+            shown: Arc::new(Mutex::new(Vec::new())),
             writer: session.writer,
             child: session.child,
             control: session.control,
             pid: 0,
-            reader: Some(reader),
+            reader: Reader::Test(session.reader),
         };
         match terminal.next_event() {
             ChildEvent::Started { pid } => terminal.pid = pid,
             other => panic!("the program did not start: {other:?}"),
         }
         terminal
+    }
+
+    /// Takes at most this much of what is shown, if there is something.
+    pub fn take(&mut self, count: usize) {
+        let Reader::Test(reader) = &mut self.reader else {
+            panic!("somebody else reads this terminal")
+        };
+        let mut buffer = vec![0; count];
+        if let Ok(ReadOutcome::Data(count)) = reader.read(&mut buffer) {
+            self.shown.lock().unwrap().extend_from_slice(&buffer[..count]);
+        }
+    }
+
+    /// From now on everything is taken at once.
+    pub fn read_on(&mut self) {
+        let shown = self.shown.clone();
+        self.reader = match std::mem::replace(&mut self.reader, Reader::Over) {
+            Reader::Test(reader) => Reader::Thread(thread::spawn(move || collect(reader, &shown))),
+            other => other,
+        };
     }
 
     /// The pid of the program on this terminal.
@@ -167,7 +204,14 @@ impl Terminal {
 
     /// Waits for the program's end and for its last words; returns its exit code as a shell would.
     #[track_caller]
-    pub fn end(mut self) -> (i32, String) {
+    pub fn end(self) -> (i32, String) {
+        let (code, bytes) = self.end_bytes();
+        (code, String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The same, with what was shown as it came.
+    #[track_caller]
+    pub fn end_bytes(mut self) -> (i32, Vec<u8>) {
         let code = loop {
             match self.next_event() {
                 ChildEvent::Exited { code } => break code,
@@ -176,11 +220,14 @@ impl Terminal {
                 other => panic!("{other:?}"),
             }
         };
-        let reader = self.reader.take().unwrap();
-        eventually("the terminal's other side is closed", || {
-            reader.is_finished().then_some(())
-        });
-        (code, self.text())
+        self.read_on();
+        if let Reader::Thread(reader) = &self.reader {
+            eventually("the terminal's other side is closed", || {
+                reader.is_finished().then_some(())
+            });
+        }
+        let shown = std::mem::take(&mut *self.shown.lock().unwrap());
+        (code, shown)
     }
 
     /// The program's pid in this session whose command line contains `word`, if there is one.

@@ -15,6 +15,9 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 
 use crate::config::Paths;
 
+/// The one variable of ours that the tool may see: which session it runs in. No secret.
+pub(crate) const SESSION_MARKER: &str = "ATLASBRIDGE_SESSION";
+
 /// How long the hub may take to answer; longer than it waits for the proof of an answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 /// How long a starting hub may take: a migration of a large database is the slow case.
@@ -31,6 +34,11 @@ pub(crate) enum ClientError {
     NotRunning,
     #[error("the hub did not start; {} says why", log.display())]
     NotStarted { log: std::path::PathBuf },
+    #[error(
+        "the hub does not run, and one that was started inside a supervised session would be obeyed by nobody; run \
+         `atlasbridge hub start` in another terminal"
+    )]
+    InsideSession,
     #[error("starting the hub")]
     Start(#[source] io::Error),
     #[error("{0}")]
@@ -151,6 +159,9 @@ pub(crate) fn hub_command() -> io::Result<(std::path::PathBuf, Vec<OsString>)> {
 
 /// Starts a hub and waits until it listens.
 pub(crate) fn start_hub(paths: &Paths) -> Result<(), ClientError> {
+    if std::env::var_os(SESSION_MARKER).is_some() {
+        return Err(ClientError::InsideSession);
+    }
     let (program, args) = hub_command().map_err(ClientError::Start)?;
     let env: Vec<_> = std::env::vars_os().collect();
     let ready = spawn_detached(&program, &args, &env).map_err(ClientError::Start)?;

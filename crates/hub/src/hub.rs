@@ -212,7 +212,9 @@ impl Hub {
                 clock::now(),
             )
             .await?;
-        let kept_since = clock::now().wall.plus_millis(-(self.settings.retention.as_millis() as i64));
+        let kept_since = clock::now()
+            .wall
+            .plus_millis(-(self.settings.retention.as_millis() as i64));
         let forgotten = self.store.forget_ended_before(kept_since, clock::now()).await?;
         if forgotten > 0 {
             tracing::info!(sessions = forgotten, "old sessions were forgotten");

@@ -14,6 +14,9 @@ use crate::descriptor::watched;
 /// What our processes are called in `/proc/PID/comm`.
 const OUR_NAME: &str = "atlasbridge";
 
+/// What every process inside a session has in its environment, unless it takes it out on purpose.
+const MARKER: &str = "ATLASBRIDGE_SESSION=";
+
 /// A process that has connected, pinned: its number cannot become somebody else's unnoticed.
 #[derive(Debug)]
 pub(crate) struct Peer {
@@ -41,14 +44,16 @@ impl Peer {
     /// A process that descends from a session host, of this hub or of any other, may decide nothing. All that a
     /// tool starts stays below its session host, which is a subreaper; so the walk to the first process meets it.
     /// A walk that cannot be finished, or a peer that has ended meanwhile, counts as inside.
+    ///
+    /// What outlives its session has lost that ancestor, and shows by the marker in its environment alone. A tool that
+    /// removes the marker, leaves the tree and waits for the session's end is not recognised.
     pub(crate) fn is_inside_a_session(&self, hosts: &[i32]) -> bool {
         let Some(line) = lineage(self.pid, parent_of) else {
             return true;
         };
-        let is_inside = line
-            .iter()
-            .skip(1)
-            .any(|pid| hosts.contains(pid) || name_of(*pid).as_deref() == Some(OUR_NAME));
+        let is_host = |pid: i32| hosts.contains(&pid) || name_of(pid).as_deref() == Some(OUR_NAME);
+        let is_inside =
+            line.iter().skip(1).any(|pid| is_host(*pid)) || line.iter().any(|pid| is_marked(*pid));
         is_inside || self.has_ended()
     }
 
@@ -76,6 +81,15 @@ fn name_of(pid: i32) -> Option<String> {
             .trim_end()
             .to_owned(),
     )
+}
+
+/// Other users' processes do not show their environment, and are no tools of ours.
+fn is_marked(pid: i32) -> bool {
+    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
+        environ
+            .split(|byte| *byte == 0)
+            .any(|variable| variable.starts_with(MARKER.as_bytes()))
+    })
 }
 
 /// When this process started; with its pid the name of a process for ever.

@@ -11,12 +11,10 @@ use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_session_host::{HostConfig, HubStart};
 
 use crate::args::Run;
-use crate::client::hub_command;
+use crate::client::{SESSION_MARKER, hub_command};
 use crate::config::Config;
 use crate::output::Output;
 
-/// The one variable of ours that the tool may see: which session it runs in. No secret.
-const SESSION_MARKER: &str = "ATLASBRIDGE_SESSION";
 const OUR_VARIABLES: &str = "ATLASBRIDGE_";
 
 /// Tools whose empty input box is worth telling: they have finished a task. For shells and REPLs it is a state.

@@ -263,3 +263,32 @@ fn one_prompt_of_a_session_waits_at_a_time() {
         "{shown:?}"
     );
 }
+
+/// A session inside a session sees the same question: two prompts, one answer.
+#[test]
+fn a_session_in_a_session_reads_one_answer() {
+    let home = home();
+    let ask = r#"read -p "Delete 3 files? (y/n) " answer; echo "got=[$answer]"; read -p "More? (y/n) " answer; echo "second=[$answer]""#;
+    let script = format!(
+        "ATLASBRIDGE_HOME={} {} run -- bash -c '{ask}'",
+        home.path().display(),
+        home.binary().display()
+    );
+    let mut terminal = home.bash(&script);
+    let prompts = eventually("both see it", || {
+        Some(home.approvals()).filter(|prompts| prompts.len() == 2)
+    });
+    let codes: Vec<i32> = prompts
+        .iter()
+        .map(|prompt| home.run(["approve", prompt["prompt_id"].as_str().unwrap()]).code)
+        .collect();
+    assert!(codes.contains(&0), "{codes:?}");
+    terminal.wait_for("More?");
+    assert_eq!(terminal.count("second="), 0);
+    terminal.type_keys("n\r");
+    let (_, shown) = terminal.end();
+    assert!(
+        shown.contains("got=[y]\r\n") && shown.contains("second=[n]\r\n"),
+        "{shown:?}"
+    );
+}

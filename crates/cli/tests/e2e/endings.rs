@@ -208,8 +208,12 @@ fn a_question_that_is_withdrawn_is_canceled() {
 #[test]
 fn a_tool_that_goes_takes_its_prompt_with_it() {
     let home = home();
-    let terminal = home.bash(r#"bash -c 'sleep 0.7; kill -TERM $PPID' & read -p "Go on? (y/n) " answer"#);
+    let terminal = home.bash(&format!(
+        r#"({}; kill -TERM $$) & read -p "Go on? (y/n) " answer"#,
+        home.wait_for_go()
+    ));
     let id = home.prompt_id();
+    home.go();
     assert_eq!(terminal.end().0, 128 + 15);
     assert_eq!(home.end_of(&id), "canceled tool_gone");
     let session = home.session_is("crashed");

@@ -168,6 +168,35 @@ fn what_happened_without_a_hub_is_told_to_the_next() {
     );
 }
 
+/// Killed while it ends a session: nothing of it waits for ever.
+#[test]
+fn a_session_that_a_hub_died_ending_is_ended_by_the_next() {
+    let home = home();
+    let terminal = home.bash(&format!(
+        r#"({}; kill -TERM $$) & read -p "Go on? (y/n) " answer"#,
+        home.wait_for_go()
+    ));
+    let id = home.prompt_id();
+    let ending = home.pause_at("hub-before-end");
+    home.go();
+    ending.kill();
+    assert_eq!(terminal.end().0, 143);
+    home.run(["hub", "start"]);
+    home.session_is("crashed");
+    assert_eq!(home.end_of(&id), "canceled tool_gone");
+    assert!(home.approvals().is_empty());
+
+    let terminal = home.bash(TWO_QUESTIONS);
+    let id = home.prompt_id();
+    let ending = home.pause_at("hub-before-end");
+    terminal.kill();
+    ending.kill();
+    home.run(["hub", "start"]);
+    home.session_is("crashed");
+    assert_eq!(home.end_of(&id), "canceled host_gone");
+    the_log_holds(&home);
+}
+
 /// A hub that is killed at any moment: each prompt gets one answer, and each command hears what became of its own.
 #[test]
 fn a_hub_that_is_killed_all_the_time_types_each_answer_once() {

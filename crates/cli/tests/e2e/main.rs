@@ -9,6 +9,11 @@
 //! For people and scripts: `commands` exit codes, listings, help.
 //!
 //! Run with `--features pause-points`: races are tested by stopping a process at a named point.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot go on should say where and stop"
+)]
 
 mod answers;
 mod endings;
