@@ -196,7 +196,10 @@ impl Detector {
     /// Somebody has just pressed Enter at the terminal, and the tool's answer to it has not been seen yet: whatever
     /// stands there in a moment, even the same words, is another prompt.
     pub fn is_being_answered(&self, no: SightingNo, now: Moment) -> bool {
-        let standing = self.standing.as_ref().filter(|standing| standing.sighting.no == no);
+        let standing = self
+            .standing
+            .as_ref()
+            .filter(|standing| standing.sighting.no == no);
         standing.is_some_and(|standing| standing.local_keys && standing.sent)
             && self.clock.sent.is_some_and(|sent| now < sent + ANSWERING)
     }

@@ -281,11 +281,18 @@ fn idle_is_a_state_unless_it_is_announced() {
 fn the_same_question_asked_again_is_not_the_one_that_was_answered() {
     let mut session = Session::new(READ);
     session.output("Delete it? (y/n) ");
-    let first = session.detector.current().cloned().expect("the first question stands");
+    let first = session
+        .detector
+        .current()
+        .cloned()
+        .expect("the first question stands");
     assert!(session.detector.still_shows(first.no, first.fingerprint));
     assert!(!session.detector.is_being_answered(first.no, session.now));
     session.typed("y\r");
-    assert!(session.detector.is_being_answered(first.no, session.now), "Enter is on its way");
+    assert!(
+        session.detector.is_being_answered(first.no, session.now),
+        "Enter is on its way"
+    );
     // The tool has answered and asks again, and nobody has looked yet.
     session.give(Observation::Output(b"y\r\nDelete it? (y/n) "));
     assert!(!session.detector.still_shows(first.no, first.fingerprint));

@@ -13,6 +13,9 @@ use crate::terminal::{Termios, WindowSize};
 pub struct Control {
     master: Arc<OwnedFd>,
     terminal: TerminalId,
+    /// The settings that we gave it; the tool may have changed them since.
+    lent: Termios,
+    newline_translation: bool,
 }
 
 /// How the inner terminal treats what is typed now; the tool changes it at will.
@@ -62,8 +65,33 @@ impl Default for LineMode {
 }
 
 impl Control {
-    pub(crate) fn new(master: Arc<OwnedFd>, terminal: TerminalId) -> Self {
-        Self { master, terminal }
+    pub(crate) fn new(
+        master: Arc<OwnedFd>,
+        terminal: TerminalId,
+        lent: Termios,
+        newline_translation: bool,
+    ) -> Self {
+        Self {
+            master,
+            terminal,
+            lent,
+            newline_translation,
+        }
+    }
+
+    /// Gives the terminal these settings, those of the outer one, unless the tool has made its own. A job that comes
+    /// to the front finds the terminal as the shell hands it over, and not as it was while the shell edited a line.
+    pub fn lend(&mut self, settings: Termios) -> io::Result<()> {
+        if self.termios()? != self.lent {
+            return Ok(());
+        }
+        let settings = match self.newline_translation {
+            true => settings,
+            false => settings.without_newline_translation(),
+        };
+        settings.apply(&self.master)?;
+        self.lent = self.termios()?;
+        Ok(())
     }
 
     /// Tells the terminal its new size; its foreground group gets SIGWINCH if it is another than before.

@@ -223,8 +223,10 @@ impl Leader {
         });
     }
 
+    /// Not while it is starting: its exit would be taken for the tool's own, before the word was read why there is no
+    /// tool. That word, or its absence, wakes the loop as well.
     fn follow_tool(&mut self) {
-        while let Tool::Starting { pid, .. } | Tool::Running { pid } = self.tool {
+        while let Tool::Running { pid } = self.tool {
             let mut status = 0;
             let options = libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED;
             // SAFETY: the kernel writes a status to a place that outlives the call.

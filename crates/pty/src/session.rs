@@ -70,7 +70,7 @@ pub enum SpawnError {
 pub fn spawn(config: &SpawnConfig<'_>) -> Result<Session, SpawnError> {
     let mut image = ExecImage::new(config.program, config.args, &config.env).map_err(SpawnError::Nul)?;
     let (master, slave) = open_terminal().map_err(SpawnError::OpenTerminal)?;
-    let terminal = set_up(slave.as_fd(), config).map_err(SpawnError::SetUpTerminal)?;
+    let (terminal, settings) = set_up(slave.as_fd(), config).map_err(SpawnError::SetUpTerminal)?;
     let (ours, theirs) = open_link().map_err(SpawnError::OpenLink)?;
     let outer = config.outer_terminal.and_then(terminal_for_guardian);
 
@@ -87,7 +87,7 @@ pub fn spawn(config: &SpawnConfig<'_>) -> Result<Session, SpawnError> {
         reader: ReadHalf::new(Arc::clone(&master)),
         writer: WriteHalf::new(Arc::clone(&master)),
         child: Child::new(ours, Arc::clone(&master), leader),
-        control: Control::new(master, terminal),
+        control: Control::new(master, terminal, settings, config.newline_translation),
     })
 }
 
@@ -102,7 +102,7 @@ fn open_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((master, above_stdio(slave)?))
 }
 
-fn set_up(slave: BorrowedFd<'_>, config: &SpawnConfig<'_>) -> io::Result<TerminalId> {
+fn set_up(slave: BorrowedFd<'_>, config: &SpawnConfig<'_>) -> io::Result<(TerminalId, Termios)> {
     let mut settings = match config.termios {
         Some(settings) => settings,
         None => Termios::of(slave)?,
@@ -115,7 +115,7 @@ fn set_up(slave: BorrowedFd<'_>, config: &SpawnConfig<'_>) -> io::Result<Termina
     }
     settings.apply(slave)?;
     config.size.apply(slave)?;
-    Ok(TerminalId::of(&fstat(slave)?))
+    Ok((TerminalId::of(&fstat(slave)?), Termios::of(slave)?))
 }
 
 /// Packets, so that a report is read whole or not at all.

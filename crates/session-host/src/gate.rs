@@ -1,7 +1,7 @@
 //! The gate: sole owner of the way into the terminal. Local keys and injections meet here, one after the other.
 //!
-//! `Gate::claim` judges a hub's request and, if it may be typed, hands out a [`Ticket`]; `Gate::inject` eats the
-//! ticket. A ticket cannot be copied, made elsewhere, or used twice.
+//! `Gate::claim` judges a hub's request and, if it may be typed, hands out a [`Ticket`]; `Gate::inject` or
+//! `Gate::void` eats it. A ticket cannot be copied, made elsewhere, or used twice.
 //!
 //! # Intent-before-bytes invariant
 //! The journal holds the intent durably before the first byte is written; if it cannot, nothing is written.
@@ -63,11 +63,12 @@ pub(crate) struct Gate {
     /// Bytes that the terminal has not taken yet, in order. At most one keyboard read and one stroke.
     unsent: VecDeque<u8>,
     echo_window: Duration,
+    settle: Duration,
     look_at: Option<Moment>,
 }
 
 impl Gate {
-    pub(crate) fn new(writer: WriteHalf, journal: Journal, echo_window: Duration) -> Self {
+    pub(crate) fn new(writer: WriteHalf, journal: Journal, echo_window: Duration, settle: Duration) -> Self {
         Self {
             writer,
             journal,
@@ -75,6 +76,7 @@ impl Gate {
             typing: None,
             unsent: VecDeque::new(),
             echo_window,
+            settle,
             look_at: None,
         }
     }
@@ -129,9 +131,9 @@ impl Gate {
     }
 
     /// May this be typed? At most once per reply and per prompt the answer is a ticket.
-    pub(crate) fn claim(&mut self, request: &Request, facts: &Facts<'_>) -> Claim {
-        let half_typed = facts.half_typed || !self.unsent.is_empty();
-        match self.ledger.judge(request, &Facts { half_typed, ..*facts }) {
+    pub(crate) fn claim(&mut self, request: &Request, facts: Facts) -> Claim {
+        let facts = self.with_unsent(facts);
+        match self.ledger.judge(request, &facts) {
             Verdict::Type(strokes) => {
                 let Request {
                     reply,
@@ -151,34 +153,49 @@ impl Gate {
         }
     }
 
-    /// Types the reply. `Typed` is provisional: [`Gate::look`] says how it ended.
+    /// What speaks against typing this, as the world looks now.
+    pub(crate) fn objection(&self, request: &Request, facts: Facts) -> Option<Outcome> {
+        ledger::objection(request, &self.with_unsent(facts))
+    }
+
+    /// Keys that the terminal has not taken yet are half-typed as well.
+    fn with_unsent(&self, facts: Facts) -> Facts {
+        let half_typed = facts.half_typed || !self.unsent.is_empty();
+        Facts { half_typed, ..facts }
+    }
+
+    /// Puts on disk that this reply is about to be typed. On failure nothing may be typed.
+    pub(crate) fn intend(&mut self, ticket: &Ticket) -> io::Result<()> {
+        pause::point("gate-before-intent");
+        self.journal.intend(&Entry::Intent {
+            reply_id: ticket.reply.to_string(),
+            prompt_id: ticket.prompt.to_string(),
+        })?;
+        pause::point("gate-after-intent");
+        Ok(())
+    }
+
+    /// Something spoke against typing after all: the ticket is spent, and nothing was typed.
+    pub(crate) fn void(&mut self, ticket: Ticket, outcome: Outcome) -> Outcome {
+        self.ledger.settle(ticket.reply, outcome);
+        outcome
+    }
+
+    /// Types the reply, whose intent is on disk. `Typed` is provisional: [`Gate::look`] says how it ended.
     pub(crate) fn inject(&mut self, ticket: Ticket, now: Moment) -> Outcome {
-        let Ticket {
-            reply,
-            prompt,
-            sighting,
-            strokes,
-        } = ticket;
-        let outcome = self.write_first_stroke(reply, prompt, &strokes);
+        let reply = ticket.reply;
+        let outcome = self.write_first_stroke(&ticket);
         self.ledger.settle(reply, outcome);
         if outcome == Outcome::Typed {
-            self.typing = Some(Typing::begun(reply, prompt, sighting, strokes, now));
+            self.typing = Some(Typing::begun(ticket, self.settle, now));
             self.look_at = Some(now);
         }
         outcome
     }
 
-    fn write_first_stroke(&mut self, reply: ReplyId, prompt: PromptId, strokes: &Strokes) -> Outcome {
-        pause::point("gate-before-intent");
-        let intent = Entry::Intent {
-            reply_id: reply.to_string(),
-            prompt_id: prompt.to_string(),
-        };
-        if self.journal.intend(&intent).is_err() {
-            return Outcome::NotRecorded;
-        }
-        pause::point("gate-after-intent");
-        let first = strokes
+    fn write_first_stroke(&mut self, ticket: &Ticket) -> Outcome {
+        let first = ticket
+            .strokes
             .iter()
             .next()
             .map(|stroke| stroke.bytes.as_slice())
@@ -188,7 +205,7 @@ impl Gate {
                 // A short write is finished inside this hold, before any key of the keyboard.
                 self.unsent.extend(&first[count..]);
                 self.journal.note(&Entry::Typed {
-                    reply_id: reply.to_string(),
+                    reply_id: ticket.reply.to_string(),
                 });
                 Outcome::Typed
             }

@@ -16,7 +16,7 @@ use atlasbridge_wire::twin;
 
 use crate::events::Events;
 use crate::front::Front;
-use crate::gate::{Claim, Facts, Gate, Look, Request, Settled};
+use crate::gate::{Claim, Facts, Gate, Look, Request, Settled, Ticket};
 use crate::journal::Journal;
 use crate::link::{Heard, Link};
 use crate::pause;
@@ -125,6 +125,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
             session.writer,
             Journal::new(config.journal.clone()),
             config.echo_window,
+            config.inject_settle,
         ),
         child: session.child,
         control: session.control,
@@ -303,7 +304,7 @@ impl Host {
                     .flatten()
             }
             Phase::LastWords { end, until, heard }
-                if self.relay.has_ended() || until <= now && self.is_silent(heard) =>
+                if self.relay.has_ended() || until <= now && (was_asked_to(end) || self.is_silent(heard)) =>
             {
                 self.finish(end, now)
             }
@@ -319,7 +320,7 @@ impl Host {
 
     /// # The last words are shown
     /// However slowly the terminal takes them: the reader of `run -- seq 9999 | less` may take its time. Only what
-    /// the tool itself can have said is waited for.
+    /// the tool itself can have said is waited for, and only while nobody has asked us to end.
     fn is_silent(&self, heard: usize) -> bool {
         !self.relay.wants_to_write() && (heard > MOST_LAST_WORDS || !self.relay.has_more())
     }
@@ -340,7 +341,7 @@ impl Host {
         let now = self.now();
         let phase_deadline = match self.phase {
             Phase::Running => None,
-            Phase::LastWords { .. } if self.relay.wants_to_write() => None,
+            Phase::LastWords { end, .. } if self.relay.wants_to_write() && !was_asked_to(end) => None,
             Phase::Ending { kill_at: until, .. }
             | Phase::LastWords { until, .. }
             | Phase::LastNotes { until, .. } => Some(until),
@@ -616,6 +617,9 @@ impl Host {
     fn come_back(&mut self) {
         if let Some(front) = &mut self.front {
             let _ = front.take_or_leave();
+            if let Some(settings) = front.to_restore() {
+                let _ = self.control.lend(settings);
+            }
             let _ = self.child.set_foreground(front.is_ours());
         }
         self.tell_guardian();
@@ -792,32 +796,44 @@ impl Host {
         let Some(request) = read_request(inject) else {
             return;
         };
-        // What the tool has written up to this moment counts: the screen is read as it is now.
         self.catch_up();
-        let standing = self
-            .detector
-            .current()
-            .filter(|seen| self.detector.still_shows(seen.no, seen.fingerprint));
-        let facts = Facts {
+        let facts = self.facts(&request);
+        let outcome = match self.gate.claim(&request, facts) {
+            Claim::Granted(ticket) => self.type_reply(ticket, &request),
+            Claim::Answered(outcome) => outcome,
+            Claim::FromOldHub => return,
+        };
+        self.tell_outcome(request.reply, &inject.prompt_id, outcome);
+    }
+
+    /// # Screen-of-the-moment invariant
+    /// Between the last look at the screen and the write stands nothing that waits: the intent is on disk before.
+    fn type_reply(&mut self, ticket: Ticket, request: &Request) -> twin::Outcome {
+        if self.gate.intend(&ticket).is_err() {
+            return self.gate.void(ticket, twin::Outcome::NotRecorded);
+        }
+        self.catch_up();
+        if let Some(objection) = self.gate.objection(request, self.facts(request)) {
+            return self.gate.void(ticket, objection);
+        }
+        self.reacted = false;
+        let outcome = self.gate.inject(ticket, self.now());
+        if outcome == twin::Outcome::Typed {
+            self.observe(Observation::Injected);
+        }
+        outcome
+    }
+
+    fn facts(&self, request: &Request) -> Facts {
+        let stands = |seen: &&Sighting| self.detector.still_shows(seen.no, seen.fingerprint);
+        Facts {
             now: boot_time().as_millis() as i64,
-            standing,
-            answered_locally: self.answered_locally.contains(&request.sighting),
+            standing: self.detector.current().filter(stands).cloned(),
+            answered_locally: self.answered_locally.contains(&request.sighting)
+                || self.detector.is_being_answered(request.sighting, self.now()),
             half_typed: self.detector.typed_since(request.sighting),
             other_foreground: self.asked_by.is_some() && self.control.foreground_group() != self.asked_by,
             tool_gone: !matches!(self.phase, Phase::Running | Phase::Ending { .. }),
-        };
-        match self.gate.claim(&request, &facts) {
-            Claim::Granted(ticket) => {
-                self.reacted = false;
-                let now = self.now();
-                let outcome = self.gate.inject(ticket, now);
-                if outcome == twin::Outcome::Typed {
-                    self.observe(Observation::Injected);
-                }
-                self.tell_outcome(request.reply, &inject.prompt_id, outcome);
-            }
-            Claim::Answered(outcome) => self.tell_outcome(request.reply, &inject.prompt_id, outcome),
-            Claim::FromOldHub => {}
         }
     }
 
@@ -880,6 +896,14 @@ fn terminal_size() -> WindowSize {
         .ok()
         .filter(|size| size.cols > 0 && size.rows > 0)
         .unwrap_or(NO_TERMINAL)
+}
+
+/// Somebody wanted the session to end.
+fn was_asked_to(end: End) -> bool {
+    match end {
+        End::Terminated { .. } => true,
+        End::Exited { .. } | End::Signaled { .. } | End::NotStarted { .. } => false,
+    }
 }
 
 /// Exit codes as shells give them.

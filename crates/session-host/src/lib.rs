@@ -47,7 +47,10 @@ pub struct HostConfig {
     pub hub: HubStart,
     pub events: Option<PathBuf>,
     pub detector: DetectorConfig,
+    /// Longest time for which an injection holds the keyboard.
     pub echo_window: Duration,
+    /// How long the tool gets to react to one stroke before the next.
+    pub inject_settle: Duration,
 }
 
 /// How a session ended.

@@ -17,6 +17,7 @@ use atlasbridge_model::ancestry::{lineage, parent_in_stat};
 use atlasbridge_pty::spawn_detached;
 use atlasbridge_wire::session::{FromSession, Report, SessionInfo, ToSession};
 use atlasbridge_wire::{Greeting, Hello, Lines, Role, decode, encode};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
 /// How to start a hub when none answers.
 #[derive(Debug, Clone)]
@@ -47,6 +48,10 @@ pub(crate) struct Link {
     retry_after: Duration,
     /// The hub that we started ourselves descends from us, too, and is told from the tool's children by this.
     started_hub: Option<i32>,
+    /// The hub was stopped on purpose: it is looked for, and started again only when there is something to report.
+    is_resting: bool,
+    /// The last attempt to start a hub failed.
+    start_failed: bool,
     /// What the operator should know, shown once the terminal is ours again.
     notices: Vec<String>,
 }
@@ -89,11 +94,19 @@ impl Link {
             next_n: 1,
             retry_after: FIRST_RETRY,
             started_hub: None,
+            is_resting: false,
+            start_failed: false,
             notices: Vec::new(),
         }
     }
 
-    pub(crate) fn notices(self) -> Vec<String> {
+    pub(crate) fn notices(mut self) -> Vec<String> {
+        if self.start_failed && !self.is_settled() {
+            self.notice(
+                "the hub could not be started, so not everything in this session was offered to anybody or put on \
+                 record; `atlasbridge hub start` says why",
+            );
+        }
         self.notices
     }
 
@@ -110,6 +123,11 @@ impl Link {
             self.kept.pop_front();
         }
         self.kept.push_back((n, report.clone()));
+        if let State::Away { retry_at } = &mut self.state
+            && std::mem::take(&mut self.is_resting)
+        {
+            *retry_at = Moment::default();
+        }
         if matches!(self.state, State::Up { is_greeted: true, .. }) {
             self.send(&FromSession::Report { n, report });
         }
@@ -142,7 +160,7 @@ impl Link {
     pub(crate) fn tick(&mut self, now: Moment) {
         match &self.state {
             State::Away { retry_at } if *retry_at <= now => self.connect_or_start(now),
-            State::Starting { give_up, .. } if *give_up <= now => self.retreat(now),
+            State::Starting { give_up, .. } if *give_up <= now => self.give_start_up(now),
             State::Away { .. } | State::Starting { .. } | State::Up { .. } => {}
         }
     }
@@ -156,13 +174,15 @@ impl Link {
                     self.started_hub = pid;
                     self.connect_or_retreat(now);
                 }
-                Readiness::Failed => self.retreat(now),
+                Readiness::Failed => self.give_start_up(now),
             }
             return Vec::new();
         }
         let mut heard = Vec::new();
         if self.exchange(now, &mut heard).is_err() {
-            // A hub that goes away is normal; whether it is replaced shows at once.
+            // A hub that goes away is normal; whether it is replaced shows at once. One that is stopped in an orderly
+            // way takes its socket with it, and is not called back before it is needed.
+            self.is_resting = self.is_settled() && !self.socket.exists();
             self.state = State::Away { retry_at: now };
         }
         heard
@@ -179,22 +199,15 @@ impl Link {
             return Ok(());
         };
         flush(stream, unsent)?;
-        let mut buffer = [0; 16 * 1024];
-        loop {
-            match stream.read(&mut buffer) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => lines.push(&buffer[..count]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        // What was said before hanging up counts: a refusal, or thanks.
+        let end = read_all(stream, lines);
         while let Some(line) = self.next_line()? {
             self.hear(&line, now, heard)?;
         }
         let State::Up { stream, unsent, .. } = &mut self.state else {
             return Ok(());
         };
+        end?;
         flush(stream, unsent)
     }
 
@@ -220,6 +233,8 @@ impl Link {
             Greeting::Welcome { epoch, .. } => {
                 *is_greeted = true;
                 self.retry_after = FIRST_RETRY;
+                self.is_resting = false;
+                self.start_failed = false;
                 heard.push(Heard::Hub { epoch });
                 for (n, report) in self.kept.clone() {
                     self.send(&FromSession::Report { n, report });
@@ -241,6 +256,9 @@ impl Link {
         if self.connect().is_ok() {
             return;
         }
+        if self.is_resting {
+            return self.retreat(now);
+        }
         match spawn_detached(&self.start.program, &self.start.args, &self.start.env) {
             Ok(ready) => {
                 self.state = State::Starting {
@@ -248,7 +266,7 @@ impl Link {
                     give_up: now + START_LIMIT,
                 }
             }
-            Err(_) => self.retreat(now),
+            Err(_) => self.give_start_up(now),
         }
     }
 
@@ -259,9 +277,8 @@ impl Link {
     }
 
     fn connect(&mut self) -> io::Result<()> {
-        let stream = UnixStream::connect(&self.socket)?;
+        let stream = self.reach()?;
         self.check_hub(&stream)?;
-        stream.set_nonblocking(true)?;
         let mut unsent = encode(&Hello::new(Role::Session, &self.version));
         unsent.extend(encode(&FromSession::Begin(self.info.clone())));
         self.state = State::Up {
@@ -273,21 +290,29 @@ impl Link {
         Ok(())
     }
 
-    /// # A tool may not be its own hub
-    /// Whoever serves the socket could send any answer. It must be of our user, and must not descend from us, which
-    /// all that the tool ever starts does (we are its subreaper), unless it is the hub that we started.
+    /// # A deaf hub stops nobody
+    /// A connection that the listener has no room for would wait without end in `connect`, and with it the terminal.
+    fn reach(&self) -> io::Result<UnixStream> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        rustix::net::connect(&socket, &SocketAddrUnix::new(&self.socket)?)?;
+        Ok(socket.into())
+    }
+
+    /// # A tool may not be a hub
+    /// Whoever serves the socket could send any answer, so it must be of our user and no tool's child. Everything
+    /// that a tool ever starts descends from a session host (they are subreapers), ours or another. So does a hub
+    /// that a session host has started: ours is known by its pid, another host's by standing directly below it
+    /// under our name. That last part a tool could forge with care; it stops what merely tries.
     fn check_hub(&mut self, stream: &UnixStream) -> io::Result<()> {
         let peer = rustix::net::sockopt::socket_peercred(stream)?;
         let pid = peer.pid.as_raw_nonzero().get();
-        let parent_of = |pid| parent_in_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
-        let is_ours = lineage(pid, parent_of).is_none_or(|line| line.contains(&self.info.host_pid));
-        if is_ours && self.started_hub != Some(pid) {
-            self.notice(
-                "a process inside this session posed as the hub and was not obeyed; look at what the tool has started",
-            );
-            return Err(io::ErrorKind::PermissionDenied.into());
+        let is_our_user = peer.uid == rustix::process::getuid();
+        if is_our_user && (self.started_hub == Some(pid) || is_nobodys_child(pid, self.info.host_pid)) {
+            return Ok(());
         }
-        Ok(())
+        self.notice("a process inside a session posed as the hub and was not obeyed; look at what the tools have started");
+        Err(io::ErrorKind::PermissionDenied.into())
     }
 
     fn retreat(&mut self, now: Moment) {
@@ -295,14 +320,49 @@ impl Link {
             retry_at: now + self.retry_after,
         };
         self.retry_after = (self.retry_after * 2).min(LAST_RETRY);
-        if self.retry_after == LAST_RETRY {
-            self.notice("the hub could not be started, so prompts of this session were not offered to anybody; `atlasbridge hub start` says why");
-        }
+    }
+
+    fn give_start_up(&mut self, now: Moment) {
+        self.start_failed = true;
+        self.retreat(now);
     }
 
     fn notice(&mut self, text: &str) {
         if !self.notices.iter().any(|notice| notice == text) {
             self.notices.push(text.to_owned());
+        }
+    }
+}
+
+/// Whether a hub with this pid descends from no tool. A walk that cannot be finished counts as a no.
+fn is_nobodys_child(pid: i32, our_pid: i32) -> bool {
+    let read = |pid: i32, file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
+    let is_named_as_we_are =
+        |pid: i32| read(pid, "comm").is_some_and(|name| read(our_pid, "comm") == Some(name));
+    let Some(line) = lineage(pid, |pid| parent_in_stat(&read(pid, "stat")?)) else {
+        return false;
+    };
+    match line[1..]
+        .iter()
+        .position(|&ancestor| ancestor == our_pid || is_named_as_we_are(ancestor))
+    {
+        None => true,
+        // Started by another session host, directly below it.
+        Some(0) => line[1] != our_pid && is_named_as_we_are(pid),
+        Some(_) => false,
+    }
+}
+
+/// Reads what has come; the end of the connection is an error.
+fn read_all(stream: &mut UnixStream, lines: &mut Lines) -> io::Result<()> {
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => lines.push(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
 }

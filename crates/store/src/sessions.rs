@@ -126,7 +126,9 @@ impl Store {
     /// Forgets sessions that ended before this, with their prompts and replies. The audit log forgets nothing: what
     /// was decided stays on record. Returns how many.
     pub async fn forget_ended_before(&self, before: Timestamp, now: Now) -> Result<u64, AuditError> {
-        Ok(self.write(now, move |draft| Box::pin(forget(draft, before))).await?)
+        Ok(self
+            .write(now, move |draft| Box::pin(forget(draft, before)))
+            .await?)
     }
 
     /// How many prompts a session has had.
@@ -232,7 +234,10 @@ async fn forget(draft: &mut Draft, before: Timestamp) -> Result<u64, BackendErro
     const OLD: &str = "(SELECT id FROM sessions WHERE status <> 'active' AND ended_at < $1)";
     for table in ["replies", "prompts"] {
         let old = format!("DELETE FROM {table} WHERE session_id IN {OLD}");
-        sqlx::query(sqlx::AssertSqlSafe(old)).bind(before.0).execute(&mut draft.conn).await?;
+        sqlx::query(sqlx::AssertSqlSafe(old))
+            .bind(before.0)
+            .execute(&mut draft.conn)
+            .await?;
     }
     let forgotten = sqlx::query("DELETE FROM sessions WHERE status <> 'active' AND ended_at < $1")
         .bind(before.0)

@@ -24,12 +24,12 @@ pub(crate) struct Request {
 }
 
 /// How the world looks at the moment of the request.
-#[derive(Debug)]
-pub(crate) struct Facts<'a> {
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
     /// Milliseconds on the boot clock.
     pub(crate) now: i64,
     /// The prompt that the detector sees, if the screen, read again just now, still shows it.
-    pub(crate) standing: Option<&'a Sighting>,
+    pub(crate) standing: Option<Sighting>,
     /// The request's sighting was seen to be answered at the keyboard.
     pub(crate) answered_locally: bool,
     /// Characters typed at the terminal have not been taken by the tool yet.
@@ -64,7 +64,7 @@ impl Ledger {
         self.newest_epoch = self.newest_epoch.max(epoch);
     }
 
-    pub(crate) fn judge(&mut self, request: &Request, facts: &Facts<'_>) -> Verdict {
+    pub(crate) fn judge(&mut self, request: &Request, facts: &Facts) -> Verdict {
         if request.epoch < self.newest_epoch {
             return Verdict::FromOldHub;
         }
@@ -91,34 +91,37 @@ impl Ledger {
         self.outcomes.insert(reply, outcome);
     }
 
-    fn strokes(&self, request: &Request, facts: &Facts<'_>) -> Result<Strokes, Outcome> {
-        if facts.tool_gone {
-            return Err(Outcome::ToolGone);
-        }
+    fn strokes(&self, request: &Request, facts: &Facts) -> Result<Strokes, Outcome> {
         if self.typed_for.contains_key(&request.prompt) {
             return Err(Outcome::PromptChanged);
         }
-        if facts.answered_locally {
-            return Err(Outcome::AnsweredLocally);
+        if let Some(objection) = objection(request, facts) {
+            return Err(objection);
         }
-        if request.deadline.is_some_and(|deadline| deadline <= facts.now) {
-            return Err(Outcome::TooLate);
-        }
-        let standing = facts
-            .standing
-            .filter(|standing| standing.no == request.sighting && standing.fingerprint == request.fingerprint)
-            .ok_or(Outcome::PromptChanged)?;
-        if facts.other_foreground {
-            return Err(Outcome::PromptChanged);
-        }
-        if facts.half_typed {
-            return Err(Outcome::TypingLocally);
-        }
-        match &request.value {
-            Some(value) => strokes_of(value, standing).ok_or(Outcome::PromptChanged),
-            // The hub has lost the secret; nothing was typed, and now nothing can be.
-            None => Err(Outcome::NotRecorded),
-        }
+        // The hub has lost a secret by a restart: nothing was typed, and now nothing can be.
+        let value = request.value.as_ref().ok_or(Outcome::NotRecorded)?;
+        let standing = facts.standing.as_ref().ok_or(Outcome::PromptChanged)?;
+        strokes_of(value, standing).ok_or(Outcome::PromptChanged)
+    }
+}
+
+/// What speaks against typing this reply as the world looks now. Asked before the intent is written, and once more
+/// right before the bytes: a disk may be slow, and the screen of that moment counts.
+pub(super) fn objection(request: &Request, facts: &Facts) -> Option<Outcome> {
+    let stands =
+        |standing: &Sighting| standing.no == request.sighting && standing.fingerprint == request.fingerprint;
+    if facts.tool_gone {
+        Some(Outcome::ToolGone)
+    } else if facts.answered_locally {
+        Some(Outcome::AnsweredLocally)
+    } else if request.deadline.is_some_and(|deadline| deadline <= facts.now) {
+        Some(Outcome::TooLate)
+    } else if !facts.standing.as_ref().is_some_and(stands) || facts.other_foreground {
+        Some(Outcome::PromptChanged)
+    } else if facts.half_typed {
+        Some(Outcome::TypingLocally)
+    } else {
+        None
     }
 }
 
@@ -180,10 +183,10 @@ mod tests {
         }
     }
 
-    fn facts(standing: &Sighting) -> Facts<'_> {
+    fn facts(standing: &Sighting) -> Facts {
         Facts {
             now: 10,
-            standing: Some(standing),
+            standing: Some(standing.clone()),
             answered_locally: false,
             half_typed: false,
             other_foreground: false,
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(change: impl FnOnce(&mut Request, &mut Facts<'_>), expected: Outcome) {
+    fn refused(change: impl FnOnce(&mut Request, &mut Facts), expected: Outcome) {
         let standing = sighting(1);
         let (mut request, mut facts) = (request(1, 1, 1), facts(&standing));
         change(&mut request, &mut facts);

@@ -5,13 +5,15 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use atlasbridge_detect::Moment;
-use atlasbridge_model::{PromptId, ReplyId, SightingNo, Stroke, Strokes};
+use atlasbridge_model::{PromptId, ReplyId, SightingNo, Stroke};
 use atlasbridge_wire::twin::Outcome;
+
+use super::Ticket;
 
 /// How long the screen may take to react before the operator is told that the tool did not take the reply (SPEC 3.5).
 pub(crate) const REACTION_LIMIT: Duration = Duration::from_secs(2);
 
-/// Pause between a text and its Enter, where the program reads key by key. Measured: Gemini ignores an Enter that
+/// Shortest pause between a text and its Enter, where the program reads key by key. Measured: Gemini ignores an Enter that
 /// comes within 50 ms of the text, Codex takes it for a pasted line break; 200 ms is safe in all of them.
 const BEFORE_ENTER: Duration = Duration::from_millis(200);
 
@@ -23,6 +25,8 @@ pub(crate) struct Typing {
     left: VecDeque<Stroke>,
     first_at: Moment,
     last_at: Moment,
+    /// How long the tool gets to react to one stroke before the next.
+    settle: Duration,
 }
 
 /// What was seen since the last stroke.
@@ -44,22 +48,22 @@ pub(crate) enum Next {
 }
 
 impl Typing {
-    /// The first stroke has been written at `now`; `strokes` are all of them.
-    pub(crate) fn begun(
-        reply: ReplyId,
-        prompt: PromptId,
-        sighting: SightingNo,
-        strokes: Strokes,
-        now: Moment,
-    ) -> Self {
-        let left = strokes.into_vec().into_iter().skip(1).collect();
+    /// The first of the ticket's strokes has been written at `now`.
+    pub(crate) fn begun(ticket: Ticket, settle: Duration, now: Moment) -> Self {
+        let Ticket {
+            reply,
+            prompt,
+            sighting,
+            strokes,
+        } = ticket;
         Self {
             reply,
             prompt,
             sighting,
-            left,
+            left: strokes.into_vec().into_iter().skip(1).collect(),
             first_at: now,
             last_at: now,
+            settle: settle.max(BEFORE_ENTER),
         }
     }
 
@@ -74,7 +78,7 @@ impl Typing {
         if self.left.is_empty() || !look.reacted || !look.still_shown {
             return Next::WaitUntil(give_up);
         }
-        let ready = self.last_at + BEFORE_ENTER;
+        let ready = self.last_at + self.settle;
         if now < ready {
             return Next::WaitUntil(ready);
         }
@@ -99,19 +103,20 @@ impl Typing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atlasbridge_model::Strokes;
 
     fn at(millis: u64) -> Moment {
         Moment(Duration::from_millis(millis))
     }
 
     fn typing(strokes: Strokes) -> Typing {
-        Typing::begun(
-            ReplyId::from_random([1; 16]),
-            PromptId::from_random([2; 16]),
-            SightingNo(1),
+        let ticket = Ticket {
+            reply: ReplyId::from_random([1; 16]),
+            prompt: PromptId::from_random([2; 16]),
+            sighting: SightingNo(1),
             strokes,
-            at(0),
-        )
+        };
+        Typing::begun(ticket, Duration::ZERO, at(0))
     }
 
     const NOTHING: Look = Look {
