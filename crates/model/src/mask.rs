@@ -70,6 +70,19 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     masked
 }
 
+/// The words of a command line, each masked; a word that follows `--password` and the like is masked whole.
+pub fn mask_words<'a>(words: impl IntoIterator<Item = Cow<'a, str>>) -> Vec<String> {
+    let mut before = String::new();
+    let masked = |word: Cow<'a, str>| {
+        let told = mask(&word).into_owned();
+        let pair = format!("{before} {word}");
+        let is_named = mask(&pair) != pair && mask(&before) == before && told == word;
+        before = word.into_owned();
+        if is_named { MASK.to_owned() } else { told }
+    };
+    words.into_iter().map(masked).collect()
+}
+
 fn keep_the_name(found: &Captures<'_>) -> String {
     let part = |name| found.name(name).map_or("", |part| part.as_str());
     format!("{}{MASK}{}", part("keep"), part("tail"))
@@ -109,6 +122,32 @@ mod tests {
         );
         check("postgres://atlas:s3cret@db/x", "postgres://atlas:••••@db/x");
         check("mysql --password hunter22", "mysql --password ••••");
+    }
+
+    #[test]
+    fn the_words_of_a_command_are_masked_one_by_one() {
+        let words = [
+            "mysql",
+            "--password",
+            "hunter22",
+            "-h",
+            "db",
+            "API_KEY=abcdef",
+            "--verbose",
+        ];
+        let masked = mask_words(words.map(Cow::Borrowed));
+        assert_eq!(
+            masked,
+            [
+                "mysql",
+                "--password",
+                MASK,
+                "-h",
+                "db",
+                "API_KEY=••••",
+                "--verbose"
+            ]
+        );
     }
 
     #[test]

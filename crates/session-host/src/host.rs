@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use atlasbridge_detect::{Departure, Detector, Event, KernelWait, Moment, Observation, Waits};
+use atlasbridge_model::mask::mask_words;
 use atlasbridge_model::{ReplyId, Sighting, SightingNo, lifecycle};
 use atlasbridge_pty::{
     Child, ChildEvent, Control, GuardianNote, HostInput, HostOutput, InputKind, PollFd, PollFlags,
@@ -108,10 +109,12 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
     let info = SessionInfo {
         session_id: config.session.to_string(),
         tool: config.tool.clone(),
-        command: std::iter::once(&config.program)
-            .chain(&config.args)
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect(),
+        // It is stored and shown to operators: what looks like a secret stays here.
+        command: mask_words(
+            std::iter::once(&config.program)
+                .chain(&config.args)
+                .map(|word| word.to_string_lossy()),
+        ),
         cwd: config.cwd.to_string_lossy().into_owned(),
         label: config.label.clone(),
         host_pid,

@@ -15,6 +15,11 @@
 //! - `events`: `--events` to a file and to a FIFO.
 //!
 //! `tmux` and `scene` are what they stand on.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "Clippy knows test functions, not what helps them"
+)]
 
 mod bytes;
 mod events;

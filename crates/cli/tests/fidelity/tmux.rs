@@ -108,7 +108,7 @@ impl<'a> Tmux<'a> {
                 shows(&picture).then_some(picture)
             })
         }));
-        found.unwrap_or_else(|_| panic!("{pane}: {what} was waited for in vain:\n{:?}", last))
+        found.unwrap_or_else(|_| panic!("{pane}: {what} was waited for in vain:\n{last:?}"))
     }
 
     #[track_caller]
