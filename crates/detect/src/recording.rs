@@ -140,27 +140,62 @@ fn kernel(text: &str) -> Option<KernelWait> {
 
 /// Plays the recording to the end and tells what was seen.
 pub fn replay(recording: &Recording, config: DetectorConfig) -> Vec<Replayed> {
-    let mut replay = Replay {
-        detector: Detector::new(config, recording.cols, recording.rows),
-        kernel: KernelWait::UNKNOWN,
-        seen: Vec::new(),
-    };
-    for step in &recording.steps {
-        replay.run_until(step.at);
-        replay.take(&step.what, step.at);
-    }
-    replay.run_until(recording.end);
-    replay.give(Observation::ToolEnded, recording.end);
+    let mut replay = Replay::new(recording, config);
+    replay.play_to(recording.end);
+    replay.finish();
     replay.seen
 }
 
-struct Replay {
+/// A recording that is being played: it can be stopped at any moment and looked at.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    steps: std::slice::Iter<'a, Step>,
+    end: Moment,
     detector: Detector,
     kernel: KernelWait,
     seen: Vec<Replayed>,
 }
 
-impl Replay {
+impl<'a> Replay<'a> {
+    pub fn new(recording: &'a Recording, config: DetectorConfig) -> Self {
+        Self {
+            steps: recording.steps.iter(),
+            end: recording.end,
+            detector: Detector::new(config, recording.cols, recording.rows),
+            kernel: KernelWait::UNKNOWN,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Plays everything up to and including this moment.
+    pub fn play_to(&mut self, moment: Moment) {
+        while let Some(step) = self.steps.as_slice().first().filter(|step| step.at <= moment) {
+            self.steps.next();
+            self.run_until(step.at);
+            self.take(&step.what, step.at);
+        }
+        self.run_until(moment);
+    }
+
+    /// The tool has ended, at the end of the recording.
+    pub fn finish(&mut self) {
+        self.give(Observation::ToolEnded, self.end);
+    }
+
+    pub fn detector(&self) -> &Detector {
+        &self.detector
+    }
+
+    /// What the kernel says from here to the recording's next word of it.
+    pub fn kernel(&self) -> KernelWait {
+        self.kernel
+    }
+
+    /// What was seen so far.
+    pub fn seen(&self) -> &[Replayed] {
+        &self.seen
+    }
+
     /// Lets the deadlines before `moment` come.
     fn run_until(&mut self, moment: Moment) {
         while let Some(due) = self.detector.next_deadline().filter(|due| *due < moment) {
