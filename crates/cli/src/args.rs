@@ -27,6 +27,9 @@ Environment:
   ATLASBRIDGE_HOME     where everything is kept (default ~/.atlasbridge)
   ATLASBRIDGE_CONFIG   the configuration file (default ATLASBRIDGE_HOME/config.toml)
   ATLASBRIDGE_LOG      what the hub logs, for instance debug (default info)
+  ATLASBRIDGE_CAPTURE_PROMPTS=1
+                       each prompt that `run` sees is also written, secrets masked, as a small recording with its
+                       label to ATLASBRIDGE_HOME/captured_scenarios, for `lab replay` and `lab explain`
   NO_COLOR             no colours
 
 Exit codes: 0 done, 1 refused or failed, 2 bad usage or configuration; `run` exits as its tool does.";
@@ -110,6 +113,9 @@ pub(crate) enum Command {
     /// Show or check the configuration
     #[command(subcommand)]
     Config(Config),
+    /// Rehearse the detector: scenarios on real terminals, recordings made, replayed and explained
+    #[command(subcommand)]
+    Lab(Lab),
     /// Print a completion script
     Completions {
         /// For this shell
@@ -216,6 +222,77 @@ pub(crate) enum Config {
     Check {
         #[arg(value_hint = ValueHint::FilePath)]
         file: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Lab {
+    /// List the scenarios
+    List {
+        /// As a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Play scenarios for real: our own `run` and hub in a home of their own, answered by the lab
+    #[command(
+        after_help = "The truth is what the scenario's tool has read. Exit codes: 0 all passed, 1 one failed."
+    )]
+    Run {
+        /// The scenarios, for instance QA-001
+        #[arg(
+            value_name = "QA-NNN",
+            required_unless_present = "all",
+            conflicts_with = "all"
+        )]
+        scenarios: Vec<String>,
+        /// All of them
+        #[arg(long)]
+        all: bool,
+        /// As a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show which prompts the detector sees in a recording (asciicast v2), on the recording's own clock
+    Replay {
+        #[arg(value_name = "FILE.cast", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Read it as a recording of this tool
+        #[arg(long, value_name = "NAME")]
+        adapter: Option<String>,
+        /// One JSON object a line and prompt
+        #[arg(long)]
+        json: bool,
+        /// Say how fast it was, on standard error
+        #[arg(long)]
+        stats: bool,
+    },
+    /// Show what the detector sees at one moment of a recording, what it decides, and why
+    Explain {
+        #[arg(value_name = "FILE.cast", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Seconds since the recording began
+        #[arg(long, value_name = "SECONDS")]
+        at: f64,
+        /// Read it as a recording of this tool
+        #[arg(long, value_name = "NAME")]
+        adapter: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a tool on this terminal and record it, with a draft of its label
+    #[command(
+        after_help = "Everything that is shown is recorded. What is typed while the terminal does not show it, as a \
+                      password, is written as bullets; so is text typed at programs that read key by key. The exit \
+                      code is the tool's own."
+    )]
+    Record {
+        /// The recording to make (default TOOL.cast); its draft label lies beside it as .json
+        #[arg(long, short, value_name = "FILE.cast", value_hint = ValueHint::FilePath)]
+        output: Option<PathBuf>,
+        /// The program to run, and its arguments
+        #[arg(value_name = "TOOL", required = true, trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::CommandWithArguments)]
+        tool: Vec<OsString>,
     },
 }
 

@@ -5,6 +5,7 @@ mod approvals;
 mod audit;
 mod config;
 mod hub;
+mod lab;
 mod logs;
 mod run;
 mod sessions;
@@ -33,6 +34,7 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
         Command::Audit(command) => audit::run(command, output),
         Command::Hub(command) => hub::run(command, output),
         Command::Config(command) => config::run(command, output),
+        Command::Lab(command) => lab::run(command, output),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "atlasbridge", &mut script);
@@ -46,7 +48,10 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
 /// Exit code of a failure: 2 where usage or configuration is to be mended, 1 for all else.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     let is_setting = |cause: &(dyn std::error::Error + 'static)| {
-        cause.is::<ConfigError>() || cause.is::<PathsError>() || cause.is::<HomeError>()
+        cause.is::<ConfigError>()
+            || cause.is::<PathsError>()
+            || cause.is::<HomeError>()
+            || cause.is::<lab::BadUsage>()
     };
     if error.chain().any(is_setting) { 2 } else { 1 }
 }

@@ -105,6 +105,13 @@ impl Output {
         self.write(&format!("{table}\n"));
     }
 
+    /// What is being done, for as long as it takes, for a person who waits; gone with the next line.
+    pub(crate) fn progress(&self, text: &str) {
+        if io::stderr().is_terminal() {
+            let _ = write!(io::stderr(), "\r\x1b[2K{}", shown(text));
+        }
+    }
+
     /// Begins a picture anew, on a terminal.
     pub(crate) fn clear(&self) {
         if self.is_terminal {

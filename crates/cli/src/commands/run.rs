@@ -15,7 +15,7 @@ use crate::client::{SESSION_MARKER, hub_command};
 use crate::config::Config;
 use crate::output::Output;
 
-const OUR_VARIABLES: &str = "ATLASBRIDGE_";
+pub(super) const OUR_VARIABLES: &str = "ATLASBRIDGE_";
 
 /// Tools whose empty input box is worth telling: they have finished a task. For shells and REPLs it is a state.
 const AGENTS: [&str; 7] = ["claude", "codex", "openai", "gemini", "aider", "opencode", "qwen"];
@@ -56,13 +56,17 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         output.notice(notice);
     }
     if let Some(error) = &ended.not_started {
-        let name = program.to_string_lossy();
-        match ended.code {
-            127 => output.notice(&format!("{name}: command not found")),
-            _ => output.notice(&format!("{name}: cannot be executed: {error}")),
-        }
+        tell_not_started(&program, ended.code, error, output);
     }
     Ok(ExitCode::from(u8::try_from(ended.code & 0xff).unwrap_or(1)))
+}
+
+pub(super) fn tell_not_started(program: &OsStr, code: i32, error: &std::io::Error, output: &Output) {
+    let name = program.to_string_lossy();
+    match code {
+        127 => output.notice(&format!("{name}: command not found")),
+        _ => output.notice(&format!("{name}: cannot be executed: {error}")),
+    }
 }
 
 fn detector(config: &Config, tool: &str) -> DetectorConfig {
@@ -84,7 +88,7 @@ fn environment_of_tool(session: SessionId) -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-fn name_of(program: &OsStr) -> String {
+pub(super) fn name_of(program: &OsStr) -> String {
     Path::new(program)
         .file_name()
         .unwrap_or(program)

@@ -1,0 +1,395 @@
+//! `lab`: rehearse the detector.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::Context;
+use atlasbridge_detect::Moment;
+use atlasbridge_detect::recording::replay;
+use atlasbridge_lab::{
+    Explanation, LabConfig, PromptLine, PromptTiming, RecordConfig, Rehearsal, RehearseError, SCENARIOS,
+    Scenario, UnknownAdapter, detector_config, explain, read_cast, record, rehearse, scenario,
+};
+use atlasbridge_pty::{Signal, Signals};
+use serde_json::{Value, json};
+
+use super::run::{OUR_VARIABLES, name_of};
+use crate::args::Lab;
+use crate::output::Output;
+
+/// The command line asks for something that is not there; exit code 2.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BadUsage {
+    #[error("there is no scenario {0}; `atlasbridge lab list` lists them")]
+    Scenario(String),
+    #[error(transparent)]
+    Adapter(#[from] UnknownAdapter),
+    #[error("--at takes the seconds since the recording began, for instance 3.5")]
+    At,
+}
+
+pub(super) fn run(command: Lab, output: &Output) -> anyhow::Result<ExitCode> {
+    match command {
+        Lab::List { json } => list(json, output),
+        Lab::Run { scenarios, all, json } => run_scenarios(&scenarios, all, json, output),
+        Lab::Replay {
+            file,
+            adapter,
+            json,
+            stats,
+        } => replay_file(&file, adapter.as_deref(), json, stats, output),
+        Lab::Explain {
+            file,
+            at,
+            adapter,
+            json,
+        } => explain_file(&file, at, adapter.as_deref(), json, output),
+        Lab::Record { output: file, tool } => record_tool(file, tool, output),
+    }
+}
+
+fn list(json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    if json {
+        let rows = SCENARIOS
+            .iter()
+            .map(|scenario| json!({ "id": scenario.id, "name": scenario.name, "shows": scenario.shows }));
+        output.json(&rows.collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows: Vec<_> = SCENARIOS
+        .iter()
+        .map(|scenario| {
+            [scenario.id, scenario.name, scenario.shows]
+                .map(str::to_owned)
+                .to_vec()
+        })
+        .collect();
+    output.table(&["scenario", "name", "shows"], &rows);
+    if output.is_terminal() {
+        output.line("\nPlay one with `atlasbridge lab run QA-001`, all with `atlasbridge lab run --all`.");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_scenarios(ids: &[String], all: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    let chosen = chosen(ids, all)?;
+    let config = LabConfig {
+        program: std::env::current_exe().context("finding our own binary")?,
+        scratch: std::env::temp_dir(),
+        env: environment(),
+    };
+    // Blocked, so that an interrupted rehearsal ends its processes before it ends itself.
+    let interrupts =
+        Signals::block(&[Signal::Int, Signal::Term, Signal::Hup]).context("taking over signals")?;
+    let mut rehearsals = Vec::new();
+    for (number, scenario) in chosen.iter().enumerate() {
+        output.progress(&format!(
+            "{}/{} {} {} …",
+            number + 1,
+            chosen.len(),
+            scenario.id,
+            scenario.name
+        ));
+        let held = rehearse(scenario, &config, &interrupts);
+        output.progress("");
+        match held {
+            Ok(rehearsal) => rehearsals.push(rehearsal),
+            Err(RehearseError::Interrupted(signal)) => {
+                return Ok(ExitCode::from(u8::try_from(128 + signal.number()).unwrap_or(1)));
+            }
+            Err(error) => return Err(error).context(format!("rehearsing {}", scenario.id)),
+        }
+    }
+    if json {
+        output.json(&rehearsals.iter().map(as_json).collect::<Vec<_>>())?;
+    } else {
+        show(&rehearsals, output);
+    }
+    let has_failed = rehearsals.iter().any(|rehearsal| !rehearsal.passed());
+    Ok(if has_failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn chosen(ids: &[String], all: bool) -> Result<Vec<&'static Scenario>, BadUsage> {
+    if all {
+        return Ok(SCENARIOS.iter().collect());
+    }
+    ids.iter()
+        .map(|id| scenario(id).ok_or_else(|| BadUsage::Scenario(id.clone())))
+        .collect()
+}
+
+/// Everything but our own variables: the lab's processes live in homes of their own.
+fn environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os()
+        .filter(|(name, _)| !name.to_string_lossy().starts_with(OUR_VARIABLES))
+        .collect()
+}
+
+fn show(rehearsals: &[Rehearsal], output: &Output) {
+    let rows: Vec<_> = rehearsals
+        .iter()
+        .map(|rehearsal| {
+            let slowest = |time: fn(&PromptTiming) -> Option<Duration>| {
+                millis(rehearsal.prompts.iter().filter_map(time).max())
+            };
+            vec![
+                rehearsal.scenario.id.to_owned(),
+                rehearsal.scenario.name.to_owned(),
+                if rehearsal.passed() { "passed" } else { "FAILED" }.to_owned(),
+                rehearsal.prompts.len().to_string(),
+                slowest(|prompt| prompt.offered_after),
+                slowest(|prompt| prompt.taken_after),
+                format!("{:.1} s", rehearsal.took.as_secs_f64()),
+                rehearsal
+                    .memory_kib
+                    .map(|(before, after)| format!("{:+} KiB", after as i64 - before as i64))
+                    .unwrap_or_default(),
+            ]
+        })
+        .collect();
+    let header = [
+        "scenario",
+        "name",
+        "result",
+        "prompts",
+        "prompt → offered",
+        "answer → taken",
+        "took",
+        "memory",
+    ];
+    output.table(&header, &rows);
+    for rehearsal in rehearsals.iter().filter(|rehearsal| !rehearsal.passed()) {
+        output.line(&format!(
+            "\n{} {}:",
+            rehearsal.scenario.id, rehearsal.scenario.name
+        ));
+        for problem in &rehearsal.problems {
+            output.line(&format!("  {problem}"));
+        }
+    }
+    if output.is_terminal() {
+        let passed = rehearsals.iter().filter(|rehearsal| rehearsal.passed()).count();
+        output.line(&format!(
+            "\n{passed} of {} passed. Times are those of the slowest prompt.",
+            rehearsals.len()
+        ));
+    }
+}
+
+fn millis(time: Option<Duration>) -> String {
+    time.map_or_else(
+        || "-".to_owned(),
+        |time| format!("{:.1} ms", time.as_secs_f64() * 1e3),
+    )
+}
+
+fn as_json(rehearsal: &Rehearsal) -> Value {
+    let millis = |time: Option<Duration>| time.map(|time| time.as_secs_f64() * 1e3);
+    let prompts = rehearsal.prompts.iter().map(|prompt| {
+        json!({
+            "kind": prompt.kind,
+            "excerpt": prompt.excerpt,
+            "offered_ms": millis(prompt.offered_after),
+            "taken_ms": millis(prompt.taken_after),
+        })
+    });
+    json!({
+        "id": rehearsal.scenario.id,
+        "name": rehearsal.scenario.name,
+        "passed": rehearsal.passed(),
+        "problems": rehearsal.problems,
+        "took_ms": millis(Some(rehearsal.took)),
+        "prompts": prompts.collect::<Vec<_>>(),
+        "memory_kib": rehearsal.memory_kib.map(|(before, after)| json!({ "first": before, "last": after })),
+    })
+}
+
+fn replay_file(
+    file: &Path,
+    adapter: Option<&str>,
+    json: bool,
+    stats: bool,
+    output: &Output,
+) -> anyhow::Result<ExitCode> {
+    let config = detector_config(adapter).map_err(BadUsage::from)?;
+    let recording = read_cast(file)?;
+    let began = Instant::now();
+    let replayed = replay(&recording, config);
+    let took = began.elapsed();
+    let prompts: Vec<_> = replayed.iter().map(PromptLine::from).collect();
+    if json {
+        for prompt in &prompts {
+            output.json_line(prompt)?;
+        }
+    } else if prompts.is_empty() && output.is_terminal() {
+        output.line("No prompt was seen.");
+    } else {
+        output.table(
+            &["at", "kind", "sure", "question", "choices", "gone"],
+            &prompts.iter().map(row).collect::<Vec<_>>(),
+        );
+    }
+    if stats {
+        output.notice(&format!(
+            "{:.1} s of recording in {:.1} ms: {:.0} times real time",
+            recording.end.0.as_secs_f64(),
+            took.as_secs_f64() * 1e3,
+            recording.end.0.as_secs_f64() / took.as_secs_f64().max(1e-9)
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(prompt: &PromptLine) -> Vec<String> {
+    let choices = prompt
+        .choices
+        .iter()
+        .zip(&prompt.keys)
+        .enumerate()
+        .map(|(row, (label, keys))| {
+            let refuses = if prompt.refuses == Some(row) {
+                ", refuses"
+            } else {
+                ""
+            };
+            format!("{label} ({}{refuses})", keys.escape_debug())
+        });
+    vec![
+        format!("{:.3}", prompt.t),
+        prompt.kind.replace('_', " "),
+        prompt.confidence.to_owned(),
+        prompt.excerpt.replace('\n', " "),
+        choices.collect::<Vec<_>>().join(" · "),
+        prompt
+            .gone_at
+            .map_or_else(|| "-".to_owned(), |gone| format!("{gone:.3}")),
+    ]
+}
+
+fn explain_file(
+    file: &Path,
+    at: f64,
+    adapter: Option<&str>,
+    json: bool,
+    output: &Output,
+) -> anyhow::Result<ExitCode> {
+    let config = detector_config(adapter).map_err(BadUsage::from)?;
+    let at = Duration::try_from_secs_f64(at).map_err(|_| BadUsage::At)?;
+    let recording = read_cast(file)?;
+    if at > recording.end.0 {
+        output.warn(&format!(
+            "the recording ends at {:.3} s; shown is what it would be with nothing more happening",
+            recording.end.0.as_secs_f64()
+        ));
+    }
+    let explanation = explain(&recording, config, Moment(at));
+    if json {
+        output.json(&explanation_json(&explanation))?;
+    } else {
+        show_explanation(&explanation, output);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_explanation(explanation: &Explanation, output: &Output) {
+    let (row, column) = explanation.cursor;
+    let (cols, rows) = explanation.size;
+    let kind = if explanation.is_alternate {
+        "full-screen program"
+    } else {
+        "ordinary screen"
+    };
+    let rule = "─".repeat(usize::from(cols).min(100));
+    output.line(&format!("┌{rule}"));
+    for text in &explanation.screen {
+        output.line(&format!("│{text}"));
+    }
+    output.line(&format!("└{rule}"));
+    let mut fields = vec![
+        ("at", format!("{:.3} s", explanation.at.0.as_secs_f64())),
+        (
+            "screen",
+            format!("{cols}×{rows}, {kind}; cursor in row {row}, column {column}"),
+        ),
+        ("kernel", explanation.kernel.clone()),
+        ("decision", explanation.decision.clone()),
+    ];
+    if !explanation.title.is_empty() {
+        fields.insert(2, ("title", explanation.title.clone()));
+    }
+    for (number, reason) in explanation.reasons.iter().enumerate() {
+        fields.push((if number == 0 { "why" } else { "" }, reason.clone()));
+    }
+    output.fields(&fields);
+}
+
+fn explanation_json(explanation: &Explanation) -> Value {
+    let (row, column) = explanation.cursor;
+    let (cols, rows) = explanation.size;
+    json!({
+        "at": explanation.at.0.as_secs_f64(),
+        "screen": explanation.screen,
+        "cursor": { "row": row, "column": column },
+        "size": { "cols": cols, "rows": rows },
+        "alternate": explanation.is_alternate,
+        "title": explanation.title,
+        "kernel": explanation.kernel,
+        "decision": explanation.decision,
+        "reasons": explanation.reasons,
+    })
+}
+
+fn record_tool(file: Option<PathBuf>, words: Vec<OsString>, output: &Output) -> anyhow::Result<ExitCode> {
+    let mut words = words.into_iter();
+    let program = words.next().context("a tool must be named")?;
+    let tool = name_of(&program);
+    let started_at = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let file = file.unwrap_or_else(|| free_name(&tool));
+    let recorded = record(&RecordConfig {
+        tool,
+        program: program.clone(),
+        args: words.collect(),
+        env: environment(),
+        output: file.clone(),
+        started_at: started_at.as_secs(),
+        detector: detector_config(None).map_err(BadUsage::from)?,
+    })?;
+    if let Some(error) = &recorded.not_started {
+        super::run::tell_not_started(&program, recorded.code, error, output);
+    }
+    output.notice(&format!(
+        "recorded {:.1} s to {}; {} in the draft of its label, {}, to be corrected by you",
+        recorded.length.as_secs_f64(),
+        file.display(),
+        match recorded.prompts {
+            1 => "1 prompt is".to_owned(),
+            count => format!("{count} prompts are"),
+        },
+        recorded.label.display()
+    ));
+    if recorded.hides_keys {
+        output.notice("text typed while the terminal did not show it is written as bullets");
+    }
+    if let Some(trouble) = &recorded.trouble {
+        output.warn(&format!("the recording is not whole: {trouble}"));
+    }
+    Ok(ExitCode::from(u8::try_from(recorded.code & 0xff).unwrap_or(1)))
+}
+
+/// `TOOL.cast`, or with the first free number.
+fn free_name(tool: &str) -> PathBuf {
+    let is_free = |path: &PathBuf| !path.exists() && !path.with_extension("json").exists();
+    let numbered = (2..).map(|number: u32| PathBuf::from(format!("{tool}-{number}.cast")));
+    std::iter::once(PathBuf::from(OsStr::new(&format!("{tool}.cast"))))
+        .chain(numbered)
+        .find(is_free)
+        .unwrap_or_default()
+}

@@ -1,0 +1,152 @@
+//! Recordings as files: read whole, with the line that is wrong; written event by event.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use atlasbridge_detect::recording::{NotARecording, Recording};
+use atlasbridge_detect::{KernelWait, Moment, Waits};
+use serde_json::{Value, json};
+
+/// Why there is no recording to play.
+#[derive(Debug, thiserror::Error)]
+pub enum CastError {
+    #[error("reading the recording {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{}: line {line} is not UTF-8 text; is this a recording?", path.display())]
+    NotText { path: PathBuf, line: usize },
+    #[error("{}: {source}; `atlasbridge lab record` and `asciinema rec --output-format asciicast-v2` make such files", path.display())]
+    Broken { path: PathBuf, source: NotARecording },
+}
+
+/// Reads an asciicast v2 file.
+pub fn read_cast(path: &Path) -> Result<Recording, CastError> {
+    let bytes = fs::read(path).map_err(|source| CastError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        CastError::NotText {
+            path: path.to_owned(),
+            line: good.iter().filter(|byte| **byte == b'\n').count() + 1,
+        }
+    })?;
+    Recording::parse(text).map_err(|source| CastError::Broken {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// A recording that is being written. What was not flushed is lost with the process, no more.
+#[derive(Debug)]
+pub(crate) struct CastWriter {
+    file: BufWriter<File>,
+    /// Bytes of a character whose rest has not come yet.
+    split: Vec<u8>,
+    /// The kernel's word as it was last written.
+    kernel: Option<KernelWait>,
+}
+
+impl CastWriter {
+    /// A new file, for its owner alone: it holds everything that will be shown.
+    pub(crate) fn create(path: &Path, header: &Value) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
+        let mut writer = Self {
+            file: BufWriter::new(file),
+            split: Vec::new(),
+            kernel: None,
+        };
+        writeln!(writer.file, "{header}")?;
+        Ok(writer)
+    }
+
+    /// A character that is cut by the end of a read is written with its other half.
+    pub(crate) fn output(&mut self, at: Moment, bytes: &[u8]) -> io::Result<()> {
+        self.split.extend_from_slice(bytes);
+        let whole = whole_characters(&self.split);
+        let rest = self.split.split_off(whole);
+        let text = String::from_utf8_lossy(&std::mem::replace(&mut self.split, rest)).into_owned();
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.event(at, "o", &text)
+    }
+
+    pub(crate) fn input(&mut self, at: Moment, text: &str) -> io::Result<()> {
+        self.event(at, "i", text)
+    }
+
+    pub(crate) fn resized(&mut self, at: Moment, cols: u16, rows: u16) -> io::Result<()> {
+        self.event(at, "r", &format!("{cols}x{rows}"))
+    }
+
+    /// Written only if it is another than before.
+    pub(crate) fn kernel(&mut self, at: Moment, kernel: KernelWait) -> io::Result<()> {
+        if self.kernel == Some(kernel) {
+            return Ok(());
+        }
+        self.kernel = Some(kernel);
+        let wait = match kernel.wait {
+            Waits::Read => "read",
+            Waits::Poll => "poll",
+            Waits::Nobody => "none",
+            Waits::Unknown => "unknown",
+        };
+        let word = json!({ "wait": wait, "canonical": kernel.canonical, "echo": kernel.echo });
+        self.event(at, "k", &word.to_string())
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+
+    fn event(&mut self, at: Moment, kind: &str, text: &str) -> io::Result<()> {
+        // Six digits: the clock of a recording counts whole microseconds.
+        let seconds = format!("{}.{:06}", at.0.as_secs(), at.0.subsec_micros());
+        writeln!(self.file, "[{seconds}, {}, {}]", json!(kind), json!(text))
+    }
+}
+
+/// How many of these bytes are whole characters. Bytes that can never become one count: they are shown as `�`.
+fn whole_characters(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => bytes.len(),
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        // Wrong somewhere before the end: only an unfinished tail is kept back.
+        Err(_) => {
+            let tail = bytes.len().saturating_sub(3);
+            (tail..bytes.len())
+                .find(|&at| is_unfinished(bytes.get(at..).unwrap_or_default()))
+                .unwrap_or(bytes.len())
+        }
+    }
+}
+
+fn is_unfinished(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_are_never_cut() {
+        for (bytes, whole) in [
+            (&b"abc"[..], 3),
+            (b"ab\xe2\x9d", 2),
+            (b"\xff\xfe", 2),
+            (b"\xffa\xe2\x9d", 2),
+            ("❯".as_bytes(), 3),
+            (b"", 0),
+        ] {
+            assert_eq!(whole_characters(bytes), whole, "{bytes:?}");
+        }
+    }
+}

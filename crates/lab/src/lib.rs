@@ -1,0 +1,21 @@
+//! Rehearsals of the detector: scenarios on real terminals, recordings made, replayed and explained.
+//!
+//! Scenarios go through the product as a person would use it: our own binary in a home of its own, on a terminal of
+//! its own, answered over the hub's socket. Recordings go through the detector alone, on their own clock. This room
+//! prints nothing, reads no environment, and reaches no hub but the one that a rehearsal has started for itself.
+
+mod scenario;
+
+mod rehearse;
+
+mod cast;
+mod explain;
+mod record;
+mod replay;
+
+pub use cast::{CastError, read_cast};
+pub use explain::{Explanation, explain};
+pub use record::{RecordConfig, RecordError, Recorded, record};
+pub use rehearse::{LabConfig, PromptTiming, Rehearsal, RehearseError, rehearse};
+pub use replay::{ADAPTERS, PromptLine, UnknownAdapter, detector_config};
+pub use scenario::{SCENARIOS, Scenario, scenario};

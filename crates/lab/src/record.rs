@@ -1,0 +1,514 @@
+//! A tool on the person's own terminal, with everything that is shown and typed written down.
+//!
+//! As `run` does it, less the gate and the hub: raw mode, window size, job control, exit code. The detector rides along
+//! for two reasons: it says when the kernel is worth asking, and what it saw is the draft of the recording's label.
+//!
+//! # A recording replays as it was seen
+//! The clock counts whole microseconds, as the file does, and a deadline is observed at the moment at which it was due.
+//! So a replay gives the detector the same observations at the same moments, and it sees the same prompts.
+
+mod hide;
+mod label;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use atlasbridge_detect::recording::Replayed;
+use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
+use atlasbridge_model::mask::mask;
+use atlasbridge_pty::{
+    ChildEvent, GuardianNote, HostInput, HostOutput, PollFd, PollFlags, RawTerminal, ReadOutcome, Session,
+    Signal, Signals, SpawnConfig, SpawnError, Stop, Termios, TtyWait, WindowSize, WriteOutcome, is_terminal,
+    monotonic, poll, spawn, stop_self, window_size,
+};
+use serde_json::json;
+
+use crate::cast::CastWriter;
+use hide::hidden;
+
+/// Between a polite request to end and SIGKILL, as in `run`.
+const STOP_GRACE: Duration = Duration::from_secs(3);
+/// After the tool's end: how long its last words may take, as in `run`.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// What to record.
+#[derive(Debug)]
+pub struct RecordConfig {
+    /// The tool's name as people know it.
+    pub tool: String,
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    /// The complete environment of the tool.
+    pub env: Vec<(OsString, OsString)>,
+    /// The recording; its draft label lies beside it, as `.json`.
+    pub output: PathBuf,
+    /// Seconds since 1970.
+    pub started_at: u64,
+    pub detector: DetectorConfig,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Recorded {
+    /// As a shell gives it: 128+n for signal n, 127 or 126 if the tool could not be started.
+    pub code: i32,
+    pub not_started: Option<io::Error>,
+    pub label: PathBuf,
+    pub prompts: usize,
+    pub length: Duration,
+    /// Keys were typed while the terminal did not show them, and are hidden in the recording.
+    pub hides_keys: bool,
+    /// Why the recording is not whole, if it is not. The tool ran on.
+    pub trouble: Option<io::Error>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error("lab record needs a terminal for input and output: run it at one, not in a pipe")]
+    NoTerminal,
+    #[error("{} exists; name another file with --output, or move it away", path.display())]
+    Exists { path: PathBuf },
+    #[error("creating {}", path.display())]
+    Create { path: PathBuf, source: io::Error },
+    #[error("using the terminal")]
+    Terminal(#[source] io::Error),
+    #[error("starting the tool")]
+    Spawn(#[from] SpawnError),
+    #[error("waiting for terminal and tool")]
+    Wait(#[source] io::Error),
+}
+
+/// Runs the tool to its end and writes the recording and the draft of its label.
+pub fn record(config: &RecordConfig) -> Result<Recorded, RecordError> {
+    let (stdin, stdout) = (io::stdin(), io::stdout());
+    if !is_terminal(&stdin) || !is_terminal(&stdout) {
+        return Err(RecordError::NoTerminal);
+    }
+    let label = config.output.with_extension("json");
+    if let Some(path) = [&config.output, &label].into_iter().find(|path| path.exists()) {
+        return Err(RecordError::Exists { path: path.clone() });
+    }
+    let signals = Signals::block(&[
+        Signal::Winch,
+        Signal::Term,
+        Signal::Hup,
+        Signal::Int,
+        Signal::Quit,
+        Signal::Tstp,
+        Signal::Cont,
+    ])
+    .map_err(RecordError::Terminal)?;
+    let size = window_size(&stdout).map_err(RecordError::Terminal)?;
+    let writer =
+        CastWriter::create(&config.output, &header(config, size)).map_err(|source| RecordError::Create {
+            path: config.output.clone(),
+            source,
+        })?;
+    let session = spawn(&SpawnConfig {
+        program: &config.program,
+        args: &config.args,
+        env: config.env.clone(),
+        size,
+        termios: Termios::of(&stdin).ok(),
+        newline_translation: true,
+        echo: true,
+        foreground: true,
+        outer_terminal: Some(std::os::fd::AsFd::as_fd(&stdin)),
+    })?;
+    let mut recorder = Recorder {
+        began: monotonic(),
+        notes: Notes {
+            writer,
+            detector: Detector::new(config.detector.clone(), size.cols, size.rows),
+            seen: Vec::new(),
+            hides_keys: false,
+            trouble: None,
+        },
+        session,
+        signals,
+        raw: RawTerminal::enter(&stdin, false).map_err(RecordError::Terminal)?,
+        keyboard: HostInput::open(&stdin).map_err(RecordError::Terminal)?,
+        keyboard_open: true,
+        terminal: HostOutput::open(&stdout).map_err(RecordError::Terminal)?,
+        unshown: Vec::new(),
+        untyped: Vec::new(),
+        kill_at: None,
+        end: None,
+    };
+    recorder.tell_guardian(true);
+    let end = recorder.run().map_err(RecordError::Wait)?;
+    Ok(recorder.finish(end, config, size, label))
+}
+
+fn header(config: &RecordConfig, size: WindowSize) -> serde_json::Value {
+    let variable = |name: &str| {
+        let found = config.env.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.to_string_lossy().into_owned())
+    };
+    json!({
+        "version": 2,
+        "width": size.cols,
+        "height": size.rows,
+        "timestamp": config.started_at,
+        "env": { "TERM": variable("TERM"), "SHELL": variable("SHELL") },
+        "title": config.tool,
+        "command": mask(&command_line(config).join(" ")),
+    })
+}
+
+fn command_line(config: &RecordConfig) -> Vec<String> {
+    std::iter::once(&config.program)
+        .chain(&config.args)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// How the tool ended.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    code: i32,
+    errno: Option<i32>,
+    /// When its last words must have been said.
+    until: Moment,
+}
+
+#[derive(Debug)]
+struct Recorder {
+    began: Duration,
+    notes: Notes,
+    session: Session,
+    signals: Signals,
+    raw: RawTerminal,
+    keyboard: HostInput,
+    keyboard_open: bool,
+    terminal: HostOutput,
+    /// What the terminal has not taken yet, and what the tool has not. The other side is not read meanwhile.
+    unshown: Vec<u8>,
+    untyped: Vec<u8>,
+    kill_at: Option<Moment>,
+    end: Option<End>,
+}
+
+impl Recorder {
+    fn run(&mut self) -> io::Result<End> {
+        loop {
+            let now = self.now();
+            self.notes.let_come(now, &self.session);
+            if self.kill_at.is_some_and(|at| at <= now) {
+                let _ = self.session.child.kill_tool();
+                self.kill_at = None;
+            }
+            if let Some(end) = self.end.filter(|end| end.until <= now && self.unshown.is_empty()) {
+                return Ok(end);
+            }
+            self.wait(now)?;
+            self.on_tool()?;
+            self.on_keys()?;
+            self.on_signals();
+            self.on_child();
+        }
+    }
+
+    /// Whole microseconds, as the file counts.
+    fn now(&self) -> Moment {
+        let elapsed = monotonic().saturating_sub(self.began);
+        Moment(Duration::from_micros(elapsed.as_micros() as u64))
+    }
+
+    fn wait(&mut self, now: Moment) -> io::Result<()> {
+        let deadline = [
+            self.notes.detector.next_deadline(),
+            self.kill_at,
+            self.end.map(|end| end.until).filter(|_| self.unshown.is_empty()),
+        ];
+        let limit = deadline.into_iter().flatten().min().map(|due| due - now);
+        if limit.is_none_or(|limit| !limit.is_zero()) {
+            self.notes.flush();
+        }
+        let mut tool = PollFlags::empty();
+        tool.set(PollFlags::IN, self.unshown.is_empty());
+        tool.set(PollFlags::OUT, !self.untyped.is_empty());
+        let mut descriptors = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        if !tool.is_empty() {
+            descriptors.push(PollFd::new(&self.session.reader, tool));
+        }
+        if !self.unshown.is_empty() {
+            descriptors.push(PollFd::new(&self.terminal, PollFlags::OUT));
+        }
+        if self.reads_keyboard() {
+            descriptors.push(PollFd::new(&self.keyboard, PollFlags::IN));
+        }
+        if self.end.is_none() {
+            descriptors.push(PollFd::new(&self.session.child, PollFlags::IN));
+        }
+        poll(&mut descriptors, limit).map(drop)
+    }
+
+    fn reads_keyboard(&self) -> bool {
+        self.keyboard_open && self.end.is_none() && self.untyped.is_empty()
+    }
+
+    /// The terminal gets the bytes first, then the recording, then the detector.
+    fn on_tool(&mut self) -> io::Result<()> {
+        self.show()?;
+        if !self.unshown.is_empty() {
+            return Ok(());
+        }
+        let mut buffer = [0; 64 * 1024];
+        match self.session.reader.read(&mut buffer)? {
+            ReadOutcome::Data(count) => {
+                let bytes = buffer.get(..count).unwrap_or_default();
+                self.unshown.extend_from_slice(bytes);
+                self.show()?;
+                let now = self.now();
+                self.notes.output(bytes, now, &self.session);
+            }
+            ReadOutcome::WouldBlock => {}
+            ReadOutcome::End => {
+                self.on_child();
+                if let Some(end) = &mut self.end {
+                    end.until = Moment::default();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn show(&mut self) -> io::Result<()> {
+        while !self.unshown.is_empty() {
+            match self.terminal.write(&self.unshown)? {
+                WriteOutcome::Wrote(count) => drop(self.unshown.drain(..count)),
+                WriteOutcome::WouldBlock => return Ok(()),
+                // Nobody looks any more; the hang-up signal follows.
+                WriteOutcome::Closed => self.unshown.clear(),
+            }
+        }
+        Ok(())
+    }
+
+    fn on_keys(&mut self) -> io::Result<()> {
+        if self.reads_keyboard() {
+            let mut keys = [0; 4096];
+            match self.keyboard.read(&mut keys)? {
+                ReadOutcome::Data(count) => {
+                    let keys = keys.get(..count).unwrap_or_default();
+                    let now = self.now();
+                    self.notes.keys(keys, now, &self.session);
+                    self.untyped.extend_from_slice(keys);
+                }
+                ReadOutcome::WouldBlock => {}
+                ReadOutcome::End => self.keyboard_open = false,
+            }
+        }
+        while !self.untyped.is_empty() {
+            match self.session.writer.write(&self.untyped)? {
+                WriteOutcome::Wrote(count) => drop(self.untyped.drain(..count)),
+                WriteOutcome::WouldBlock => return Ok(()),
+                WriteOutcome::Closed => self.untyped.clear(),
+            }
+        }
+        Ok(())
+    }
+
+    fn on_signals(&mut self) {
+        while let Some(signal) = self.signals.next() {
+            match signal {
+                Signal::Winch => self.resize(),
+                Signal::Term | Signal::Hup => {
+                    let _ = self.session.child.signal_tool(signal);
+                    let _ = self.session.child.continue_tool();
+                    self.kill_at = Some(self.now() + STOP_GRACE);
+                }
+                Signal::Int | Signal::Quit | Signal::Tstp => {
+                    let _ = self.session.child.signal_foreground(signal);
+                }
+                Signal::Cont => self.come_back(),
+                // Not asked for: they act, or are ignored.
+                Signal::Child | Signal::Ttin | Signal::Ttou | Signal::Pipe | Signal::Usr1 | Signal::Usr2 => {}
+            }
+        }
+    }
+
+    fn resize(&mut self) {
+        if let Ok(size) = window_size(io::stdout()) {
+            let _ = self.session.control.resize(size);
+            let now = self.now();
+            self.notes.resized(size, now, &self.session);
+        }
+    }
+
+    fn on_child(&mut self) {
+        while let Ok(Some(event)) = self.session.child.next_event() {
+            let (code, errno) = match event {
+                ChildEvent::Started { .. } | ChildEvent::Continued => continue,
+                ChildEvent::Stopped { .. } => {
+                    self.stop();
+                    continue;
+                }
+                ChildEvent::Exited { code } => (code, None),
+                ChildEvent::Signaled { signal } => (128 + signal, None),
+                ChildEvent::ExecFailed { errno } => {
+                    let is_missing = io::Error::from_raw_os_error(errno).kind() == io::ErrorKind::NotFound;
+                    (if is_missing { 127 } else { 126 }, Some(errno))
+                }
+                ChildEvent::LeaderLost => (128 + Signal::Hup.number(), None),
+            };
+            let until = self.now() + LAST_WORDS;
+            self.end = Some(End { code, errno, until });
+        }
+    }
+
+    /// The tool was stopped, as by Ctrl-Z: stop as well, so that the shell takes over, and come back with it.
+    fn stop(&mut self) {
+        let _ = self.raw.suspend();
+        self.tell_guardian(false);
+        self.notes.flush();
+        if !matches!(stop_self(Signal::Tstp), Ok(Stop::Continued)) {
+            self.come_back();
+        }
+    }
+
+    fn come_back(&mut self) {
+        let _ = self.raw.resume();
+        self.tell_guardian(true);
+        self.resize();
+        let _ = self.session.child.continue_tool();
+    }
+
+    fn tell_guardian(&self, is_raw: bool) {
+        let _ = self.session.child.note(&GuardianNote {
+            restore: is_raw.then(|| *self.raw.saved()),
+            alternate_screen: self.notes.detector.screen().is_alternate(),
+        });
+    }
+
+    fn finish(mut self, end: End, config: &RecordConfig, size: WindowSize, label: PathBuf) -> Recorded {
+        let now = self.now();
+        self.notes.observe(Observation::ToolEnded, now, &self.session);
+        let _ = self.raw.suspend();
+        self.tell_guardian(false);
+        let mut notes = self.notes;
+        notes.flush();
+        let draft = label::draft(&label::Facts {
+            tool: &config.tool,
+            command: &command_line(config),
+            scenario: &config.output,
+            cols: size.cols,
+            rows: size.rows,
+            code: end.code,
+            end: now,
+            seen: &notes.seen,
+        });
+        let written = label::write(&label, &draft);
+        Recorded {
+            code: end.code,
+            not_started: end.errno.map(io::Error::from_raw_os_error),
+            label,
+            prompts: notes.seen.len(),
+            length: now.0,
+            hides_keys: notes.hides_keys,
+            trouble: notes.trouble.or(written.err()),
+        }
+    }
+}
+
+/// What is written down, and what the detector made of it.
+#[derive(Debug)]
+struct Notes {
+    writer: CastWriter,
+    detector: Detector,
+    seen: Vec<Replayed>,
+    hides_keys: bool,
+    /// The first failure to write; nothing is written after it.
+    trouble: Option<io::Error>,
+}
+
+impl Notes {
+    /// Deadlines that have come, each at its own moment.
+    fn let_come(&mut self, now: Moment, session: &Session) {
+        while let Some(due) = self.detector.next_deadline().filter(|due| *due <= now) {
+            self.observe(Observation::Deadline, due, session);
+        }
+    }
+
+    fn output(&mut self, bytes: &[u8], now: Moment, session: &Session) {
+        self.let_come(now, session);
+        let written = self.writer.output(now, bytes);
+        self.keep(written);
+        self.observe(Observation::Output(bytes), now, session);
+    }
+
+    fn keys(&mut self, keys: &[u8], now: Moment, session: &Session) {
+        self.let_come(now, session);
+        let text = String::from_utf8_lossy(keys);
+        let written = if session.control.line_mode().echo {
+            self.writer.input(now, &text)
+        } else {
+            let hidden = hidden(&text);
+            self.hides_keys |= hidden != text;
+            self.writer.input(now, &hidden)
+        };
+        self.keep(written);
+        self.observe(Observation::LocalInput(keys), now, session);
+    }
+
+    fn resized(&mut self, size: WindowSize, now: Moment, session: &Session) {
+        let WindowSize { cols, rows, .. } = size;
+        self.let_come(now, session);
+        let written = self.writer.resized(now, cols, rows);
+        self.keep(written);
+        self.observe(Observation::Resized { cols, rows }, now, session);
+    }
+
+    fn observe(&mut self, observation: Observation<'_>, at: Moment, session: &Session) {
+        for event in self.detector.observe(observation, at) {
+            match event {
+                Event::AskKernel => {
+                    let kernel = ask_kernel(session);
+                    let written = self.writer.kernel(at, kernel);
+                    self.keep(written);
+                    self.observe(Observation::Kernel(kernel), at, session);
+                }
+                Event::Seen(sighting) => self.seen.push(Replayed {
+                    t: at,
+                    sighting,
+                    gone_at: None,
+                    gone_how: None,
+                }),
+                Event::Gone { no, how } => {
+                    if let Some(seen) = self.seen.iter_mut().find(|seen| seen.sighting.no == no) {
+                        seen.gone_at = Some(at);
+                        seen.gone_how = Some(how);
+                    }
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        let written = self.writer.flush();
+        self.keep(written);
+    }
+
+    fn keep(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.trouble.get_or_insert(error);
+        }
+    }
+}
+
+fn ask_kernel(session: &Session) -> KernelWait {
+    let probe = session.control.probe();
+    KernelWait {
+        wait: match probe.wait {
+            TtyWait::Read => Waits::Read,
+            TtyWait::Poll => Waits::Poll,
+            TtyWait::None => Waits::Nobody,
+            TtyWait::Unknown => Waits::Unknown,
+        },
+        canonical: probe.canonical,
+        echo: probe.echo,
+    }
+}

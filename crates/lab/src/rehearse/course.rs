@@ -1,0 +1,394 @@
+//! The operator of a rehearsal: sees what is offered, does what the scenario says, notes what differs. Pure: what the
+//! hub said goes in, what to ask or type comes out.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::SystemTime;
+
+use atlasbridge_wire::command::{PromptView, Request, Response};
+use atlasbridge_wire::twin::Said;
+
+use crate::scenario::{Act, Answer, Expected, Scenario};
+
+#[derive(Debug)]
+pub(crate) struct Course {
+    scenario: &'static Scenario,
+    /// Which act of which prompt comes next.
+    prompt: usize,
+    act: usize,
+    turn: Turn,
+    /// Offered and not looked at yet.
+    queue: VecDeque<(PromptView, SystemTime)>,
+    known: BTreeSet<String>,
+    /// On the hub's list right now.
+    present: Vec<String>,
+    offered: Vec<Offer>,
+    problems: Vec<String>,
+}
+
+/// A prompt as it was offered.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    pub(crate) kind: String,
+    pub(crate) excerpt: String,
+    pub(crate) at: SystemTime,
+    pub(crate) answered_at: Option<SystemTime>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Turn {
+    /// The next prompt is to be offered.
+    Next,
+    /// The hub is to respond to an answer.
+    Answering { prompt: String },
+    /// The tool is to withdraw it.
+    Leaving { prompt: String },
+    /// It was withdrawn, and the hub is to refuse an answer.
+    TooLate { prompt: String },
+    /// It was answered at the keyboard and is to go.
+    Typing { prompt: String },
+}
+
+/// What the operator does now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Ask(Request),
+    Type(&'static str),
+}
+
+impl Course {
+    pub(crate) fn new(scenario: &'static Scenario) -> Self {
+        Self {
+            scenario,
+            prompt: 0,
+            act: 0,
+            turn: Turn::Next,
+            queue: VecDeque::new(),
+            known: BTreeSet::new(),
+            present: Vec::new(),
+            offered: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    pub(crate) fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    pub(crate) fn offered(&self) -> &[Offer] {
+        &self.offered
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.turn == Turn::Next && self.prompt == self.scenario.prompts.len() && self.queue.is_empty()
+    }
+
+    /// The hub's list has changed.
+    pub(crate) fn watched(&mut self, prompts: Vec<PromptView>, now: SystemTime) -> Vec<Effect> {
+        self.present = prompts.iter().map(|prompt| prompt.prompt_id.clone()).collect();
+        for prompt in prompts {
+            if prompt.status == "awaiting_reply" && self.known.insert(prompt.prompt_id.clone()) {
+                self.queue.push_back((prompt, now));
+            }
+        }
+        self.go_on(now)
+    }
+
+    /// The hub has responded to the last answer.
+    pub(crate) fn responded(&mut self, response: Response, now: SystemTime) -> Vec<Effect> {
+        let (prompt, problem) = match &self.turn {
+            Turn::Answering { prompt } => (prompt.clone(), self.complaint(response)),
+            Turn::TooLate { prompt } => match response {
+                Response::Refused { .. } => (prompt.clone(), None),
+                other => (
+                    prompt.clone(),
+                    Some(format!("a late answer was not refused: {other:?}")),
+                ),
+            },
+            Turn::Next | Turn::Leaving { .. } | Turn::Typing { .. } => {
+                self.fail(format!("the hub said something unasked: {response:?}"));
+                return Vec::new();
+            }
+        };
+        match problem {
+            Some(problem) => {
+                self.fail(problem);
+                Vec::new()
+            }
+            None => self.advance(prompt, now),
+        }
+    }
+
+    /// The tool has ended.
+    pub(crate) fn ended(&mut self, code: i32) {
+        if self.is_done() && code == 0 {
+            return;
+        }
+        let unseen = self.queue.pop_front().map(|(prompt, _)| prompt.excerpt);
+        match unseen {
+            _ if !self.is_done() => self.fail(format!(
+                "the tool ended with code {code} before {}",
+                self.expectation()
+            )),
+            Some(excerpt) => self.fail(format!("one prompt too many was offered: {excerpt:?}")),
+            None => self.fail(format!("the tool ended with code {code}")),
+        }
+    }
+
+    pub(crate) fn fail(&mut self, problem: String) {
+        self.problems.push(problem);
+    }
+
+    /// What is being waited for, to end a sentence.
+    pub(crate) fn expectation(&self) -> String {
+        match (&self.turn, self.scenario.prompts.get(self.prompt)) {
+            (Turn::Next, Some(expected)) => {
+                format!("a prompt with {:?} was offered", expected.says)
+            }
+            (Turn::Next, None) => "it should".to_owned(),
+            (Turn::Answering { .. }, _) => "the hub had responded to the answer".to_owned(),
+            (Turn::Leaving { .. }, _) => "the prompt was withdrawn".to_owned(),
+            (Turn::TooLate { .. }, _) => "the hub had refused the late answer".to_owned(),
+            (Turn::Typing { .. }, _) => "the prompt that was answered at the keyboard had gone".to_owned(),
+        }
+    }
+
+    fn go_on(&mut self, now: SystemTime) -> Vec<Effect> {
+        match self.turn.clone() {
+            Turn::Next => self.take_offer(now),
+            Turn::Leaving { prompt } if !self.present.contains(&prompt) => {
+                self.turn = Turn::TooLate {
+                    prompt: prompt.clone(),
+                };
+                vec![ask(prompt, Answer::Approve)]
+            }
+            Turn::Typing { prompt } if !self.present.contains(&prompt) => self.advance(prompt, now),
+            Turn::Answering { .. } | Turn::Leaving { .. } | Turn::TooLate { .. } | Turn::Typing { .. } => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// The act is done: the next one on the same prompt, or the next prompt.
+    fn advance(&mut self, prompt: String, now: SystemTime) -> Vec<Effect> {
+        self.act += 1;
+        if self.current_act().is_some() {
+            return self.perform(prompt, now);
+        }
+        self.prompt += 1;
+        self.act = 0;
+        self.turn = Turn::Next;
+        self.take_offer(now)
+    }
+
+    /// The next prompt, if it was offered.
+    fn take_offer(&mut self, now: SystemTime) -> Vec<Effect> {
+        let Some((prompt, at)) = self.queue.pop_front() else {
+            return Vec::new();
+        };
+        let Some(expected) = self.scenario.prompts.get(self.prompt) else {
+            self.fail(format!("one prompt too many was offered: {:?}", prompt.excerpt));
+            return Vec::new();
+        };
+        self.problems.extend(differences(expected, &prompt));
+        self.offered.push(Offer {
+            kind: prompt.kind,
+            excerpt: prompt.excerpt,
+            at,
+            answered_at: None,
+        });
+        self.perform(prompt.prompt_id, now)
+    }
+
+    fn perform(&mut self, prompt: String, now: SystemTime) -> Vec<Effect> {
+        let Some(act) = self.current_act() else {
+            return Vec::new();
+        };
+        if matches!(act, Act::Say(_) | Act::Type(_))
+            && let Some(offer) = self.offered.last_mut()
+        {
+            offer.answered_at = Some(now);
+        }
+        match act {
+            Act::Say(answer) | Act::Refused(answer, _) => {
+                self.turn = Turn::Answering {
+                    prompt: prompt.clone(),
+                };
+                vec![ask(prompt, answer)]
+            }
+            Act::Leave => {
+                self.turn = Turn::Leaving { prompt };
+                Vec::new()
+            }
+            Act::Type(keys) => {
+                self.turn = Turn::Typing { prompt };
+                vec![Effect::Type(keys)]
+            }
+        }
+    }
+
+    /// What is wrong with the response to an answer.
+    fn complaint(&self, response: Response) -> Option<String> {
+        match (self.current_act(), response) {
+            (Some(Act::Refused(_, words)), Response::Refused { reason }) if reason.contains(words) => None,
+            (Some(Act::Refused(answer, words)), other) => Some(format!(
+                "{answer:?} should be refused with {words:?}, but: {other:?}"
+            )),
+            (_, Response::Answered { prompt }) if prompt.reason.as_deref() == Some("applied") => None,
+            (_, Response::Answered { prompt }) => Some(format!(
+                "the answer to {:?} was not taken: {}",
+                prompt.excerpt, prompt.word
+            )),
+            (_, other) => Some(format!("the answer was not accepted: {other:?}")),
+        }
+    }
+
+    fn current_act(&self) -> Option<Act> {
+        self.scenario
+            .prompts
+            .get(self.prompt)?
+            .acts
+            .get(self.act)
+            .copied()
+    }
+}
+
+fn ask(prompt: String, answer: Answer) -> Effect {
+    let said = match answer {
+        Answer::Approve => Said::Approve,
+        Answer::Deny => Said::Deny,
+        Answer::UseDefault => Said::UseDefault,
+        Answer::Text(text) => Said::Text(text.to_owned()),
+    };
+    Effect::Ask(Request::Answer { prompt, said })
+}
+
+/// How an offered prompt differs from the one that was expected.
+fn differences(expected: &Expected, offered: &PromptView) -> Vec<String> {
+    let mut differences = Vec::new();
+    if offered.kind != expected.kind.as_str() {
+        differences.push(format!(
+            "{:?} was offered as {} and is {}",
+            offered.excerpt, offered.kind, expected.kind
+        ));
+    }
+    if !offered.excerpt.contains(expected.says) && !offered.detail.contains(expected.says) {
+        differences.push(format!(
+            "{:?} was offered where {:?} was expected",
+            offered.excerpt, expected.says
+        ));
+    }
+    let labels: Vec<&str> = offered
+        .choices
+        .iter()
+        .map(|choice| choice.label.as_str())
+        .collect();
+    let are_same = labels.len() == expected.choices.len()
+        && labels
+            .iter()
+            .zip(expected.choices)
+            .all(|(one, other)| one.eq_ignore_ascii_case(other));
+    if !are_same {
+        differences.push(format!(
+            "{:?} was offered with the choices {labels:?} and has {:?}",
+            offered.excerpt, expected.choices
+        ));
+    }
+    differences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::scenario;
+
+    fn view(id: &str, kind: &str, excerpt: &str, status: &str) -> PromptView {
+        PromptView {
+            prompt_id: id.to_owned(),
+            session_id: String::new(),
+            tool: "bash".to_owned(),
+            label: None,
+            cwd: String::new(),
+            kind: kind.to_owned(),
+            confidence: "high".to_owned(),
+            excerpt: excerpt.to_owned(),
+            detail: String::new(),
+            choices: Vec::new(),
+            expires_at: None,
+            expires_in_ms: None,
+            created_at: String::new(),
+            status: status.to_owned(),
+            reason: None,
+            word: "waiting".to_owned(),
+            safe_default: None,
+        }
+    }
+
+    fn waiting(id: &str, excerpt: &str) -> Vec<PromptView> {
+        vec![view(id, "free_text", excerpt, "awaiting_reply")]
+    }
+
+    const NOW: SystemTime = SystemTime::UNIX_EPOCH;
+
+    fn taken(id: &str) -> Response {
+        Response::Answered {
+            prompt: PromptView {
+                reason: Some("applied".to_owned()),
+                ..view(id, "free_text", "", "resolved")
+            },
+        }
+    }
+
+    #[test]
+    fn a_refused_answer_is_followed_by_the_right_one() {
+        let mut course = Course::new(scenario("QA-009").unwrap());
+        let asked = course.watched(waiting("a", "Enter name (max 20 chars):"), NOW);
+        assert!(matches!(&asked[..], [Effect::Ask(Request::Answer { .. })]));
+        let reason = "at most 20 characters".to_owned();
+        let again = course.responded(Response::Refused { reason }, NOW);
+        let said = Said::Text("twenty characters ok".to_owned());
+        assert_eq!(
+            again,
+            [Effect::Ask(Request::Answer {
+                prompt: "a".to_owned(),
+                said
+            })]
+        );
+        assert!(course.responded(taken("a"), NOW).is_empty());
+        assert_eq!(
+            course.watched(waiting("b", "Enter commit message:"), NOW).len(),
+            1
+        );
+        course.responded(taken("b"), NOW);
+        course.ended(0);
+        assert!(
+            course.is_done() && course.problems().is_empty(),
+            "{:?}",
+            course.problems()
+        );
+    }
+
+    #[test]
+    fn what_differs_is_told() {
+        let check = |play: &dyn Fn(&mut Course), expected: &str| {
+            let mut course = Course::new(scenario("QA-019").unwrap());
+            play(&mut course);
+            let problems = course.problems().join("; ");
+            assert!(problems.contains(expected), "{problems}");
+        };
+        check(
+            &|course| course.ended(1),
+            "ended with code 1 before a prompt with \"Note:\"",
+        );
+        check(
+            &|course| drop(course.watched(waiting("a", "Delete it?"), NOW)),
+            "\"Delete it?\" was offered where \"Note:\"",
+        );
+        check(
+            &|course| {
+                course.watched(waiting("a", "Note:"), NOW);
+                course.responded(Response::Done, NOW);
+            },
+            "was not accepted",
+        );
+    }
+}

@@ -1,0 +1,93 @@
+//! One connection to the hub of a rehearsal: requests out, responses in, never waiting but at the greeting.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use atlasbridge_wire::command::{Request, Response};
+use atlasbridge_wire::{Greeting, Hello, Lines, Role, decode, encode};
+
+/// How long the hub may take to greet, and to go when it is told to.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(crate) struct Peer {
+    stream: UnixStream,
+    lines: Lines,
+}
+
+impl Peer {
+    pub(crate) fn connect(socket: &Path) -> io::Result<Self> {
+        let stream = UnixStream::connect(socket)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let mut peer = Self {
+            stream,
+            lines: Lines::default(),
+        };
+        peer.send(&Hello::new(Role::Command, env!("CARGO_PKG_VERSION")))?;
+        let line = loop {
+            if let Some(line) = peer.lines.next_line().map_err(io::Error::other)? {
+                break line;
+            }
+            if !peer.receive()? {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        };
+        match decode(&line).map_err(io::Error::other)? {
+            Greeting::Welcome { .. } => Ok(peer),
+            Greeting::Refused { reason, .. } => Err(io::Error::other(reason)),
+        }
+    }
+
+    pub(crate) fn ask(&mut self, request: &Request) -> io::Result<()> {
+        self.send(request)
+    }
+
+    /// What has come since the last call. The hub that hangs up is an error.
+    pub(crate) fn hear(&mut self) -> io::Result<Vec<Response>> {
+        self.stream.set_nonblocking(true)?;
+        let received = self.receive();
+        self.stream.set_nonblocking(false)?;
+        match received {
+            Ok(true) => {}
+            Ok(false) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        let mut heard = Vec::new();
+        while let Some(line) = self.lines.next_line().map_err(io::Error::other)? {
+            heard.push(decode(&line).map_err(io::Error::other)?);
+        }
+        Ok(heard)
+    }
+
+    /// Tells the hub to stop, and waits until it has hung up.
+    pub(crate) fn stop_hub(mut self) {
+        let mut buffer = [0; 1024];
+        if self.ask(&Request::StopHub).is_ok() {
+            // It says that it will, and then its end of the socket goes with it.
+            while matches!(self.stream.read(&mut buffer), Ok(1..)) {}
+        }
+    }
+
+    fn send<T: serde::Serialize>(&mut self, frame: &T) -> io::Result<()> {
+        self.stream.write_all(&encode(frame))
+    }
+
+    /// One read. `false`: the hub has hung up.
+    fn receive(&mut self) -> io::Result<bool> {
+        let mut buffer = [0; 16 * 1024];
+        let count = self.stream.read(&mut buffer)?;
+        self.lines.push(buffer.get(..count).unwrap_or_default());
+        Ok(count > 0)
+    }
+}
+
+impl AsFd for Peer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
