@@ -499,10 +499,14 @@ impl Notes {
     }
 }
 
+/// As `run` asks it: ahead of output that was not read yet, its word counts as unknown.
 fn ask_kernel(session: &Session) -> KernelWait {
     let probe = session.control.probe();
+    let mut output = [PollFd::new(&session.reader, PollFlags::IN)];
+    let is_ahead = poll(&mut output, Some(Duration::ZERO)).is_ok_and(|ready| ready > 0);
     KernelWait {
         wait: match probe.wait {
+            _ if is_ahead => Waits::Unknown,
             TtyWait::Read => Waits::Read,
             TtyWait::Poll => Waits::Poll,
             TtyWait::None => Waits::Nobody,

@@ -696,10 +696,17 @@ impl Host {
         }
     }
 
+    /// # The kernel's word is about the screen that was read
+    /// A tool that blocks in a read has written its question before. If that still waits to be read here, the kernel
+    /// speaks of a question that is not on our screen yet: taken together with the old screen it would make a prompt
+    /// of what was just answered. So then it counts as unknown, and the output brings the next look.
     fn ask_kernel(&self) -> KernelWait {
+        pause::point("host-ask-kernel");
         let probe = self.control.probe();
+        let is_ahead = self.relay.has_more();
         KernelWait {
             wait: match probe.wait {
+                _ if is_ahead => Waits::Unknown,
                 TtyWait::Read => Waits::Read,
                 TtyWait::Poll => Waits::Poll,
                 TtyWait::None => Waits::Nobody,
