@@ -239,11 +239,7 @@ pub(crate) enum Lab {
     )]
     Run {
         /// The scenarios, for instance QA-001
-        #[arg(
-            value_name = "QA-NNN",
-            required_unless_present = "all",
-            conflicts_with = "all"
-        )]
+        #[arg(value_name = "QA-NNN", conflicts_with = "all")]
         scenarios: Vec<String>,
         /// All of them
         #[arg(long)]

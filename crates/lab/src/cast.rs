@@ -86,6 +86,10 @@ impl CastWriter {
         self.event(at, "r", &format!("{cols}x{rows}"))
     }
 
+    pub(crate) fn remark(&mut self, at: Moment, text: &str) -> io::Result<()> {
+        self.event(at, "m", text)
+    }
+
     /// Written only if it is another than before.
     pub(crate) fn kernel(&mut self, at: Moment, kernel: KernelWait) -> io::Result<()> {
         if self.kernel == Some(kernel) {

@@ -32,6 +32,8 @@ use hide::hidden;
 const STOP_GRACE: Duration = Duration::from_secs(3);
 /// After the tool's end: how long its last words may take, as in `run`.
 const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How often in a row a look is put off because the tool has written more, as in `run`.
+const MOST_PUT_OFF: u32 = 3;
 
 /// What to record.
 #[derive(Debug)]
@@ -123,6 +125,7 @@ pub fn record(config: &RecordConfig) -> Result<Recorded, RecordError> {
             writer,
             detector: Detector::new(config.detector.clone(), size.cols, size.rows),
             seen: Vec::new(),
+            kernel: KernelWait::UNKNOWN,
             hides_keys: false,
             trouble: None,
         },
@@ -136,6 +139,7 @@ pub fn record(config: &RecordConfig) -> Result<Recorded, RecordError> {
         untyped: Vec::new(),
         kill_at: None,
         end: None,
+        last_due: Moment::default(),
     };
     recorder.tell_guardian(true);
     let end = recorder.run().map_err(RecordError::Wait)?;
@@ -189,13 +193,15 @@ struct Recorder {
     untyped: Vec<u8>,
     kill_at: Option<Moment>,
     end: Option<End>,
+    /// The latest deadline that has come.
+    last_due: Moment,
 }
 
 impl Recorder {
     fn run(&mut self) -> io::Result<End> {
         loop {
             let now = self.now();
-            self.notes.let_come(now, &self.session);
+            self.let_come(now)?;
             if self.kill_at.is_some_and(|at| at <= now) {
                 let _ = self.session.child.kill_tool();
                 self.kill_at = None;
@@ -211,10 +217,32 @@ impl Recorder {
         }
     }
 
-    /// Whole microseconds, as the file counts.
+    /// Deadlines that have come, each at its own moment.
+    ///
+    /// As in `run`, the kernel's word counts only for the screen that was read. Output that it is ahead of is read
+    /// first, and noted as of the deadline, so that a replay takes it before the look, too.
+    fn let_come(&mut self, now: Moment) -> io::Result<()> {
+        let mut put_off = 0;
+        while let Some(due) = self.notes.detector.next_deadline().filter(|due| *due <= now) {
+            self.last_due = due;
+            let (kernel, is_ahead) = ask_kernel(&self.session);
+            if is_ahead && put_off < MOST_PUT_OFF && self.unshown.is_empty() {
+                put_off += 1;
+                self.read_tool(due)?;
+            } else {
+                self.notes.kernel = kernel;
+                self.notes.observe(Observation::Deadline, due);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whole microseconds, as the file counts; and later than every deadline that has come, for in a replay what
+    /// happens at the moment of a deadline comes before it.
     fn now(&self) -> Moment {
         let elapsed = monotonic().saturating_sub(self.began);
-        Moment(Duration::from_micros(elapsed.as_micros() as u64))
+        let now = Moment(Duration::from_micros(elapsed.as_micros() as u64));
+        now.max(self.last_due + Duration::from_micros(1))
     }
 
     fn wait(&mut self, now: Moment) -> io::Result<()> {
@@ -256,14 +284,19 @@ impl Recorder {
         if !self.unshown.is_empty() {
             return Ok(());
         }
+        let now = self.now();
+        self.let_come(now)?;
+        self.read_tool(now)
+    }
+
+    fn read_tool(&mut self, at: Moment) -> io::Result<()> {
         let mut buffer = [0; 64 * 1024];
         match self.session.reader.read(&mut buffer)? {
             ReadOutcome::Data(count) => {
                 let bytes = buffer.get(..count).unwrap_or_default();
                 self.unshown.extend_from_slice(bytes);
                 self.show()?;
-                let now = self.now();
-                self.notes.output(bytes, now, &self.session);
+                self.notes.output(bytes, at);
             }
             ReadOutcome::WouldBlock => {}
             ReadOutcome::End => {
@@ -294,8 +327,10 @@ impl Recorder {
             match self.keyboard.read(&mut keys)? {
                 ReadOutcome::Data(count) => {
                     let keys = keys.get(..count).unwrap_or_default();
+                    let is_shown = self.session.control.line_mode().echo;
                     let now = self.now();
-                    self.notes.keys(keys, now, &self.session);
+                    self.let_come(now)?;
+                    self.notes.keys(keys, is_shown, now);
                     self.untyped.extend_from_slice(keys);
                 }
                 ReadOutcome::WouldBlock => {}
@@ -335,7 +370,8 @@ impl Recorder {
         if let Ok(size) = window_size(io::stdout()) {
             let _ = self.session.control.resize(size);
             let now = self.now();
-            self.notes.resized(size, now, &self.session);
+            let _ = self.let_come(now);
+            self.notes.resized(size, now);
         }
     }
 
@@ -386,7 +422,7 @@ impl Recorder {
 
     fn finish(mut self, end: End, config: &RecordConfig, size: WindowSize, label: PathBuf) -> Recorded {
         let now = self.now();
-        self.notes.observe(Observation::ToolEnded, now, &self.session);
+        self.notes.ended(now);
         let _ = self.raw.suspend();
         self.tell_guardian(false);
         let mut notes = self.notes;
@@ -420,56 +456,53 @@ struct Notes {
     writer: CastWriter,
     detector: Detector,
     seen: Vec<Replayed>,
+    /// The kernel's word of this moment.
+    kernel: KernelWait,
     hides_keys: bool,
     /// The first failure to write; nothing is written after it.
     trouble: Option<io::Error>,
 }
 
 impl Notes {
-    /// Deadlines that have come, each at its own moment.
-    fn let_come(&mut self, now: Moment, session: &Session) {
-        while let Some(due) = self.detector.next_deadline().filter(|due| *due <= now) {
-            self.observe(Observation::Deadline, due, session);
-        }
-    }
-
-    fn output(&mut self, bytes: &[u8], now: Moment, session: &Session) {
-        self.let_come(now, session);
-        let written = self.writer.output(now, bytes);
+    fn output(&mut self, bytes: &[u8], at: Moment) {
+        let written = self.writer.output(at, bytes);
         self.keep(written);
-        self.observe(Observation::Output(bytes), now, session);
+        self.observe(Observation::Output(bytes), at);
     }
 
-    fn keys(&mut self, keys: &[u8], now: Moment, session: &Session) {
-        self.let_come(now, session);
+    fn keys(&mut self, keys: &[u8], is_shown: bool, at: Moment) {
         let text = String::from_utf8_lossy(keys);
-        let written = if session.control.line_mode().echo {
-            self.writer.input(now, &text)
+        let written = if is_shown {
+            self.writer.input(at, &text)
         } else {
             let hidden = hidden(&text);
             self.hides_keys |= hidden != text;
-            self.writer.input(now, &hidden)
+            self.writer.input(at, &hidden)
         };
         self.keep(written);
-        self.observe(Observation::LocalInput(keys), now, session);
+        self.observe(Observation::LocalInput(keys), at);
     }
 
-    fn resized(&mut self, size: WindowSize, now: Moment, session: &Session) {
+    fn resized(&mut self, size: WindowSize, at: Moment) {
         let WindowSize { cols, rows, .. } = size;
-        self.let_come(now, session);
-        let written = self.writer.resized(now, cols, rows);
+        let written = self.writer.resized(at, cols, rows);
         self.keep(written);
-        self.observe(Observation::Resized { cols, rows }, now, session);
+        self.observe(Observation::Resized { cols, rows }, at);
     }
 
-    fn observe(&mut self, observation: Observation<'_>, at: Moment, session: &Session) {
+    fn ended(&mut self, at: Moment) {
+        let written = self.writer.remark(at, "the tool has ended");
+        self.keep(written);
+        self.observe(Observation::ToolEnded, at);
+    }
+
+    fn observe(&mut self, observation: Observation<'_>, at: Moment) {
         for event in self.detector.observe(observation, at) {
             match event {
                 Event::AskKernel => {
-                    let kernel = ask_kernel(session);
-                    let written = self.writer.kernel(at, kernel);
+                    let written = self.writer.kernel(at, self.kernel);
                     self.keep(written);
-                    self.observe(Observation::Kernel(kernel), at, session);
+                    self.observe(Observation::Kernel(self.kernel), at);
                 }
                 Event::Seen(sighting) => self.seen.push(Replayed {
                     t: at,
@@ -499,12 +532,12 @@ impl Notes {
     }
 }
 
-/// As `run` asks it: ahead of output that was not read yet, its word counts as unknown.
-fn ask_kernel(session: &Session) -> KernelWait {
+/// The kernel's word, and whether it is ahead of output that was not read yet.
+fn ask_kernel(session: &Session) -> (KernelWait, bool) {
     let probe = session.control.probe();
     let mut output = [PollFd::new(&session.reader, PollFlags::IN)];
     let is_ahead = poll(&mut output, Some(Duration::ZERO)).is_ok_and(|ready| ready > 0);
-    KernelWait {
+    let kernel = KernelWait {
         wait: match probe.wait {
             _ if is_ahead => Waits::Unknown,
             TtyWait::Read => Waits::Read,
@@ -514,5 +547,6 @@ fn ask_kernel(session: &Session) -> KernelWait {
         },
         canonical: probe.canonical,
         echo: probe.echo,
-    }
+    };
+    (kernel, is_ahead)
 }

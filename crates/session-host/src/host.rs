@@ -15,6 +15,7 @@ use atlasbridge_pty::{
 use atlasbridge_wire::session::{End, FromSession, Health, Inject, Report, SessionInfo, ToSession};
 use atlasbridge_wire::twin;
 
+use crate::captures::Captures;
 use crate::events::Events;
 use crate::front::Front;
 use crate::gate::{Claim, Facts, Gate, Look, Request, Settled, Ticket};
@@ -46,6 +47,9 @@ const NO_TERMINAL: WindowSize = WindowSize {
 };
 /// The keyboard is read in pieces of this size: what the kernel holds for one terminal.
 const KEYS: usize = 4096;
+/// How often in a row a look is put off because the tool has written more: in a flood it always has, and that a prompt
+/// is gone must be noticed all the same. Looks are 20 ms apart then.
+const MOST_LEFT_OPEN: u32 = 3;
 /// Enter in its two forms, Ctrl-C, Ctrl-D: a person has answered with these.
 const SENDS_A_LINE: [u8; 4] = [b'\r', b'\n', 0x03, 0x04];
 
@@ -56,6 +60,17 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
             Events::open(path, config.session).map_err(|source| RunError::Events {
                 path: path.clone(),
                 source,
+            })?,
+        ),
+        None => None,
+    };
+    let captures = match &config.captures {
+        Some(path) => Some(
+            Captures::open(path.clone(), config.session, config.tool.clone()).map_err(|source| {
+                RunError::Captures {
+                    path: path.clone(),
+                    source,
+                }
             })?,
         ),
         None => None,
@@ -140,6 +155,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
             info,
         ),
         events,
+        captures,
         signals,
         keyboard: Keyboard {
             input,
@@ -153,6 +169,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         sent_locally: false,
         answered_locally: Vec::new(),
         reacted: false,
+        left_open: 0,
         phase: Phase::Running,
     };
     host.tell_guardian();
@@ -175,6 +192,7 @@ struct Host {
     detector: Detector,
     link: Link,
     events: Option<Events>,
+    captures: Option<Captures>,
     signals: Signals,
     keyboard: Keyboard,
     /// The terminal that the keyboard belongs to, if it is one.
@@ -190,6 +208,8 @@ struct Host {
     answered_locally: Vec<SightingNo>,
     /// The screen has changed since the gate's last stroke.
     reacted: bool,
+    /// How often in a row the detector's question to the kernel was left open.
+    left_open: u32,
     phase: Phase,
 }
 
@@ -682,7 +702,10 @@ impl Host {
             for event in events {
                 match event {
                     Event::AskKernel => {
-                        let kernel = self.ask_kernel();
+                        let Some(kernel) = self.ask_kernel() else { continue };
+                        if let Some(captures) = &mut self.captures {
+                            captures.kernel = kernel;
+                        }
                         more.extend(self.detector.observe(Observation::Kernel(kernel), self.now()));
                     }
                     Event::Seen(sighting) => self.on_seen(&sighting),
@@ -699,13 +722,19 @@ impl Host {
     /// # The kernel's word is about the screen that was read
     /// A tool that blocks in a read has written its question before. If that still waits to be read here, the kernel
     /// speaks of a question that is not on our screen yet: taken together with the old screen it would make a prompt
-    /// of what was just answered. So then it counts as unknown, and the output brings the next look.
-    fn ask_kernel(&self) -> KernelWait {
+    /// of what was just answered. So then the question is left open; the output brings the next look.
+    fn ask_kernel(&mut self) -> Option<KernelWait> {
         pause::point("host-ask-kernel");
         let probe = self.control.probe();
         let is_ahead = self.relay.has_more();
-        KernelWait {
+        if is_ahead && self.left_open < MOST_LEFT_OPEN {
+            self.left_open += 1;
+            return None;
+        }
+        self.left_open = 0;
+        Some(KernelWait {
             wait: match probe.wait {
+                // A flood: whatever it waits for, it is not on the screen.
                 _ if is_ahead => Waits::Unknown,
                 TtyWait::Read => Waits::Read,
                 TtyWait::Poll => Waits::Poll,
@@ -715,7 +744,7 @@ impl Host {
             canonical: probe.canonical,
             // Where we switched the echo off, its absence says nothing about a secret.
             echo: probe.echo || self.keyboard.input.kind() == InputKind::Stream,
-        }
+        })
     }
 
     fn on_seen(&mut self, sighting: &Sighting) {
@@ -725,6 +754,9 @@ impl Host {
         let now = self.now();
         if let Some(events) = &mut self.events {
             events.seen(sighting, now);
+        }
+        if let Some(captures) = &mut self.captures {
+            captures.seen(sighting, self.detector.screen(), now);
         }
         self.link.report(Report::Sighted(sighting.into()));
     }

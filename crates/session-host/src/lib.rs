@@ -8,6 +8,7 @@
 
 mod host;
 
+mod captures;
 mod events;
 mod front;
 mod gate;
@@ -46,6 +47,8 @@ pub struct HostConfig {
     pub journal: PathBuf,
     pub hub: HubStart,
     pub events: Option<PathBuf>,
+    /// Where each prompt that is seen is also written as a scenario.
+    pub captures: Option<PathBuf>,
     pub detector: DetectorConfig,
     /// Longest time for which an injection holds the keyboard.
     pub echo_window: Duration,
@@ -68,6 +71,8 @@ pub struct Ended {
 pub enum RunError {
     #[error("opening the file for events, {path}")]
     Events { path: PathBuf, source: io::Error },
+    #[error("making the directory for captured prompts, {path}")]
+    Captures { path: PathBuf, source: io::Error },
     #[error("taking over signals")]
     Signals(#[source] io::Error),
     #[error("using standard {stream}")]

@@ -15,8 +15,9 @@ use atlasbridge_lab::{
 use atlasbridge_pty::{Signal, Signals};
 use serde_json::{Value, json};
 
-use super::run::{OUR_VARIABLES, name_of};
+use super::run::{OUR_VARIABLES, name_of, tell_not_started};
 use crate::args::Lab;
+use crate::client::SESSION_MARKER;
 use crate::output::Output;
 
 /// The command line asks for something that is not there; exit code 2.
@@ -24,6 +25,12 @@ use crate::output::Output;
 pub(crate) enum BadUsage {
     #[error("there is no scenario {0}; `atlasbridge lab list` lists them")]
     Scenario(String),
+    #[error("name a scenario, for instance QA-001, or say --all; `atlasbridge lab list` lists them")]
+    NoScenario,
+    #[error(
+        "the lab does not rehearse inside a session: its answers would count as the tool's own; use another terminal"
+    )]
+    InsideSession,
     #[error(transparent)]
     Adapter(#[from] UnknownAdapter),
     #[error("--at takes the seconds since the recording began, for instance 3.5")]
@@ -75,6 +82,9 @@ fn list(json: bool, output: &Output) -> anyhow::Result<ExitCode> {
 
 fn run_scenarios(ids: &[String], all: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
     let chosen = chosen(ids, all)?;
+    if std::env::var_os(SESSION_MARKER).is_some() {
+        return Err(BadUsage::InsideSession.into());
+    }
     let config = LabConfig {
         program: std::env::current_exe().context("finding our own binary")?,
         scratch: std::env::temp_dir(),
@@ -118,6 +128,9 @@ fn run_scenarios(ids: &[String], all: bool, json: bool, output: &Output) -> anyh
 fn chosen(ids: &[String], all: bool) -> Result<Vec<&'static Scenario>, BadUsage> {
     if all {
         return Ok(SCENARIOS.iter().collect());
+    }
+    if ids.is_empty() {
+        return Err(BadUsage::NoScenario);
     }
     ids.iter()
         .map(|id| scenario(id).ok_or_else(|| BadUsage::Scenario(id.clone())))
@@ -363,7 +376,7 @@ fn record_tool(file: Option<PathBuf>, words: Vec<OsString>, output: &Output) -> 
         detector: detector_config(None).map_err(BadUsage::from)?,
     })?;
     if let Some(error) = &recorded.not_started {
-        super::run::tell_not_started(&program, recorded.code, error, output);
+        tell_not_started(&program, recorded.code, error, output);
     }
     output.notice(&format!(
         "recorded {:.1} s to {}; {} in the draft of its label, {}, to be corrected by you",

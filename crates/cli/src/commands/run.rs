@@ -47,6 +47,7 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
             env: std::env::vars_os().collect(),
         },
         events: args.events,
+        captures: super::captures_prompts().then(|| paths.captures()),
         detector: detector(&config, &tool),
         echo_window: config.prompts.echo_suppression,
         inject_settle: config.prompts.inject_settle,

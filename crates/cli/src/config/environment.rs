@@ -11,10 +11,11 @@ use std::path::PathBuf;
 #[derive(Clone, Default)]
 pub(crate) struct Environment(BTreeMap<&'static str, OsString>);
 
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     "HOME",
     "ATLASBRIDGE_HOME",
     "ATLASBRIDGE_CONFIG",
+    "ATLASBRIDGE_CAPTURE_PROMPTS",
     "ATLASBRIDGE_TELEGRAM_BOT_TOKEN",
     "ATLASBRIDGE_SLACK_APP_TOKEN",
     "ATLASBRIDGE_SLACK_BOT_TOKEN",
@@ -39,6 +40,11 @@ impl Environment {
 
     pub(super) fn path(&self, name: &str) -> Option<PathBuf> {
         self.0.get(name).map(PathBuf::from)
+    }
+
+    /// `1` switches on; anything else does not.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|value| value == "1")
     }
 
     /// A value that is not UTF-8 keeps its place, so that the rule of the setting can refuse it.

@@ -116,6 +116,11 @@ impl Paths {
         self.home.join("journal")
     }
 
+    /// Prompts that were seen, as scenarios for the lab.
+    pub(crate) fn captures(&self) -> PathBuf {
+        self.home.join("captured_scenarios")
+    }
+
     /// Makes the home directory if there is none.
     ///
     /// # Private-home invariant

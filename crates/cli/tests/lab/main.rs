@@ -1,6 +1,15 @@
 //! The lab from outside, and what it has found.
 //!
+//! - `scenarios`: every scenario of `lab list`, played through the binary.
+//! - `recordings`: `lab replay` and `lab explain` on recordings of real programs; files that are none.
+//! - `record`: a tool recorded on a real terminal, and what a replay of it sees.
+//! - `captures`: `ATLASBRIDGE_CAPTURE_PROMPTS=1`.
 //! - `races`: what a scenario showed now and then, made to happen each time.
+
+mod captures;
+mod record;
+mod recordings;
+mod scenarios;
 
 mod races;
 

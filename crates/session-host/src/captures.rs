@@ -1,0 +1,149 @@
+//! `ATLASBRIDGE_CAPTURE_PROMPTS=1`: each prompt that is seen becomes a scenario of its own, for people who improve the
+//! detector.
+//!
+//! A scenario is a small recording (`.cast`: the screen as plain text, the cursor, the kernel's word) and its label
+//! (`.json`: kind, title, choices, keys), as `atlasbridge lab replay` and `lab explain` take them. Secrets are masked in
+//! all of it; it stays on this machine, readable for its owner alone. Failing to write one never disturbs the tool.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+use atlasbridge_detect::{KernelWait, Moment, Screen, Waits};
+use atlasbridge_model::mask::mask;
+use atlasbridge_model::{Choices, Kind, SessionId, Sighting};
+use serde_json::{Map, Value, json};
+
+/// Most scenarios of one session: a tool that asks in a circle must not fill the disk.
+const MOST: u32 = 1000;
+/// How long the screen stands in the recording, in seconds: longer than the detector ever takes to be sure.
+const STANDS: f64 = 5.0;
+
+#[derive(Debug)]
+pub(crate) struct Captures {
+    directory: PathBuf,
+    session: SessionId,
+    tool: String,
+    written: u32,
+    /// What the kernel said when it was last asked.
+    pub(crate) kernel: KernelWait,
+}
+
+impl Captures {
+    pub(crate) fn open(directory: PathBuf, session: SessionId, tool: String) -> io::Result<Self> {
+        match DirBuilder::new().mode(0o700).create(&directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        Ok(Self {
+            directory,
+            session,
+            tool,
+            written: 0,
+            kernel: KernelWait::UNKNOWN,
+        })
+    }
+
+    pub(crate) fn seen(&mut self, sighting: &Sighting, screen: &Screen, now: Moment) {
+        if self.written >= MOST {
+            return;
+        }
+        self.written += 1;
+        let name = self.name(sighting);
+        // A scenario that cannot be written is a scenario less.
+        let _ = self.write(&format!("{name}.cast"), &self.recording(screen));
+        let _ = self.write(
+            &format!("{name}.json"),
+            &format!("{:#}\n", self.label(sighting, screen, now)),
+        );
+    }
+
+    /// `claude-3f2a91c4-7`: tool, session, number of the prompt.
+    fn name(&self, sighting: &Sighting) -> String {
+        let is_plain = |char: &char| char.is_ascii_alphanumeric() || "-_.".contains(*char);
+        let tool: String = self.tool.chars().filter(is_plain).take(40).collect();
+        let session: String = self.session.to_string().chars().take(8).collect();
+        format!("{tool}-{session}-{}", sighting.no.0)
+    }
+
+    /// The screen drawn at once, the cursor put in its place, and nothing more.
+    fn recording(&self, screen: &Screen) -> String {
+        let (cols, rows) = screen.size();
+        let (row, column) = screen.cursor();
+        let header = json!({ "version": 2, "width": cols, "height": rows, "title": self.tool });
+        let begin = if screen.is_alternate() {
+            "\x1b[?1049h\x1b[H"
+        } else {
+            ""
+        };
+        let text = mask(&screen.text()).replace('\n', "\r\n");
+        let drawn = format!("{begin}{text}\x1b[{};{}H", row + 1, column + 1);
+        let wait = match self.kernel.wait {
+            Waits::Read => "read",
+            Waits::Poll => "poll",
+            Waits::Nobody => "none",
+            Waits::Unknown => "unknown",
+        };
+        let kernel = json!({ "wait": wait, "canonical": self.kernel.canonical, "echo": self.kernel.echo });
+        let events = [
+            json!([0.0, "o", drawn]),
+            json!([0.0, "k", kernel.to_string()]),
+            json!([STANDS, "m", "captured"]),
+        ];
+        let lines: Vec<String> = std::iter::once(&header)
+            .chain(&events)
+            .map(Value::to_string)
+            .collect();
+        format!("{}\n", lines.join("\n"))
+    }
+
+    fn label(&self, sighting: &Sighting, screen: &Screen, now: Moment) -> Value {
+        let (cols, rows) = screen.size();
+        let kind = match sighting.kind {
+            Kind::Idle => "idle_input",
+            other => other.as_str(),
+        };
+        let choices = || sighting.choices.iter().flat_map(Choices::iter);
+        let masked = |text: &str| mask(text).into_owned();
+        let keys: Map<String, Value> = choices()
+            .map(|choice| (masked(&choice.label), choice.strokes.to_text().into()))
+            .collect();
+        let excerpt = sighting.excerpt.as_str();
+        let title = excerpt
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default();
+        json!({
+            "tool": self.tool,
+            "scenario": self.name(sighting),
+            "cols": cols,
+            "rows": rows,
+            "session": self.session.to_string(),
+            "seen_after": now.0.as_secs_f64(),
+            "prompts": [{
+                "from": 0.0,
+                "to": STANDS,
+                "kind": kind,
+                "confidence": sighting.confidence.level().as_str(),
+                "title": title.trim().trim_end_matches('…'),
+                "excerpt": excerpt,
+                "detail": sighting.detail.as_str(),
+                "choices": choices().map(|choice| masked(&choice.label)).collect::<Vec<_>>(),
+                "refuses": sighting.choices.as_ref().and_then(Choices::refusing),
+                "keys": keys,
+            }],
+            "quiet": [],
+        })
+    }
+
+    fn write(&self, name: &str, text: &str) -> io::Result<()> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(self.directory.join(name))?;
+        file.write_all(text.as_bytes())
+    }
+}
