@@ -1,21 +1,32 @@
-//! Tasks of the house that are not the product's: `cargo xtask tidy`.
+//! Tasks of the house that are not the product's: `cargo xtask tidy`, `cargo xtask detection`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a task talks to the person who runs it"
 )]
 
+mod detection;
 mod tidy;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask tidy\n\n  tidy   compare the workspace with the rules of the house";
+use anyhow::Context;
+
+const USAGE: &str = "\
+usage: cargo xtask tidy | detection [--check]
+
+  tidy                compare the workspace with the rules of the house
+  detection           play every recording through the detector, and write docs/detection.md
+  detection --check   the same, and fail if a figure is worse than the committed one";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["tidy"] => finish(tidy::run()),
+        ["detection"] => finish(root().and_then(detection::write)),
+        ["detection", "--check"] => finish(root().and_then(detection::check)),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
@@ -25,6 +36,12 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The root of the workspace, in which xtask lies.
+fn root() -> anyhow::Result<&'static Path> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().context("xtask lies in the root of the workspace")
 }
 
 fn finish(result: anyhow::Result<bool>) -> ExitCode {

@@ -3,7 +3,7 @@
 use super::Findings;
 use super::files::Files;
 
-const REQUIRED: [&str; 10] = [
+const REQUIRED: [&str; 12] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -14,6 +14,8 @@ const REQUIRED: [&str; 10] = [
     "docs/wire.md",
     "docs/audit.md",
     "docs/config.md",
+    "docs/lab.md",
+    "docs/detection.md",
 ];
 
 /// Recordings show what a tool wrote on the machine where it ran.

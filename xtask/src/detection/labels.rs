@@ -1,0 +1,86 @@
+//! Recordings with their labels, as `crates/detect/tests/recordings/README.md` describes them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use atlasbridge_detect::recording::Recording;
+use serde_json::Value;
+
+#[derive(Debug)]
+pub(super) struct Labelled {
+    /// The directory that it lies in.
+    pub(super) tool: String,
+    pub(super) recording: Recording,
+    pub(super) prompts: Vec<Label>,
+}
+
+/// A window in which the program waits for a person.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Label {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) kind: String,
+    pub(super) title: String,
+    pub(super) choices: Vec<String>,
+    /// What selects a choice: by its label, or by its number counted from one. Not every choice has one.
+    pub(super) keys: Vec<(String, String)>,
+    /// The row that refuses, where the label says so itself.
+    pub(super) refuses: Option<Value>,
+}
+
+/// All recordings, in the order of their paths.
+pub(super) fn load_all(folder: &Path) -> anyhow::Result<Vec<Labelled>> {
+    let mut paths = Vec::new();
+    for tool in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
+        let is_cast = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "cast");
+        paths.extend(entries(&tool)?.into_iter().filter(is_cast));
+    }
+    paths.sort();
+    paths.iter().map(|path| load(path)).collect()
+}
+
+fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let list = fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))?;
+    list.map(|entry| Ok(entry?.path())).collect()
+}
+
+fn load(path: &Path) -> anyhow::Result<Labelled> {
+    let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("reading {}", path.display()));
+    let recording = Recording::parse(&read(path)?).with_context(|| path.display().to_string())?;
+    let side = path.with_extension("json");
+    let label: Value = serde_json::from_str(&read(&side)?).with_context(|| side.display().to_string())?;
+    let prompts = label["prompts"].as_array().into_iter().flatten();
+    let tool = path.parent().and_then(Path::file_name).unwrap_or_default();
+    Ok(Labelled {
+        tool: tool.to_string_lossy().into_owned(),
+        recording,
+        prompts: prompts
+            .map(|prompt| prompt_of(prompt).with_context(|| side.display().to_string()))
+            .collect::<anyhow::Result<_>>()?,
+    })
+}
+
+fn prompt_of(prompt: &Value) -> anyhow::Result<Label> {
+    let time = |name: &str| {
+        prompt[name]
+            .as_f64()
+            .with_context(|| format!("a prompt without `{name}`"))
+    };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let keys = prompt["keys"].as_object().into_iter().flatten();
+    Ok(Label {
+        from: time("from")?,
+        to: time("to")?,
+        kind: text(&prompt["kind"]),
+        title: text(&prompt["title"]),
+        choices: prompt["choices"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(text)
+            .collect(),
+        keys: keys.map(|(name, keys)| (name.clone(), text(keys))).collect(),
+        refuses: prompt.get("refuses").cloned(),
+    })
+}

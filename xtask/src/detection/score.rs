@@ -1,0 +1,347 @@
+//! Sightings held against labels. The definitions are on the page that is made of them (`page.rs`).
+
+use atlasbridge_detect::recording::Replayed;
+use atlasbridge_model::{Choice, Choices, Kind, Level, Pace};
+
+use super::labels::{Label, Labelled};
+
+/// One recording, judged.
+#[derive(Debug)]
+pub(super) struct Judged {
+    seconds: f64,
+    prompts: Vec<Outcome>,
+    sightings: Vec<(String, Fate)>,
+}
+
+/// What became of a labelled prompt.
+#[derive(Debug)]
+struct Outcome {
+    kind: String,
+    latency: Option<f64>,
+    has_choices: bool,
+    choices_exact: bool,
+    refusing_right: bool,
+    /// `None`: the label names no keys.
+    keys_exact: Option<bool>,
+}
+
+/// What a sighting was worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Hit,
+    /// Of a prompt that was found already: a person would be told twice.
+    Again,
+    /// Nothing waited, and it was only called possible.
+    Possible,
+    False,
+}
+
+/// Sums over recordings.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Tally {
+    pub(super) recordings: u64,
+    pub(super) seconds: f64,
+    pub(super) prompts: u64,
+    pub(super) found: u64,
+    pub(super) sightings: u64,
+    pub(super) repeated: u64,
+    pub(super) wrong: u64,
+    pub(super) possible: u64,
+    pub(super) with_choices: u64,
+    pub(super) choices_exact: u64,
+    pub(super) refusing_right: u64,
+    pub(super) with_keys: u64,
+    pub(super) keys_exact: u64,
+    /// In seconds.
+    pub(super) latencies: Vec<f64>,
+}
+
+pub(super) fn judge(labelled: &Labelled, seen: &[Replayed]) -> Judged {
+    let mut fates: Vec<Option<Fate>> = vec![None; seen.len()];
+    let prompts = labelled
+        .prompts
+        .iter()
+        .map(|label| {
+            let mut hit = None;
+            for (sighting, fate) in seen.iter().zip(&mut fates) {
+                if fate.is_none() && fits(label, sighting) {
+                    *fate = Some(if hit.is_none() { Fate::Hit } else { Fate::Again });
+                    hit.get_or_insert(sighting);
+                }
+            }
+            outcome(label, hit)
+        })
+        .collect();
+    let sightings = seen.iter().zip(fates).map(|(sighting, fate)| {
+        let is_possible = sighting.sighting.confidence.level() == Level::Low;
+        let unmatched = if is_possible { Fate::Possible } else { Fate::False };
+        (
+            label_kind(sighting.sighting.kind).to_owned(),
+            fate.unwrap_or(unmatched),
+        )
+    });
+    Judged {
+        seconds: labelled.recording.end.0.as_secs_f64(),
+        prompts,
+        sightings: sightings.collect(),
+    }
+}
+
+/// Within the window, of a fitting kind, with the title in excerpt or detail; blanks and case do not count.
+fn fits(label: &Label, seen: &Replayed) -> bool {
+    let at = seen.t.0.as_secs_f64();
+    let words = format!(
+        "{}{}",
+        seen.sighting.excerpt.as_str(),
+        seen.sighting.detail.as_str()
+    );
+    (label.from - 0.001..=label.to).contains(&at)
+        && kind_fits(&label.kind, seen.sighting.kind)
+        && squeezed(&words).contains(&squeezed(&label.title))
+}
+
+/// An input box and a line of text are told apart by habit only; so are a line of text and a secret.
+fn kind_fits(label: &str, kind: Kind) -> bool {
+    match label {
+        "idle_input" => matches!(kind, Kind::Idle | Kind::FreeText),
+        "free_text" => matches!(kind, Kind::FreeText | Kind::Password | Kind::Idle),
+        "password" => matches!(kind, Kind::FreeText | Kind::Password),
+        other => kind.as_str() == other,
+    }
+}
+
+/// As labels spell it.
+fn label_kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Idle => "idle_input",
+        other => other.as_str(),
+    }
+}
+
+fn outcome(label: &Label, hit: Option<&Replayed>) -> Outcome {
+    let wanted: Vec<String> = label.choices.iter().map(|choice| bare(choice)).collect();
+    let choices = hit.and_then(|hit| hit.sighting.choices.as_ref());
+    let rows = || choices.into_iter().flat_map(Choices::iter);
+    let labels: Vec<String> = rows().map(|choice| bare(&choice.label)).collect();
+    let choices_exact = !wanted.is_empty() && labels == wanted;
+    let wanted_keys = wanted_keys(label, &wanted);
+    let is_typed =
+        |(row, wanted): &(usize, String)| rows().nth(*row).is_some_and(|choice| types(choice, wanted));
+    let keys_exact = choices_exact && wanted_keys.iter().all(is_typed);
+    Outcome {
+        kind: label.kind.clone(),
+        latency: hit.map(|hit| hit.t.0.as_secs_f64() - label.from),
+        has_choices: !wanted.is_empty(),
+        choices_exact,
+        refusing_right: choices_exact && choices.and_then(Choices::refusing) == refusing(label, &wanted),
+        keys_exact: (!wanted_keys.is_empty()).then_some(keys_exact),
+    }
+}
+
+/// The keys that the label names, by row.
+fn wanted_keys(label: &Label, wanted: &[String]) -> Vec<(usize, String)> {
+    let row_of = |name: &str| {
+        let by_label = wanted.iter().position(|choice| *choice == bare(name));
+        by_label.or_else(|| {
+            name.parse::<usize>()
+                .ok()?
+                .checked_sub(1)
+                .filter(|row| *row < wanted.len())
+        })
+    };
+    let keys = label.keys.iter();
+    keys.filter_map(|(name, keys)| Some((row_of(name)?, keys.clone())))
+        .collect()
+}
+
+/// These keys are typed for the choice. An Enter that follows only if the prompt still stands is not part of them.
+fn types(choice: &Choice, wanted: &str) -> bool {
+    let at_once = choice.strokes.iter().filter(|stroke| stroke.pace == Pace::Now);
+    let at_once: Vec<u8> = at_once.flat_map(|stroke| stroke.bytes.clone()).collect();
+    choice.strokes.to_text() == wanted || at_once == wanted.as_bytes()
+}
+
+/// The row that refuses: the label's own word, or the first that says so by its first word.
+fn refusing(label: &Label, wanted: &[String]) -> Option<usize> {
+    if let Some(said) = &label.refuses {
+        return said.as_u64().and_then(|row| usize::try_from(row).ok());
+    }
+    const WHOLE: [&str; 5] = ["no", "q", "none", "nothing", "never"];
+    const BEGINS: [&str; 14] = [
+        "no,",
+        "no(",
+        "noneofthe",
+        "cancel",
+        "quit",
+        "exit",
+        "abort",
+        "reject",
+        "deny",
+        "decline",
+        "don't",
+        "donot",
+        "notnow",
+        "typehereto",
+    ];
+    wanted.iter().position(|choice| {
+        let choice = choice.trim_matches(['<', '>']);
+        WHOLE.contains(&choice) || BEGINS.iter().any(|begin| choice.starts_with(begin))
+    })
+}
+
+/// Without blanks, in lower case.
+fn squeezed(text: &str) -> String {
+    text.chars()
+        .filter(|char| !char.is_whitespace())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// A choice without marks and numbers in front; `y` is `yes`.
+fn bare(choice: &str) -> String {
+    let choice =
+        choice.trim_start_matches(|char: char| char.is_whitespace() || ">❯▶●○◉◯☐☑✔*›»│|-".contains(char));
+    match squeezed(without_number(choice)).as_str() {
+        "y" => "yes".to_owned(),
+        "n" => "no".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// `1. `, `(2) `, `3] `, `[ ] ` and `[x] ` are not part of a label.
+fn without_number(choice: &str) -> &str {
+    for mark in ["[ ]", "[x]"] {
+        if let Some(rest) = choice.strip_prefix(mark) {
+            return rest;
+        }
+    }
+    let inner = choice.strip_prefix('(').unwrap_or(choice);
+    let rest = inner.trim_start_matches(|char: char| char.is_ascii_digit());
+    match rest.strip_prefix(['.', ')', ':', ']']) {
+        Some(label) if rest.len() < inner.len() => label,
+        _ => choice,
+    }
+}
+
+impl Judged {
+    /// The same, apart by kind: prompts by their label's, sightings by their own.
+    pub(super) fn by_kind(&self) -> Vec<(String, Tally)> {
+        let prompts = self.prompts.iter().map(|outcome| {
+            let mut tally = Tally::default();
+            tally.prompt(outcome);
+            (outcome.kind.clone(), tally)
+        });
+        let sightings = self.sightings.iter().map(|(kind, fate)| {
+            let mut tally = Tally::default();
+            tally.sighting(*fate);
+            (kind.clone(), tally)
+        });
+        prompts.chain(sightings).collect()
+    }
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, judged: &Judged) {
+        self.recordings += 1;
+        self.seconds += judged.seconds;
+        for outcome in &judged.prompts {
+            self.prompt(outcome);
+        }
+        for (_, fate) in &judged.sightings {
+            self.sighting(*fate);
+        }
+    }
+
+    fn prompt(&mut self, outcome: &Outcome) {
+        self.prompts += 1;
+        self.found += u64::from(outcome.latency.is_some());
+        self.latencies.extend(outcome.latency);
+        self.with_choices += u64::from(outcome.has_choices);
+        self.choices_exact += u64::from(outcome.choices_exact);
+        self.refusing_right += u64::from(outcome.refusing_right);
+        self.with_keys += u64::from(outcome.has_choices && outcome.keys_exact.is_some());
+        self.keys_exact += u64::from(outcome.keys_exact == Some(true));
+    }
+
+    fn sighting(&mut self, fate: Fate) {
+        self.sightings += 1;
+        match fate {
+            Fate::Hit => {}
+            Fate::Again => self.repeated += 1,
+            Fate::Possible => self.possible += 1,
+            Fate::False => self.wrong += 1,
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Tally) {
+        self.recordings += other.recordings;
+        self.seconds += other.seconds;
+        self.prompts += other.prompts;
+        self.found += other.found;
+        self.sightings += other.sightings;
+        self.repeated += other.repeated;
+        self.wrong += other.wrong;
+        self.possible += other.possible;
+        self.with_choices += other.with_choices;
+        self.choices_exact += other.choices_exact;
+        self.refusing_right += other.refusing_right;
+        self.with_keys += other.with_keys;
+        self.keys_exact += other.keys_exact;
+        self.latencies.extend(other.latencies);
+    }
+
+    /// The latency that this share of the found prompts does not exceed, in whole milliseconds.
+    pub(super) fn latency_ms(&self, share: f64) -> Option<u64> {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_by(f64::total_cmp);
+        let index = ((share * sorted.len() as f64) as usize).min(sorted.len().checked_sub(1)?);
+        sorted
+            .get(index)
+            .map(|latency| (latency * 1e3).round().max(0.0) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_compared_without_decoration() {
+        for (choice, expected) in [
+            ("❯ 1. Yes", "yes"),
+            ("y", "yes"),
+            ("(2) No, thanks", "no,thanks"),
+            ("[x] Web server", "webserver"),
+            ("12", "12"),
+            ("3rd-party platform", "3rd-partyplatform"),
+        ] {
+            assert_eq!(bare(choice), expected, "{choice}");
+        }
+    }
+
+    #[test]
+    fn the_refusing_row_is_known_by_its_word() {
+        let check = |choices: &[&str], expected: Option<usize>| {
+            let wanted: Vec<String> = choices.iter().map(|choice| bare(choice)).collect();
+            assert_eq!(refusing(&Label::default(), &wanted), expected, "{choices:?}");
+        };
+        check(&["Yes", "Yes, and don’t ask again", "No"], Some(2));
+        check(&["y", "n"], Some(1));
+        check(&["PostgreSQL", "Notebook"], None);
+        check(&["<Yes>", "<No>"], Some(1));
+        check(&["Allow once", "No, suggest changes (esc)"], Some(1));
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_sorted_list() {
+        let tally = Tally {
+            latencies: vec![0.3, 0.1, 0.2, 0.4],
+            ..Tally::default()
+        };
+        assert_eq!(
+            (tally.latency_ms(0.5), tally.latency_ms(0.95)),
+            (Some(300), Some(400))
+        );
+        assert_eq!(Tally::default().latency_ms(0.5), None);
+    }
+}
