@@ -6,6 +6,11 @@
 //! - `captures`: `ATLASBRIDGE_CAPTURE_PROMPTS=1`.
 //! - `races`: what a scenario showed now and then, made to happen each time.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where and stop"
+)]
+
 mod captures;
 mod record;
 mod recordings;
