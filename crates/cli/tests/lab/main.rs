@@ -5,6 +5,11 @@
 //! - `record`: a tool recorded on a real terminal, and what a replay of it sees.
 //! - `captures`: `ATLASBRIDGE_CAPTURE_PROMPTS=1`.
 //! - `races`: what a scenario showed now and then, made to happen each time.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "Clippy knows test functions, not what helps them"
+)]
 
 #![expect(
     clippy::unwrap_used,

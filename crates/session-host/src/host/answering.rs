@@ -1,0 +1,134 @@
+//! What the hub says: replies to type, through the gate, and what became of them.
+
+use atlasbridge_detect::Observation;
+use atlasbridge_model::{ReplyId, Sighting, SightingNo};
+use atlasbridge_pty::{PollFlags, Signal, boot_time};
+use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
+use atlasbridge_wire::twin;
+
+use super::{Host, Phase};
+use crate::gate::{Claim, Facts, Look, Request, Settled, Ticket};
+use crate::link::Heard;
+
+impl Host {
+    pub(super) fn on_hub(&mut self) {
+        for heard in self.link.attend(self.now()) {
+            match heard {
+                Heard::Hub { epoch } => self.gate.meet_hub(epoch),
+                Heard::Message(ToSession::Inject(inject)) => self.on_inject(&inject),
+                Heard::Message(ToSession::HowAreYou { asked }) => {
+                    let silent_for_ms = self
+                        .detector
+                        .last_output()
+                        .map(|last| (self.now() - last).as_millis() as u64);
+                    self.link.send(&FromSession::Health(Health {
+                        asked,
+                        pty_alive: matches!(self.phase, Phase::Running | Phase::Ending { .. }),
+                        injecting: self.gate.is_injecting(),
+                        silent_for_ms,
+                    }));
+                }
+                Heard::Message(ToSession::Stop) => self.stop(Signal::Term),
+                // The link keeps its own books.
+                Heard::Message(ToSession::Noted { .. }) => {}
+            }
+        }
+    }
+
+    pub(super) fn on_inject(&mut self, inject: &Inject) {
+        // What is no id was never handed out by a hub of this protocol.
+        let Some(request) = read_request(inject) else {
+            return;
+        };
+        self.catch_up();
+        let facts = self.facts(&request);
+        let outcome = match self.gate.claim(&request, facts) {
+            Claim::Granted(ticket) => self.type_reply(ticket, &request),
+            Claim::Answered(outcome) => outcome,
+            Claim::FromOldHub => return,
+        };
+        self.tell_outcome(request.reply, &inject.prompt_id, outcome);
+    }
+
+    /// # Screen-of-the-moment invariant
+    /// Between the last look at the screen and the write stands nothing that waits: the intent is on disk before.
+    pub(super) fn type_reply(&mut self, ticket: Ticket, request: &Request) -> twin::Outcome {
+        if self.gate.intend(&ticket).is_err() {
+            return self.gate.void(ticket, twin::Outcome::NotRecorded);
+        }
+        self.catch_up();
+        if let Some(objection) = self.gate.objection(request, self.facts(request)) {
+            return self.gate.void(ticket, objection);
+        }
+        self.reacted = false;
+        let outcome = self.gate.inject(ticket, self.now());
+        if outcome == twin::Outcome::Typed {
+            self.observe(Observation::Injected);
+        }
+        outcome
+    }
+
+    pub(super) fn facts(&self, request: &Request) -> Facts {
+        let stands = |seen: &&Sighting| self.detector.still_shows(seen.no, seen.fingerprint);
+        Facts {
+            now: boot_time().as_millis() as i64,
+            standing: self.detector.current().filter(stands).cloned(),
+            answered_locally: self.answered_locally.contains(&request.sighting)
+                || self.detector.is_being_answered(request.sighting, self.now()),
+            half_typed: self.detector.typed_since(request.sighting),
+            other_foreground: self.asked_by.is_some() && self.control.foreground_group() != self.asked_by,
+            tool_gone: !matches!(self.phase, Phase::Running | Phase::Ending { .. }),
+        }
+    }
+
+    /// Reads what the tool has written so far, at most one buffer: the gate judges the screen of this moment.
+    pub(super) fn catch_up(&mut self) {
+        if self.relay.wants_to_read() {
+            self.on_tool(PollFlags::IN);
+        }
+    }
+
+    pub(super) fn look(&mut self) {
+        let Some(no) = self.gate.injecting() else { return };
+        let current = self.detector.current().filter(|seen| seen.no == no);
+        let still_shown = current.is_some_and(|seen| self.detector.still_shows(seen.no, seen.fingerprint));
+        let is_over = matches!(self.phase, Phase::LastWords { .. } | Phase::LastNotes { .. });
+        let look = Look {
+            gone: current.is_none() || is_over,
+            reacted: self.reacted,
+            still_shown,
+        };
+        if let Some(settled) = self.gate.look(look, self.now()) {
+            self.settle(&settled);
+        }
+    }
+
+    pub(super) fn settle(&mut self, settled: &Settled) {
+        self.tell_outcome(settled.reply, &settled.prompt.to_string(), settled.outcome);
+    }
+
+    pub(super) fn tell_outcome(&mut self, reply: ReplyId, prompt_id: &str, outcome: twin::Outcome) {
+        let now = self.now();
+        if let Some(events) = &mut self.events {
+            events.injected(&reply.to_string(), &serde_json::json!(outcome), now);
+        }
+        let prompt_id = prompt_id.to_owned();
+        self.link.report(Report::Outcome {
+            reply_id: reply.to_string(),
+            prompt_id,
+            outcome,
+        });
+    }
+}
+
+fn read_request(inject: &Inject) -> Option<Request> {
+    Some(Request {
+        reply: inject.reply_id.parse().ok()?,
+        prompt: inject.prompt_id.parse().ok()?,
+        sighting: SightingNo(inject.sighting),
+        fingerprint: inject.fingerprint.parse().ok()?,
+        epoch: inject.epoch,
+        deadline: inject.deadline,
+        value: inject.value.clone().map(Into::into),
+    })
+}

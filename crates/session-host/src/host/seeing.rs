@@ -1,0 +1,130 @@
+//! What the detector says: prompts that come and go, and questions for the kernel.
+
+use atlasbridge_detect::{Departure, Event, KernelWait, Observation, Waits};
+use atlasbridge_model::{Sighting, SightingNo, lifecycle};
+use atlasbridge_pty::{InputKind, TtyWait};
+use atlasbridge_wire::session::Report;
+
+use super::{Host, MOST_LEFT_OPEN};
+use crate::gate::Look;
+use crate::pause;
+
+impl Host {
+    pub(super) fn observe(&mut self, observation: Observation<'_>) {
+        let events = self.detector.observe(observation, self.now());
+        self.on_events(events);
+    }
+
+    pub(super) fn on_events(&mut self, mut events: Vec<Event>) {
+        while !events.is_empty() {
+            let mut more = Vec::new();
+            for event in events {
+                match event {
+                    Event::AskKernel => {
+                        let Some(kernel) = self.ask_kernel() else { continue };
+                        if let Some(captures) = &mut self.captures {
+                            captures.kernel = kernel;
+                        }
+                        more.extend(self.detector.observe(Observation::Kernel(kernel), self.now()));
+                    }
+                    Event::Seen(sighting) => self.on_seen(&sighting),
+                    Event::Gone { no, how } => self.on_gone(no, how),
+                }
+            }
+            events = more;
+        }
+        if self.gate.is_injecting() {
+            self.look();
+        }
+    }
+
+    /// # The kernel's word is about the screen that was read
+    /// A tool that blocks in a read has written its question before. If that still waits to be read here, the kernel
+    /// speaks of a question that is not on our screen yet: taken together with the old screen it would make a prompt
+    /// of what was just answered. So then the question is left open; the output brings the next look.
+    pub(super) fn ask_kernel(&mut self) -> Option<KernelWait> {
+        pause::point("host-ask-kernel");
+        let probe = self.control.probe();
+        let is_ahead = self.relay.has_more();
+        if is_ahead && self.left_open < MOST_LEFT_OPEN {
+            self.left_open += 1;
+            return None;
+        }
+        self.left_open = 0;
+        Some(KernelWait {
+            wait: match probe.wait {
+                // A flood: whatever it waits for, it is not on the screen.
+                _ if is_ahead => Waits::Unknown,
+                TtyWait::Read => Waits::Read,
+                TtyWait::Poll => Waits::Poll,
+                TtyWait::None => Waits::Nobody,
+                TtyWait::Unknown => Waits::Unknown,
+            },
+            canonical: probe.canonical,
+            // Where we switched the echo off, its absence says nothing about a secret.
+            echo: probe.echo || self.keyboard.input.kind() == InputKind::Stream,
+        })
+    }
+
+    pub(super) fn on_seen(&mut self, sighting: &Sighting) {
+        self.asked_by = self.control.foreground_group();
+        self.sent_locally = false;
+        self.gate.arm();
+        let now = self.now();
+        if let Some(events) = &mut self.events {
+            events.seen(sighting, now);
+        }
+        if let Some(captures) = &mut self.captures {
+            captures.seen(sighting, self.detector.screen(), now);
+        }
+        self.link.report(Report::Sighted(sighting.into()));
+    }
+
+    pub(super) fn on_gone(&mut self, no: SightingNo, how: Departure) {
+        let now = self.now();
+        let was_ours = self.gate.injecting() == Some(no);
+        if was_ours
+            && let Some(settled) = self.gate.look(
+                Look {
+                    gone: true,
+                    reacted: true,
+                    still_shown: false,
+                },
+                now,
+            )
+        {
+            self.settle(&settled);
+        }
+        let how = match how {
+            Departure::Injected => None,
+            Departure::LocalInput => Some(lifecycle::Departure::AnsweredLocally),
+            Departure::Unprompted { echoed: true } => Some(lifecycle::Departure::OutOfBand),
+            Departure::Unprompted { echoed: false } => Some(lifecycle::Departure::Withdrawn),
+            // Its answer was its end: there was no time to see the prompt go.
+            Departure::Ended if self.sent_locally => Some(lifecycle::Departure::AnsweredLocally),
+            Departure::Ended => Some(lifecycle::Departure::ToolEnded),
+        };
+        if how == Some(lifecycle::Departure::AnsweredLocally) {
+            self.answered_locally.push(no);
+            if self.answered_locally.len() > 64 {
+                self.answered_locally.remove(0);
+            }
+        }
+        if let Some(events) = &mut self.events {
+            let word = match how {
+                None => "injected",
+                Some(lifecycle::Departure::AnsweredLocally) => "answered_locally",
+                Some(lifecycle::Departure::OutOfBand) => "out_of_band",
+                Some(lifecycle::Departure::Withdrawn) => "withdrawn",
+                Some(lifecycle::Departure::ToolEnded) => "tool_ended",
+            };
+            events.gone(no, word, now);
+        }
+        if let Some(how) = how.filter(|_| !was_ours) {
+            self.link.report(Report::Left {
+                sighting: no.0,
+                how: how.into(),
+            });
+        }
+    }
+}
