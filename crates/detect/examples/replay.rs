@@ -3,19 +3,29 @@
 #![expect(clippy::print_stdout, reason = "printing is what this example is for")]
 
 use std::error::Error;
+use std::path::Path;
 
-use atlasbridge_detect::DetectorConfig;
 use atlasbridge_detect::recording::{Recording, Replayed, replay};
+use atlasbridge_detect::{DetectorConfig, Packs};
 use atlasbridge_model::Choices;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args().nth(1).ok_or("usage: replay FILE.cast")?;
-    let recording = Recording::parse(&std::fs::read_to_string(path)?)?;
+    let path = std::env::args()
+        .nth(1)
+        .ok_or("usage: replay FILE.cast [--without-pack]")?;
+    let without_pack = std::env::args()
+        .nth(2)
+        .is_some_and(|flag| flag == "--without-pack");
+    let recording = Recording::parse(&std::fs::read_to_string(&path)?)?;
+    // Recordings stand in a folder named after their tool.
+    let tool = Path::new(&path).parent().and_then(Path::file_name);
+    let tool = tool.and_then(|tool| tool.to_str()).filter(|_| !without_pack);
     for replayed in replay(
         &recording,
         DetectorConfig {
             announce_idle: true,
+            pack: tool.and_then(|tool| Packs::embedded().for_program(tool)),
             ..DetectorConfig::default()
         },
     ) {

@@ -8,6 +8,7 @@
 //! When the state is known there is no deadline, so an idle session never wakes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 use std::time::Duration;
 
 use atlasbridge_model::{Detail, Excerpt, Fingerprint, Kind, Sighting, SightingNo};
@@ -15,10 +16,11 @@ use sha2::{Digest, Sha256};
 
 use crate::keys::KeyReader;
 use crate::moment::Moment;
+use crate::packs::Pack;
 use crate::page::Page;
 use crate::recognise::{self, Look, Place, Reading};
 use crate::screen::Screen;
-use crate::status::{Status, claim_of_title};
+use crate::status::{Claim, Status, claim_of_title};
 use crate::verdict::{self, Circumstances, Terms};
 use crate::witness::{KernelWait, Waits};
 
@@ -54,6 +56,8 @@ pub struct DetectorConfig {
     pub newline_mode: bool,
     /// Report `Kind::Idle` too.
     pub announce_idle: bool,
+    /// What is known of the tool: [`crate::Packs::for_program`].
+    pub pack: Option<Arc<Pack>>,
 }
 
 impl Default for DetectorConfig {
@@ -64,6 +68,7 @@ impl Default for DetectorConfig {
             threshold: 65,
             newline_mode: false,
             announce_idle: false,
+            pack: None,
         }
     }
 }
@@ -289,13 +294,30 @@ impl Detector {
     }
 
     fn look_at<'a>(&self, page: &'a Page, kernel: KernelWait) -> Look<'a> {
-        let title = claim_of_title(&self.screen.title());
         Look {
             page,
             line: page.cursor_line(),
             kernel,
-            claim: self.status.claim().or(title),
+            claim: self.claim(),
+            pack: self.config.pack.clone(),
         }
+    }
+
+    /// What the program says of itself: its status, else its title. Where its pack says that it has no status,
+    /// what looks like one was printed by something else.
+    fn claim(&self) -> Option<Claim> {
+        let pack = self.config.pack.as_deref();
+        let status = self
+            .status
+            .claim()
+            .filter(|_| pack.is_none_or(|pack| pack.tells_status));
+        status.or_else(|| {
+            let title = self.screen.title();
+            match pack {
+                Some(pack) => pack.claim_of_title(&title),
+                None => claim_of_title(&title),
+            }
+        })
     }
 
     /// Reads the screen together with the kernel's word and decides.
@@ -349,13 +371,14 @@ impl Detector {
             kernel: look.kernel,
             claim: look.claim,
             alternate: look.page.alternate,
+            starting: self.clock.typed.is_none() && self.clock.sent.is_none(),
             behind_text: !look.line.before.is_empty() && look.line.gap <= 1 && look.line.after.is_empty(),
             stuck_timeout: self.config.stuck_timeout,
         }
     }
 
     fn judge_unknown(&self, look: &Look<'_>, known: Circumstances) -> Option<(Reading, Terms)> {
-        if recognise::is_busy(look.page) {
+        if recognise::is_busy(look) {
             return None;
         }
         verdict::judge_unknown(known).map(|terms| (recognise::unknown(look), terms))
@@ -379,7 +402,11 @@ impl Detector {
             _ => now,
         };
         self.candidate = Some(Candidate { fingerprint, since });
-        let mut ripe = (since + terms.settle).max(self.clock.changed + terms.rest);
+        let silent = self.clock.last_stir(now) + terms.silence;
+        let silent = silent.min(self.clock.changed + Terms::ENOUGH);
+        let mut ripe = (since + terms.settle)
+            .max(self.clock.changed + terms.rest)
+            .max(silent);
         ripe = match (&reading.place, self.clock.sent, self.clock.typed) {
             (Place::Composer { drafted: true }, _, Some(typed)) => {
                 ripe.max(typed + self.config.stuck_timeout)

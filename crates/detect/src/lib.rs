@@ -14,6 +14,7 @@ mod moment;
 mod verdict;
 mod witness;
 
+mod packs;
 mod recognise;
 
 mod keys;
@@ -25,5 +26,6 @@ pub mod recording;
 
 pub use detector::{Departure, Detector, DetectorConfig, Event, Observation};
 pub use moment::Moment;
+pub use packs::{Pack, PackError, PackErrors, Packs, Proved};
 pub use screen::Screen;
 pub use witness::{KernelWait, Waits};

@@ -129,6 +129,12 @@ impl Page {
         rows.join("\n").trim_matches('\n').to_owned()
     }
 
+    /// The words of rows `first..end` in one line: wrapping breaks no sentence.
+    pub(crate) fn words(&self, first: usize, end: usize) -> String {
+        let words = (first..end).flat_map(|row| self.inner(row).split_whitespace());
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     /// How the character looks; zero is plain.
     pub(crate) fn style_at(&self, row: usize, column: usize) -> u64 {
         let runs = self.lines.get(row).map_or(&[][..], |line| &line.runs);

@@ -2,13 +2,18 @@
 //!
 //! A recogniser looks at the live region only: the line of the cursor, or the dialog at the bottom of what is
 //! shown. `(y/n)` in text that scrolled by is no prompt. Whether the program really waits is not decided here but
-//! in `verdict.rs`. Packs for single tools will join this list as one more family, before the generic ones.
+//! in `verdict.rs`. What a tool's pack knows comes first; the generic families read every program.
 
-use atlasbridge_model::{Choice, Choices, Constraints, Entry, Kind, Strokes};
+use std::sync::Arc;
 
+use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Strokes};
+
+use crate::packs::{Pack, Words};
 use crate::page::{CursorLine, Page};
 use crate::status::Claim;
 use crate::witness::KernelWait;
+
+mod packed;
 
 mod composer;
 mod dialog;
@@ -16,6 +21,7 @@ mod dialog;
 mod arrows;
 mod buttons;
 
+mod editor;
 mod enter;
 mod letters;
 mod line;
@@ -27,8 +33,10 @@ mod text;
 mod yes_no;
 
 mod labels;
+mod manner;
 
 pub(crate) use composer::is_busy;
+pub(crate) use manner::{Below, Keys, Manner};
 
 /// All that a recogniser may know.
 pub(crate) struct Look<'a> {
@@ -37,6 +45,8 @@ pub(crate) struct Look<'a> {
     pub(crate) line: CursorLine,
     pub(crate) kernel: KernelWait,
     pub(crate) claim: Option<Claim>,
+    /// What is known of this very tool.
+    pub(crate) pack: Option<Arc<Pack>>,
 }
 
 /// A prompt as one recogniser read it.
@@ -54,6 +64,8 @@ pub(crate) struct Reading {
     pub(crate) place: Place,
     /// What makes this prompt the same prompt when it is drawn again: question, subject and choices.
     pub(crate) identity: String,
+    /// The pack's dialog that knew it.
+    pub(crate) dialog: Option<String>,
 }
 
 /// Where on the screen the prompt stands.
@@ -72,6 +84,7 @@ type Recogniser = fn(&Look<'_>) -> Option<Reading>;
 /// In order of how much a match proves: the first reading counts.
 const FAMILIES: &[Recogniser] = &[
     secret::hidden_line,
+    packed::read,
     pager::more,
     letters::read,
     buttons::boxed,
@@ -80,6 +93,7 @@ const FAMILIES: &[Recogniser] = &[
     text::drawn,
     buttons::styled,
     buttons::shortcut_bar,
+    editor::read,
     composer::idle,
     listed::read,
     yes_no::read,
@@ -92,7 +106,13 @@ const FAMILIES: &[Recogniser] = &[
 
 /// The prompt that stands on the screen, if any family knows it.
 pub(crate) fn read(look: &Look<'_>) -> Option<Reading> {
-    FAMILIES.iter().find_map(|family| family(look))
+    let mut reading = FAMILIES.iter().find_map(|family| family(look))?;
+    if let Some(words) = look.pack().and_then(|pack| pack.words.as_ref())
+        && reading.dialog.is_none()
+    {
+        reading.judge_by(words);
+    }
+    Some(reading)
 }
 
 /// The reading of last resort: a program that waits in a way no family knows.
@@ -120,6 +140,10 @@ fn last_words(look: &Look<'_>) -> String {
 }
 
 impl Look<'_> {
+    pub(crate) fn pack(&self) -> Option<&Pack> {
+        self.pack.as_deref()
+    }
+
     /// How a typed line is taken here.
     pub(crate) fn entry(&self) -> Entry {
         if self.kernel.canonical {
@@ -151,6 +175,7 @@ impl Reading {
                 question: look.line.before.clone(),
             },
             identity: format!("{kind}\n{}", question.trim()),
+            dialog: None,
         }
     }
 
@@ -167,6 +192,28 @@ impl Reading {
             entry: Entry::Keys,
             place: Place::Block,
             identity: format!("{kind}\n{identity}"),
+            dialog: None,
+        }
+    }
+
+    /// Read in the manner that a pack tells.
+    pub(crate) fn by(mut self, manner: &Manner) -> Self {
+        self.dialog = manner.name.clone();
+        self
+    }
+
+    /// Words that the person's own pack adds say what a choice does.
+    fn judge_by(&mut self, words: &Words) {
+        let judged = |choice: &Choice| Choice {
+            effect: match &choice.label {
+                label if words.refuses.is_match(label) => Effect::Refuses,
+                label if words.accepts.is_match(label) => Effect::Accepts,
+                _ => choice.effect,
+            },
+            ..choice.clone()
+        };
+        if let Some(choices) = &self.choices {
+            self.choices = Choices::new(choices.iter().map(judged).collect());
         }
     }
 

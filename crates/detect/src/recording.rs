@@ -146,6 +146,13 @@ pub fn replay(recording: &Recording, config: DetectorConfig) -> Vec<Replayed> {
     replay.seen
 }
 
+/// Plays the recording to its end and hands out the detector as it is then, nothing taken away.
+pub fn play_until(recording: &Recording, config: DetectorConfig) -> Detector {
+    let mut replay = Replay::new(recording, config);
+    replay.play_to(recording.end);
+    replay.detector
+}
+
 /// A recording that is being played: it can be stopped at any moment and looked at.
 #[derive(Debug)]
 pub struct Replay<'a> {

@@ -16,13 +16,20 @@ use crate::witness::{KernelWait, Waits};
 pub(crate) const SETTLE: Duration = Duration::from_millis(60);
 /// The same for a line that might merely be unfinished output.
 const SETTLE_TEXT: Duration = Duration::from_millis(150);
-/// Where the kernel says nothing.
-const SETTLE_BLIND: Duration = Duration::from_millis(400);
+/// Where the kernel says nothing. Repaints of a busy agent pause for up to 400 ms between two halves of a dialog.
+const SETTLE_BLIND: Duration = Duration::from_millis(450);
 const SETTLE_TEXT_BLIND: Duration = Duration::from_millis(400);
+/// The same before the first key: a tool that starts draws its first dialog over again (Gemini: 640 ms later).
+const SETTLE_STARTING: Duration = Duration::from_millis(700);
 /// An agent's input box counts as idle when the whole screen has rested: spinners turn faster than this.
 const IDLE_REST: Duration = Duration::from_millis(450);
-/// The same where neither the kernel nor the program says anything.
+/// The same where the kernel says nothing, whatever the program claims: "done" comes before the last words are
+/// painted, and a tool that has just started says "ready" while it still loads.
 const IDLE_REST_BLIND: Duration = Duration::from_millis(1000);
+/// And then no byte may have come for this long, which a tool that loads cannot keep.
+const IDLE_SILENCE: Duration = Duration::from_millis(300);
+/// Text that rests this long is enough: some tools send bytes for ever.
+const IDLE_REST_ENOUGH: Duration = Duration::from_secs(3);
 /// Blocked in a read behind some text that no family knows.
 const UNKNOWN_READ: Duration = Duration::from_millis(100);
 
@@ -35,6 +42,8 @@ pub(crate) struct Circumstances {
     pub(crate) kernel: KernelWait,
     pub(crate) claim: Option<Claim>,
     pub(crate) alternate: bool,
+    /// No key was given yet.
+    pub(crate) starting: bool,
     /// The cursor stands right behind some text.
     pub(crate) behind_text: bool,
     pub(crate) stuck_timeout: Duration,
@@ -48,9 +57,13 @@ pub(crate) struct Terms {
     pub(crate) settle: Duration,
     /// The whole screen must have been unchanged this long.
     pub(crate) rest: Duration,
+    /// No byte may have come for this long, unless the screen has rested for [`Terms::ENOUGH`].
+    pub(crate) silence: Duration,
 }
 
 impl Terms {
+    pub(crate) const ENOUGH: Duration = IDLE_REST_ENOUGH;
+
     /// Below the threshold a prompt is only possible, which is what low confidence means.
     pub(crate) fn confidence(self, threshold: u8) -> Option<Confidence> {
         let possible = self.confidence < threshold;
@@ -80,6 +93,7 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
         confidence: reading.base,
         settle: SETTLE,
         rest: Duration::ZERO,
+        silence: Duration::ZERO,
     };
     match known.kernel.wait {
         Waits::Read => {
@@ -87,7 +101,7 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
             Some(Terms {
                 confidence,
                 settle: Duration::ZERO,
-                rest: Duration::ZERO,
+                ..certain
             })
         }
         // A program that polls without taking single keys is mostly busy elsewhere: ssh with a remote job.
@@ -101,6 +115,10 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
         Waits::Unknown if is_text => Some(Terms {
             settle: SETTLE_TEXT_BLIND,
             rest: SETTLE_TEXT_BLIND,
+            ..certain
+        }),
+        Waits::Unknown if known.starting && reading.place == Place::Block => Some(Terms {
+            settle: SETTLE_STARTING,
             ..certain
         }),
         Waits::Unknown => Some(Terms {
@@ -120,15 +138,16 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
 
 fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
     let claimed = known.claim == Some(Claim::Idle);
-    let rest = match known.kernel.wait {
+    let (rest, silence) = match known.kernel.wait {
         Waits::Nobody => return None,
-        Waits::Unknown if !claimed => IDLE_REST_BLIND,
-        Waits::Read | Waits::Poll | Waits::Unknown => IDLE_REST,
+        Waits::Unknown => (IDLE_REST_BLIND, IDLE_SILENCE),
+        Waits::Read | Waits::Poll => (IDLE_REST, Duration::ZERO),
     };
     Some(Terms {
         confidence: if claimed { 90 } else { reading.base },
         settle: SETTLE,
         rest,
+        silence,
     })
 }
 
@@ -137,6 +156,7 @@ fn low(rest: Duration) -> Option<Terms> {
         confidence: 60,
         settle: rest,
         rest,
+        silence: Duration::ZERO,
     })
 }
 

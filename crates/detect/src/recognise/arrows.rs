@@ -1,35 +1,36 @@
 //! Menus moved by arrow keys: one row carries a marker, its siblings stand in the same column.
 
 use atlasbridge_model::{Choice, Kind, Strokes};
+use regex::Regex;
 
 use super::labels::{self, Pattern, pattern};
+use super::manner::{Manner, Shown};
 use super::{Look, Reading, composer, dialog};
 use crate::page::{Page, is_rule};
 
-static MARKED: Pattern =
-    pattern!(r"^(\s*[❯›▸»▶➤●◉>→](?:\s+|[◯◉○●]\s*))((?:[◯◉○●☐☑☒✔◻◼]\s+|\[[ x*✓]\]\s*)?)(\S.*)$");
-static SIBLING: Pattern = pattern!(r"^(\s*)((?:[◯◉○●☐☑☒✔◻◼]\s+|\[[ x*✓]\]\s*)?)(\S.*)$");
+static MARKED: Pattern = pattern!(
+    r"^\s*(?<marker>[❯›▸»▶➤●◉>→])(?:\s+|[◯◉○●]\s*)(?:[◯◉○●☐☑☒✔◻◼]\s+|\[[ x*✓]\]\s*)?(?<label>\S.*)$"
+);
+static SIBLING: Pattern = pattern!(r"^\s*(?:[◯◉○●☐☑☒✔◻◼]\s+|\[[ x*✓]\]\s*)?(?<label>\S.*)$");
 static ASKING: Pattern = pattern!(r"^[?◆]\s+\S|[?:›…»]$|\(Use arrow keys\)|(?i)\b(select|choose|pick)\b");
 static HINT: Pattern =
     pattern!(r"(?i)[↑↓⏎]|\b(enter|return|esc|arrow)\b.*\b(select|confirm|move|navigate|cancel|submit)\b");
 /// Most rows of a menu that are looked at.
 const ROWS: usize = 40;
+/// Most rows below a menu that a pack knows.
+const BELOW: usize = 12;
 
 pub(super) fn menu(look: &Look<'_>) -> Option<Reading> {
     if look.kernel.canonical {
         return None;
     }
-    let last = look.page.last_row()?;
-    let rows = (last.saturating_sub(ROWS)..=last).rev();
     filter(look)
-        .or_else(|| {
-            rows.clone()
-                .find_map(|row| Menu::at(look.page, row)?.reading(look.page))
-        })
+        .or_else(|| Menu::all(look.page, None).find_map(|menu| menu.reading(look.page)))
         .or_else(|| radio_line(look))
 }
 
-struct Menu {
+/// Rows of which one is highlighted.
+pub(super) struct Menu {
     first: usize,
     last: usize,
     labels: Vec<String>,
@@ -38,12 +39,31 @@ struct Menu {
 }
 
 impl Menu {
+    /// Menus near the end of the screen, the lowest first.
+    fn all(page: &Page, row: Option<&Regex>) -> impl Iterator<Item = Self> {
+        let pattern = row.or(MARKED.regex());
+        let last = page.last_row().unwrap_or(0);
+        (last.saturating_sub(ROWS)..=last)
+            .rev()
+            .filter_map(move |row| Self::at(page, row, pattern?))
+    }
+
+    /// Those of them below which there is nothing to type into.
+    pub(super) fn open(look: &Look<'_>, row: Option<&Regex>) -> impl Iterator<Item = Self> {
+        let page = look.page;
+        let composer = composer::find(page).map_or(0, |found| found.row);
+        let bottom = page.last_row().unwrap_or(0);
+        Self::all(page, row)
+            .filter(move |menu| composer <= menu.last && bottom - menu.last <= BELOW && !menu.is_numbered())
+    }
+
     /// The menu whose highlighted row this is.
-    fn at(page: &Page, row: usize) -> Option<Self> {
-        let (column, label) = split(page.inner(row), &MARKED)?;
+    fn at(page: &Page, row: usize, marked: &Regex) -> Option<Self> {
+        let (column, label) = split(page.inner(row), marked)?;
         let sibling = |row: usize| {
             let text = page.inner(row);
-            let (at, label) = split(text, &SIBLING).filter(|_| !HINT.is_match(text) && !is_rule(text))?;
+            let (at, label) =
+                split(text, SIBLING.regex()?).filter(|_| !HINT.is_match(text) && !is_rule(text))?;
             (at == column).then_some(label)
         };
         let mut menu = Menu {
@@ -66,6 +86,30 @@ impl Menu {
             menu.last += 1;
         }
         (menu.labels.len() >= 2).then_some(menu)
+    }
+
+    /// Rows with numbers have keys of their own.
+    fn is_numbered(&self) -> bool {
+        static NUMBER: Pattern = pattern!(r"^\d{1,2}[.)]\s");
+        self.labels.iter().all(|label| NUMBER.is_match(label))
+    }
+
+    pub(super) fn above(&self, page: &Page) -> String {
+        page.words(dialog::top_of(page, self.first), self.first)
+    }
+
+    pub(super) fn below(&self, page: &Page) -> String {
+        page.words(self.last + 1, page.lines.len())
+    }
+
+    /// As a pack says: that these rows ask is known.
+    pub(super) fn reading_by(&self, page: &Page, manner: &Manner) -> Option<Reading> {
+        let top = dialog::top_of(page, self.first);
+        let question_row = dialog::question_row(page, top, self.first)?;
+        let question = dialog::paragraph(page, question_row, self.first);
+        let subject = dialog::subject(page, top, self.first);
+        let detail = page.block(top, page.last_row()?);
+        Some(self.build(&question, &subject, detail, manner))
     }
 
     fn reading(&self, page: &Page) -> Option<Reading> {
@@ -100,52 +144,37 @@ impl Menu {
         } else {
             (top, dialog::subject(page, top, self.first))
         };
-        Some(self.build(excerpt, &subject, page.block(first, bottom)))
+        Some(self.build(excerpt, &subject, page.block(first, bottom), &Manner::default()))
     }
 
-    fn build(&self, excerpt: &str, subject: &str, detail: String) -> Reading {
-        let labels: Vec<&str> = self
-            .labels
-            .iter()
-            .map(|label| labels::without_hint(label))
-            .collect();
-        let kind = if labels::is_yes_no_pair(&labels) {
-            Kind::YesNo
-        } else {
-            Kind::MultipleChoice
-        };
-        let base = if kind == Kind::YesNo { 90 } else { 80 };
+    fn build(&self, excerpt: &str, subject: &str, detail: String, manner: &Manner) -> Reading {
+        let labels: Vec<&str> = self.labels.iter().map(|label| manner.label(label)).collect();
+        let kind = manner.kind(&labels);
+        let base = if kind == Kind::YesNo { 90 } else { 80 } + if manner.name.is_some() { 5 } else { 0 };
         let identity = format!("{subject}\n{}", labels.join("\n"));
-        let choices = labels
-            .iter()
-            .enumerate()
-            .map(|(row, label)| labels::choice(label, moves(self.marked, row)));
-        Reading::block(kind, base, excerpt, detail, identity).with_choices(choices.collect())
+        let choices = self.labels.iter().enumerate().filter_map(|(index, label)| {
+            manner.choice(&Shown {
+                label,
+                number: None,
+                index,
+                highlighted: Some(self.marked),
+                footer: "",
+            })
+        });
+        Reading::block(kind, base, excerpt, detail, identity)
+            .by(manner)
+            .with_choices(choices.collect())
     }
 }
 
 /// Where the label begins, and the label.
-fn split(text: &str, pattern: &Pattern) -> Option<(usize, String)> {
+fn split(text: &str, pattern: &Regex) -> Option<(usize, String)> {
     let captures = pattern.captures(text)?;
-    let label = captures.get(3)?;
+    let label = captures.name("label")?;
     Some((
         text[..label.start()].chars().count(),
         label.as_str().trim_end().to_owned(),
     ))
-}
-
-/// Arrow keys from the highlighted row to this one, then Enter while the menu still stands.
-fn moves(from: usize, to: usize) -> Strokes {
-    let (key, count) = if to >= from {
-        ("\x1b[B", to - from)
-    } else {
-        ("\x1b[A", from - to)
-    };
-    if count == 0 {
-        Strokes::enter()
-    } else {
-        Strokes::then_enter_if_still_there(key.repeat(count))
-    }
 }
 
 /// A list that is filtered by typing: matches above, a count, and `> ` at the cursor.

@@ -3,6 +3,7 @@
 use atlasbridge_model::{Choice, Kind, Strokes};
 
 use super::labels::{self, Pattern, pattern};
+use super::manner::{Manner, steps};
 use super::{Look, Reading};
 use crate::page::{Page, is_rule, is_side};
 
@@ -131,15 +132,6 @@ fn odd_one(grounds: &[u64]) -> Option<usize> {
     }
 }
 
-/// Keys from one item to another, then Enter while the form still stands.
-fn steps(from: usize, to: usize, back: &str, forth: &str) -> Strokes {
-    match to {
-        _ if to == from => Strokes::enter(),
-        _ if to > from => Strokes::then_enter_if_still_there(forth.repeat(to - from)),
-        _ => Strokes::then_enter_if_still_there(back.repeat(from - to)),
-    }
-}
-
 /// Rows of a list inside the form, and which one is highlighted.
 fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<String>, usize)> {
     static ITEM: Pattern = pattern!(r"^(?:[\[(][ *xX][\])]\s*)?(?:\S{1,3}\s+|\S+\s{2,})?(\S.*)$");
@@ -185,51 +177,64 @@ fn label_column(page: &Page, row: usize) -> usize {
     text.chars().count().saturating_sub(1)
 }
 
-/// Buttons side by side, told apart by colour, with a hint that Enter confirms.
 pub(super) fn styled(look: &Look<'_>) -> Option<Reading> {
-    static CONFIRM: Pattern = pattern!(r"(?i)\benter\s+(confirm|select|submit)\b");
-    let page = look.page;
-    let last = page.last_row().filter(|_| !look.kernel.canonical)?;
-    let row = (last.saturating_sub(6)..=last)
-        .rev()
-        .find(|&row| CONFIRM.is_match(page.text(row)))?;
-    let segments = segments_of(page.text(row));
-    let places: Vec<(usize, usize)> = segments
-        .iter()
-        .map(|(at, label)| (*at, at + label.chars().count()))
-        .collect();
-    let grounds: Vec<u64> = places
-        .iter()
-        .map(|(from, _)| page.ground_at(row, *from))
-        .collect();
-    let focused = odd_one(&grounds).filter(|_| segments.len() >= 2)?;
-    let top = (0..row)
-        .rev()
-        .find(|&above| !page.text(above).contains(is_side))
-        .map_or(0, |above| above + 1);
-    let detail = page.block(top, row.saturating_sub(1));
-    let question = first_paragraph(page, top, row);
-    let labels: Vec<&str> = segments.iter().map(|(_, label)| label.as_str()).collect();
-    let kind = if labels::is_yes_no_pair(&labels) {
-        Kind::YesNo
-    } else {
-        Kind::MultipleChoice
-    };
-    let identity = format!("{detail}\n{}", labels.join("\n"));
-    let choices = labels
-        .iter()
-        .enumerate()
-        .map(|(index, label)| labels::choice(label, steps(focused, index, "\x1b[D", "\x1b[C")));
-    Some(
-        Reading::block(
-            kind,
-            85,
-            question.trim_start_matches(['△', '▲', '!']),
-            detail,
-            identity,
-        )
-        .with_choices(choices.collect()),
-    )
+    Some(Styled::find(look)?.reading(look.page, &Manner::default()))
+}
+
+/// Buttons side by side, told apart by colour, with a hint that Enter confirms.
+pub(super) struct Styled {
+    row: usize,
+    top: usize,
+    labels: Vec<String>,
+    focused: usize,
+}
+
+impl Styled {
+    pub(super) fn find(look: &Look<'_>) -> Option<Self> {
+        static CONFIRM: Pattern = pattern!(r"(?i)\benter\s+(confirm|select|submit)\b");
+        let page = look.page;
+        let last = page.last_row().filter(|_| !look.kernel.canonical)?;
+        let row = (last.saturating_sub(6)..=last)
+            .rev()
+            .find(|&row| CONFIRM.is_match(page.text(row)))?;
+        let segments = segments_of(page.text(row));
+        let grounds: Vec<u64> = segments
+            .iter()
+            .map(|(from, _)| page.ground_at(row, *from))
+            .collect();
+        let focused = odd_one(&grounds).filter(|_| segments.len() >= 2)?;
+        let top = (0..row)
+            .rev()
+            .find(|&above| !page.text(above).contains(is_side))
+            .map_or(0, |above| above + 1);
+        Some(Self {
+            row,
+            top,
+            labels: segments.into_iter().map(|(_, label)| label).collect(),
+            focused,
+        })
+    }
+
+    pub(super) fn above(&self, page: &Page) -> String {
+        page.words(self.top, self.row)
+    }
+
+    pub(super) fn reading(&self, page: &Page, manner: &Manner) -> Reading {
+        let detail = page.block(self.top, self.row.saturating_sub(1));
+        let question = first_paragraph(page, self.top, self.row);
+        let labels: Vec<&str> = self.labels.iter().map(String::as_str).collect();
+        let identity = format!("{detail}\n{}", labels.join("\n"));
+        let choice = |(index, label): (usize, &&str)| Choice {
+            label: (*label).to_owned(),
+            strokes: steps(self.focused, index, "\x1b[D", "\x1b[C"),
+            effect: manner.effect(label),
+        };
+        let choices = labels.iter().enumerate().map(choice).collect();
+        let excerpt = question.trim_start_matches(['△', '▲', '!']);
+        Reading::block(manner.kind(&labels), 85, excerpt, detail, identity)
+            .by(manner)
+            .with_choices(choices)
+    }
 }
 
 /// Words separated by two blanks or more, up to the wide gap before the hints.

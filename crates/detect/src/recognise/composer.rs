@@ -1,9 +1,10 @@
 //! The input box of an agent: empty, and nothing going on, means that the agent has finished.
 
 use atlasbridge_model::Kind;
+use regex::Regex;
 
 use super::labels::{Pattern, pattern};
-use super::{Look, Place, Reading};
+use super::{Look, Place, Reading, line};
 use crate::page::{Page, Run, is_rule};
 use crate::status::Claim;
 
@@ -15,9 +16,13 @@ static BUSY: Pattern = pattern!(
 const BELOW: usize = 8;
 
 /// Whether the lower part of the screen says that the agent works.
-pub(crate) fn is_busy(page: &Page) -> bool {
-    let last = page.last_row().unwrap_or(0);
-    (last.saturating_sub(14)..=last).any(|row| BUSY.is_match(page.text(row)))
+pub(crate) fn is_busy(look: &Look<'_>) -> bool {
+    let last = look.page.last_row().unwrap_or(0);
+    let marks = look.pack().map_or(&[][..], |pack| &pack.busy);
+    (last.saturating_sub(14)..=last).any(|row| {
+        let text = look.page.text(row);
+        BUSY.is_match(text) || marks.iter().any(|mark| mark.is_match(text))
+    })
 }
 
 /// The box: its row, and the marker before the text.
@@ -71,29 +76,37 @@ fn is_choice(content: &str) -> bool {
 }
 
 pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
-    if matches!(look.claim, Some(Claim::Working | Claim::Blocked)) || is_busy(look.page) {
+    if matches!(look.claim, Some(Claim::Working | Claim::Blocked)) || is_busy(look) {
         return None;
     }
-    let found = find(look.page).or_else(|| titled(look.page))?;
+    let idle = look.pack().and_then(|pack| pack.idle.as_ref());
+    let line = idle.and_then(|idle| idle.line.as_ref());
+    if let Some(question) = line::question(look)
+        && line.is_some_and(|line| line.is_match(question))
+    {
+        return Some(Reading::line(look, Kind::Idle, 85, question));
+    }
+    let invitation = idle.and_then(|idle| idle.invitation.as_ref());
+    let found = find(look.page).or_else(|| titled(look.page, invitation))?;
     let detail = look.page.block(found.top.saturating_sub(12), found.bottom);
     let line = look.page.inner(found.row).trim();
     let mut reading = Reading::block(Kind::Idle, 75, line, detail, "input box".to_owned());
     reading.place = Place::Composer {
-        drafted: is_drafted(look.page, found.row),
+        drafted: is_drafted(look.page, found.row, invitation),
     };
     Some(reading)
 }
 
 /// Somebody has begun to write: text before the cursor, or, where the cursor is elsewhere, text behind the marker
 /// that is neither dim nor coloured as an invitation is.
-fn is_drafted(page: &Page, row: usize) -> bool {
+fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     static INVITES: Pattern = pattern!(r#"^[>❯›]?\s*(Type your message|Ask \w+|Try ")"#);
     const DIM: u64 = 0x80;
     let Some(line) = page.lines.get(row) else {
         return false;
     };
     let inner = page.inner(row).trim_start();
-    if INVITES.is_match(inner) {
+    if INVITES.is_match(inner) || invitation.is_some_and(|invites| invites.is_match(inner)) {
         return false;
     }
     let marker = line
@@ -119,13 +132,14 @@ fn is_drafted(page: &Page, row: usize) -> bool {
 }
 
 /// An input box known by its invitation alone.
-fn titled(page: &Page) -> Option<Box> {
+fn titled(page: &Page, invitation: Option<&Regex>) -> Option<Box> {
     static INVITATION: Pattern =
         pattern!(r#"(?i)^[>❯›]?\s*(Type your message|Ask anything\b|Ask \w+ to do anything)"#);
     let last = page.last_row()?;
-    let row = (0..=last)
-        .rev()
-        .find(|&row| INVITATION.is_match(page.inner(row).trim_start()))?;
+    let row = (0..=last).rev().find(|&row| {
+        let text = page.inner(row).trim_start();
+        INVITATION.is_match(text) || invitation.is_some_and(|invites| invites.is_match(text))
+    })?;
     Some(Box {
         row,
         top: row,

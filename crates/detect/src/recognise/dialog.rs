@@ -1,13 +1,16 @@
 //! Dialogs of numbered rows with a highlight: what coding agents ask with.
 
-use atlasbridge_model::{Choice, Kind, Strokes};
+use atlasbridge_model::Kind;
+use regex::Regex;
 
-use super::labels::{self, Pattern, pattern};
+use super::labels::{Pattern, pattern};
+use super::manner::{Below, Manner, Shown};
 use super::{Look, Reading, composer};
 use crate::page::{Page, is_rule};
 use crate::status::Claim;
 
-static ROW: Pattern = pattern!(r"^(\s*)([❯›>●▸»→◉➤▶*]?)(\s*)(?:\[[ xX✓✔]\]\s*)?(\d{1,2})[.)]\s+(\S.*)$");
+static ROW: Pattern =
+    pattern!(r"^\s*(?<marker>[❯›>●▸»→◉➤▶*]?)\s*(?:\[[ xX✓✔]\]\s*)?(?<key>\d{1,2})[.)]\s+(?<label>\S.*)$");
 static FOOTER: Pattern = pattern!(
     r"(?i)\b(enter|esc|escape|return|tab|space)\b.{0,20}\b(confirm|cancel|select|submit|continue|quit|exit|navigate|interrupt|dismiss|amend|toggle|choose|back|go)\b|↑|↑/↓|arrow keys"
 );
@@ -21,7 +24,12 @@ struct Row {
     marked: bool,
     /// Where the label begins, in characters of the inner text.
     label_at: usize,
+    /// Without the lines that describe it.
     label: String,
+    /// With its second column.
+    whole: String,
+    /// With every line below it.
+    with_below: String,
     /// A column of descriptions follows the label.
     described: bool,
     /// The last screen row that belongs to it.
@@ -29,73 +37,128 @@ struct Row {
 }
 
 pub(super) fn numbered(look: &Look<'_>) -> Option<Reading> {
-    let page = look.page;
-    let rows = rows_of(page)?;
-    let (first, last) = (rows.first()?, rows.last()?);
-    let dialog_end = last.last;
-    // Something to type into below: the dialog is only quoted above it.
-    if composer::find(page).is_some_and(|found| found.row > dialog_end) {
-        return None;
+    Dialog::find_usual(look)?.reading(look.page, &Manner::default())
+}
+
+/// A dialog of numbered rows as it stands on the screen.
+pub(super) struct Dialog {
+    rows: Vec<Row>,
+    highlighted: Option<usize>,
+    top: usize,
+    question_row: usize,
+    footer: Option<usize>,
+    /// The program itself says that a dialog is open.
+    claimed: bool,
+}
+
+impl Dialog {
+    /// Rows as most tools draw them.
+    pub(super) fn find_usual(look: &Look<'_>) -> Option<Self> {
+        Self::find(look, ROW.regex()?)
     }
-    let bottom = page.last_row()?;
-    let footer = (dialog_end + 1..=bottom)
-        .take(4)
-        .find(|&row| FOOTER.is_match(page.text(row)));
-    let marked = rows.iter().position(|row| row.marked);
-    let reversed = rows
-        .iter()
-        .position(|row| page.is_reversed_at(row.row, indent(page, row.row) + 1));
-    let highlighted = marked.or(reversed);
-    let claimed = look.claim == Some(Claim::Blocked);
-    let selects = footer.is_some_and(|row| SELECTS.is_match(page.text(row)));
-    if highlighted.is_none() && !selects && !claimed || bottom.saturating_sub(dialog_end) > 10 {
-        return None;
-    }
-    let top = top_of(page, first.row);
-    let question_row = question_row(page, top, first.row)?;
-    let end = footer.unwrap_or(dialog_end);
-    let labels: Vec<&str> = rows.iter().map(|row| labels::without_hint(&row.label)).collect();
-    let kind = if labels::is_yes_no_pair(&labels) {
-        Kind::YesNo
-    } else {
-        Kind::MultipleChoice
-    };
-    let base = if kind == Kind::YesNo { 90 } else { 85 } + if claimed || footer.is_some() { 5 } else { 0 };
-    let question = paragraph(page, question_row, first.row);
-    let subject = subject(page, top, first.row);
-    if let Some(field) = rows.iter().position(|row| is_field(page, row)) {
-        let others: Vec<&str> = labels
+
+    /// The lowest dialog, if it is open: something is highlighted, or its footer or its program says so, and
+    /// nothing to type into stands below.
+    pub(super) fn find(look: &Look<'_>, row: &Regex) -> Option<Self> {
+        let page = look.page;
+        let rows = rows_of(page, row)?;
+        let (first, last) = (rows.first()?, rows.last()?);
+        if composer::find(page).is_some_and(|found| found.row > last.last) {
+            return None;
+        }
+        let bottom = page.last_row()?;
+        let footer = (last.last + 1..=bottom)
+            .take(4)
+            .find(|&row| FOOTER.is_match(page.text(row)));
+        let marked = rows.iter().position(|row| row.marked);
+        let reversed = rows
             .iter()
-            .enumerate()
-            .filter(|(index, _)| *index != field)
-            .map(|(_, label)| *label)
-            .collect();
-        let identity = format!("{subject}\n{}", others.join("\n"));
-        return Some(Reading::block(
-            Kind::FreeText,
-            80,
-            &question,
-            page.block(top, end),
-            identity,
-        ));
+            .position(|row| page.is_reversed_at(row.row, indent(page, row.row) + 1));
+        let highlighted = marked.or(reversed);
+        let claimed = look.claim == Some(Claim::Blocked);
+        let selects = footer.is_some_and(|row| SELECTS.is_match(page.text(row)));
+        let is_open = highlighted.is_some() || selects || claimed;
+        if !is_open || bottom.saturating_sub(last.last) > 10 {
+            return None;
+        }
+        let top = top_of(page, first.row);
+        let question_row = question_row(page, top, first.row)?;
+        Some(Self {
+            highlighted,
+            top,
+            question_row,
+            footer,
+            claimed,
+            rows,
+        })
     }
-    let identity = format!("{subject}\n{}", labels.join("\n"));
-    let reading = Reading::block(kind, base, &question, page.block(top, end), identity);
-    let footer = footer.map_or("", |row| page.text(row));
-    let choice = |(index, row): (usize, &Row)| choice(row, highlighted == Some(index), footer);
-    let choices = rows.iter().enumerate().map(choice).collect();
-    Some(reading.with_choices(choices))
+
+    /// Everything above the rows in one line: wrapping breaks no sentence.
+    pub(super) fn above(&self, page: &Page) -> String {
+        page.words(self.top, self.rows.first().map_or(0, |row| row.row))
+    }
+
+    /// The lines below the rows, in one line.
+    pub(super) fn below(&self, page: &Page) -> String {
+        page.words(self.rows.last().map_or(0, |row| row.last) + 1, page.lines.len())
+    }
+
+    pub(super) fn reading(&self, page: &Page, manner: &Manner) -> Option<Reading> {
+        let first = self.rows.first()?;
+        let end = self.footer.unwrap_or(self.rows.last()?.last);
+        let question = paragraph(page, self.question_row, first.row);
+        let subject = subject(page, self.top, first.row);
+        let detail = page.block(self.top, end);
+        let texts: Vec<String> = self.rows.iter().map(|row| row.label(manner)).collect();
+        let labels: Vec<&str> = texts.iter().map(|text| manner.label(text)).collect();
+        if let Some(field) = self.rows.iter().position(|row| is_field(page, row)) {
+            let others = labels.iter().enumerate().filter(|(index, _)| *index != field);
+            let others: Vec<&str> = others.map(|(_, label)| *label).collect();
+            let identity = format!("{subject}\n{}", others.join("\n"));
+            return Some(Reading::block(Kind::FreeText, 80, &question, detail, identity).by(manner));
+        }
+        let kept: Vec<usize> = (0..texts.len())
+            .filter(|&index| !manner.is_left_out(&texts[index]))
+            .collect();
+        let kind = manner.kind(&kept.iter().map(|&index| labels[index]).collect::<Vec<_>>());
+        let certain = self.claimed || self.footer.is_some() || manner.name.is_some();
+        let base = if kind == Kind::YesNo { 90 } else { 85 } + if certain { 5 } else { 0 };
+        let identity = format!("{subject}\n{}", labels.join("\n"));
+        let footer = self.footer.map_or("", |row| page.text(row));
+        let choices = kept.iter().filter_map(|&index| {
+            manner.choice(&Shown {
+                label: &texts[index],
+                number: Some(self.rows[index].number),
+                index,
+                highlighted: self.highlighted,
+                footer,
+            })
+        });
+        let reading = Reading::block(kind, base, &question, detail, identity).by(manner);
+        Some(reading.with_choices(choices.collect()))
+    }
+}
+
+impl Row {
+    fn label(&self, manner: &Manner) -> String {
+        let whole = match manner.below {
+            Below::Wrapped if manner.keeps_columns => &self.whole,
+            Below::Wrapped => &self.label,
+            Below::Label => &self.with_below,
+        };
+        whole.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// Rows that count 1, 2, 3 … the lowest such group on the screen.
-fn rows_of(page: &Page) -> Option<Vec<Row>> {
+fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<Row>> {
     let last = page.last_row()?;
     let mut found: Vec<Row> = Vec::new();
     let mut row = last + 1;
     // From the bottom upwards, until a row numbered 1 closes the group.
     while row > 0 {
         row -= 1;
-        let Some(mut next) = row_at(page, row) else {
+        let Some(mut next) = row_at(page, row, pattern) else {
             continue;
         };
         if found
@@ -127,17 +190,21 @@ fn rows_of(page: &Page) -> Option<Vec<Row>> {
     Some(found)
 }
 
-fn row_at(page: &Page, row: usize) -> Option<Row> {
+fn row_at(page: &Page, row: usize, pattern: &Regex) -> Option<Row> {
     let text = page.inner(row);
-    let captures = ROW.captures(text)?;
-    let label = captures.get(5)?;
-    let number = captures.get(4)?.as_str().parse().ok()?;
+    let captures = pattern.captures(text)?;
+    let label = captures.name("label")?;
+    let number = captures.name("key")?.as_str().parse().ok()?;
     Some(Row {
         row,
         number,
-        marked: captures.get(2).is_some_and(|marker| !marker.as_str().is_empty()),
+        marked: captures
+            .name("marker")
+            .is_some_and(|marker| !marker.as_str().is_empty()),
         label_at: text[..label.start()].chars().count(),
         label: first_column(unticked(label.as_str())).to_owned(),
+        whole: unticked(label.as_str()).to_owned(),
+        with_below: unticked(label.as_str()).to_owned(),
         described: label.as_str().contains("  "),
         last: row,
     })
@@ -169,8 +236,16 @@ fn take_wrapped(page: &Page, row: &mut Row, end: usize) {
         if words.is_empty() || indented + 1 < row.label_at || is_rule(page.text(below)) {
             break;
         }
+        row.with_below.push(' ');
+        row.with_below.push_str(words);
+        if row.described {
+            row.whole.push(' ');
+            row.whole.push_str(words);
+        }
         describing = describing || !did_not_fit(page, previous, words);
         if !describing {
+            row.whole.push(' ');
+            row.whole.push_str(words);
             row.label.push(' ');
             row.label.push_str(words);
         }
@@ -268,15 +343,4 @@ pub(super) fn subject(page: &Page, top: usize, first_row: usize) -> String {
 fn moves(text: &str) -> bool {
     static MOVING: Pattern = pattern!(r"[\u{2800}-\u{28ff}]|^[✢✳✶✻✽·∗◐◓◑◒]\s|\(\d+m? ?\d*s\b|\b\d+s\b");
     MOVING.is_match(text)
-}
-
-/// A digit chooses at once where rows are numbered; a dialog that says "enter continue" wants Enter.
-fn choice(row: &Row, is_highlighted: bool, footer: &str) -> Choice {
-    static CONTINUE: Pattern = pattern!(r"(?i)\benter (?:to )?continue\b");
-    let strokes = match labels::hinted_key(&row.label) {
-        Some(key) => Strokes::once(key),
-        None if is_highlighted && CONTINUE.is_match(footer) => Strokes::enter(),
-        None => Strokes::once(row.number.to_string()),
-    };
-    labels::choice(labels::without_hint(&row.label), strokes)
 }

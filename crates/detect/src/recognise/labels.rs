@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use atlasbridge_model::{Choice, Effect, Strokes};
 use regex::Regex;
 
+use crate::packs::words;
+
 /// Compiles once; a pattern that would not compile matches nothing (a test proves that all of them do).
 pub(crate) struct Pattern {
     source: &'static str,
@@ -43,18 +45,11 @@ impl Pattern {
     }
 }
 
-static REFUSES: Pattern = pattern!(
-    r"(?i)^\W*(no\b|n$|not\b|none\b|never\b|cancel|reject|deny|denied|don'?t\b|don’t\b|do not\b|quit|abort|exit|stop|refuse|decline|disallow|keep\b|skip\b|go back|back\b|dismiss)"
-);
-static ACCEPTS: Pattern = pattern!(
-    r"(?i)^\W*(yes\b|y$|ok(ay)?\b|allow|approve|accept|proceed|continue|confirm|trust\b|always allow|run\b|apply\b|submit|agree|install)"
-);
-
 /// What choosing this label does.
 pub(crate) fn effect(label: &str) -> Effect {
-    if REFUSES.is_match(label) {
+    if words().refuses.is_match(label) {
         Effect::Refuses
-    } else if ACCEPTS.is_match(label) {
+    } else if words().accepts.is_match(label) {
         Effect::Accepts
     } else {
         Effect::Other
@@ -81,10 +76,12 @@ pub(crate) fn without_hint(label: &str) -> &str {
     }
 }
 
-/// The letter or `esc` that a row names as its key.
-pub(crate) fn hinted_key(label: &str) -> Option<&'static str> {
-    let label = label.trim().to_ascii_lowercase();
-    label.ends_with("(esc)").then_some("\x1b")
+/// The key that a row names: `Yes, proceed (y)`, `No (esc)`.
+pub(crate) fn hinted_key(label: &str) -> Option<String> {
+    static KEY: Pattern = pattern!(r"(?i)\s\(([a-z]|esc)\)$");
+    let captures = KEY.captures(label.trim())?;
+    let key = captures.get(1)?.as_str().to_ascii_lowercase();
+    Some(if key == "esc" { "\x1b".to_owned() } else { key })
 }
 
 /// A plain yes or no, short enough to say nothing more: "Yes, and don't ask again" is neither.

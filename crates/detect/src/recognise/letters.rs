@@ -3,6 +3,7 @@
 use atlasbridge_model::{Choice, Effect, Kind};
 
 use super::labels::{self, Pattern, pattern};
+use super::manner::Manner;
 use super::{Look, Reading, line};
 
 /// A bracketed letter with the rest of its word or words.
@@ -17,13 +18,13 @@ static WORD_LIST: Pattern = pattern!(
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let question = line::question(look)?;
-    lettered(look, question)
+    lettered(look, question, &Manner::default())
         .or_else(|| letter_list(look, question))
         .or_else(|| word_list(look, question))
 }
 
 /// The question may wrap to a second line of its own: the letters are searched in the cursor's line only.
-fn lettered(look: &Look<'_>, question: &str) -> Option<Reading> {
+pub(super) fn lettered(look: &Look<'_>, question: &str, manner: &Manner) -> Option<Reading> {
     if !question.ends_with([':', '?', '>', ']', ')']) {
         return None;
     }
@@ -46,7 +47,7 @@ fn lettered(look: &Look<'_>, question: &str) -> Option<Reading> {
     let (kind, base) = if is_yes_no {
         (Kind::YesNo, 95)
     } else {
-        (Kind::MultipleChoice, 80)
+        (manner.kind.unwrap_or(Kind::MultipleChoice), 80)
     };
     let choices = options.iter().map(|(letter, label)| {
         let key = if exact {
@@ -54,10 +55,18 @@ fn lettered(look: &Look<'_>, question: &str) -> Option<Reading> {
         } else {
             letter.to_ascii_lowercase()
         };
-        labels::choice(label, look.answer(&key.to_string()))
+        Choice {
+            label: label.clone(),
+            strokes: look.answer(&key.to_string()),
+            effect: manner.effect(label),
+        }
     });
     let choices = choices.collect();
-    Some(Reading::line(look, kind, base, question).with_choices(choices))
+    Some(
+        Reading::line(look, kind, base, question)
+            .by(manner)
+            .with_choices(choices),
+    )
 }
 
 /// `(O)kay` is "Okay"; a joining "or" at the end is not part of the label.

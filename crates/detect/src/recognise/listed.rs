@@ -4,6 +4,7 @@ use atlasbridge_model::{Choice, Effect, Kind};
 
 use super::labels::{self, Pattern, pattern};
 use super::{Look, Reading, line, yes_no};
+use crate::packs::words;
 use crate::page::is_rule;
 
 /// Most lines between the question and the list, and most lines of a list.
@@ -19,19 +20,12 @@ static BARE_LETTER: Pattern = pattern!(r"^\s+([a-z])\s{2,}(\S.*)$");
 static ABOUT: Pattern = pattern!(
     r"(?i)(#\?|\b(select|selection|choice|choose|option|number|pick|what now|which|enter|your|action|area|zone|menu|\d\s*-\s*\d)\b.*[:?>\])]|[:?>])$"
 );
-static CHOOSING: Pattern =
-    pattern!(r"(?i)\b(select|selection|choice|choose|option|pick|which|action|default [a-z])\b");
-
-/// A question for a text of one's own: the list above it is something else, release notes perhaps.
-static TEXTUAL: Pattern = pattern!(
-    r"(?i)\b(message|name|path|file|directory|e-?mail|title|description|comment|url|text|password|token|user|host|address|reason|summary|branch|version)\b"
-);
 /// `Enter choice [1-3]: 2`: that list has had its answer.
 static ANSWERED: Pattern = pattern!(r"^(.*(?:[:?>]|#\?)) +\S.{0,40}$");
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let question = line::question(look)?;
-    let is_for_text = TEXTUAL.is_match(question) && !CHOOSING.is_match(question);
+    let is_for_text = words().textual.is_match(question) && !words().choosing.is_match(question);
     if !ABOUT.is_match(question) || is_for_text || yes_no::read(look).is_some() {
         return None;
     }
@@ -51,7 +45,7 @@ struct List {
 
 impl List {
     fn above(look: &Look<'_>, question: &str) -> Option<Self> {
-        let choosing = CHOOSING.is_match(question);
+        let choosing = words().choosing.is_match(question);
         Self::numbered(look)
             .or_else(|| {
                 choosing
@@ -169,7 +163,9 @@ fn walk_up(look: &Look<'_>, mut take: impl FnMut(&str) -> bool) -> Option<usize>
 
 fn is_answered(text: &str) -> bool {
     let question = ANSWERED.captures(text).and_then(|captures| captures.get(1));
-    question.is_some_and(|question| ABOUT.is_match(question.as_str()) && CHOOSING.is_match(question.as_str()))
+    question.is_some_and(|question| {
+        ABOUT.is_match(question.as_str()) && words().choosing.is_match(question.as_str())
+    })
 }
 
 fn entries_of(text: &str) -> Vec<(u16, String)> {

@@ -16,10 +16,7 @@ static REPL: Pattern = pattern!(
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let question = line::question(look)?;
     // An agent's input box looks like a shell; only its own family may say that it is idle.
-    if look.claim == Some(Claim::Working)
-        || composer::is_busy(look.page)
-        || composer::find(look.page).is_some()
-    {
+    if look.claim == Some(Claim::Working) || composer::is_busy(look) || composer::find(look.page).is_some() {
         return None;
     }
     let fits = look.line.gap <= 1 && question.chars().count() <= 80;

@@ -2,13 +2,9 @@
 
 use atlasbridge_model::{Entry, Kind};
 
-use super::labels::{Pattern, pattern};
 use super::{Look, Reading, last_words, line};
+use crate::packs::words;
 use crate::witness::Waits;
-
-static ASKS_SECRET: Pattern = pattern!(
-    r"(?i)\b(password|passwd|passphrase|pass phrase|passcode|pin(?: code)?|secret|token|api[ -]?key|encryption key|private key|access key|otp|one-time code|verification code|2fa code)\b[^:?>›]*(?:\([^()]*\)|\[[^\[\]]*\])?\s*[:?>›]*$"
-);
 
 /// The kernel reads a line and hides it: nothing else is read so, whatever the text says.
 pub(super) fn hidden_line(look: &Look<'_>) -> Option<Reading> {
@@ -20,7 +16,7 @@ pub(super) fn hidden_line(look: &Look<'_>) -> Option<Reading> {
         None if look.kernel.wait == Waits::Read => last_words(look),
         None => return None,
     };
-    let says_so = ASKS_SECRET.is_match(&question);
+    let says_so = words().secrets.is_match(&question);
     let base = match look.kernel.wait {
         Waits::Read => 95,
         _ if says_so => 90,
@@ -35,8 +31,8 @@ pub(super) fn hidden_line(look: &Look<'_>) -> Option<Reading> {
 /// A raw program hides what is typed itself; only the text tells.
 pub(super) fn by_text(look: &Look<'_>) -> Option<Reading> {
     let question = line::question(look).or_else(|| question_above(look))?;
-    let asked = question.ends_with([':', '?', '>', '›']) || question.starts_with("? ");
-    if !asked || !ASKS_SECRET.is_match(question) || look.kernel.canonical && look.kernel.echo {
+    let asked = question.ends_with([':', '：', '?', '>', '›']) || question.starts_with("? ");
+    if !asked || !words().secrets.is_match(question) || look.kernel.canonical && look.kernel.echo {
         return None;
     }
     Some(Reading::line(look, Kind::Password, 85, question))

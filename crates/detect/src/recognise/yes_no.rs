@@ -4,11 +4,8 @@ use atlasbridge_model::{Choice, Effect, Kind};
 
 use super::labels::{Pattern, pattern};
 use super::{Look, Place, Reading, line};
+use crate::packs::words;
 
-/// `[y/N]`, `(Y/n/q)`, `(yes/no/[fingerprint])`, `(y,N)`, behind it at most a mark and a default.
-static ALTERNATIVES: Pattern = pattern!(
-    r"(?i)[\[(<]\s*(y|yes)\s*[/|,]\s*(n|no)((?:\s*[/|,]\s*[^\s\[\]()/|,]+|\s*[/|,]\s*\[[^\[\]]+\])*)\s*[\])>]\s*(?:[\[(][^\[\]()]*[\])])?\s*[:?›>‣»…!.]*\s*(?:true|false|yes|no)?$"
-);
 /// The same with the refusal first, and without brackets.
 static SWAPPED: Pattern = pattern!(r"(?i)[\[(]\s*(?:n|no)\s*[/|,]\s*(y|yes)\s*[\])]\s*[:?›>]*$");
 static BARE: Pattern = pattern!(r"(?i)(?:^|\s)(y|yes)\s*/\s*(?:n|no)\s*[:?›>]*$");
@@ -21,14 +18,8 @@ static DEFAULT_ONLY: Pattern = pattern!(r"(?i)\?\s*[\[(](y|yes|n|no)[\])]\s*[:?�
 static PRESS_Y: Pattern = pattern!(
     r#"(?i)\b(?:press|type|enter|hit|input)\s+['"<\[(]?(y|yes)['">\])]?\s+(?:to|if|for)\b.*[^\w]?$"#
 );
-/// Questions that can only be answered by yes or no.
-static PLAIN: Pattern = pattern!(
-    r"(?i)^(?:\W{0,3}\s*)?(?:do you (?:want|wish|really|still|agree|accept)|are you (?:sure|really|certain)|would you like|is (?:this|that) (?:ok|okay|correct|right)|ok(?:ay)? to|continue|proceed|really|overwrite|replace|shall (?:i|we)|should (?:i|we)|(?:quit|exit|abort|retry|delete|remove|discard|save changes|install|try again|create it|use it)\b).*\?$"
-);
-/// What coreutils and their kin ask: `cp: overwrite 'b'?`, `< rm ... ./a > ?`, `rm a ?...`.
-static ASKED_BY: Pattern = pattern!(
-    r"(?i)^(?:[\w.+/-]+: .*\b(?:remove|overwrite|overwritten|replace|descend|delete|unlink|move|link|create|try|examine|continue|proceed|clobber|override|restore)\b.*\?|<.+>\s*\?|\S.*\s\?\.\.\.)$"
-);
+/// How find and xargs ask: `< rm ... ./a > ?`, `rm a ?...`.
+static ASKED_BY: Pattern = pattern!(r"(?i)^(?:<.+>\s*\?|\S.*\s\?\.\.\.)$");
 static ANYWAY: Pattern = pattern!(r"(?i)\b(anyway|regardless|and continue|to continue)\?$");
 /// The lines above say that the whole word is wanted.
 static ONLY_YES: Pattern = pattern!(
@@ -60,18 +51,14 @@ fn editor(look: &Look<'_>) -> Option<Reading> {
 
 struct Found {
     base: u8,
-    /// The answer must be the word, not its letter.
-    whole_word: bool,
+    /// What is typed for yes and for no: the word where the word is asked for, else its letter.
+    answers: (String, String),
     further: Vec<String>,
 }
 
 impl Found {
     fn choices(&self, look: &Look<'_>) -> Vec<Choice> {
-        let (yes, no) = if self.whole_word {
-            ("yes", "no")
-        } else {
-            ("y", "n")
-        };
+        let (yes, no) = (&self.answers.0, &self.answers.1);
         let mut choices = vec![
             Choice {
                 label: "Yes".to_owned(),
@@ -95,7 +82,11 @@ impl Found {
 
 /// The line itself names the answers.
 fn explicit(question: &str) -> Option<Found> {
-    if let Some(captures) = ALTERNATIVES.captures(question) {
+    if let Some(captures) = words().alternatives.captures(question) {
+        let (yes, no) = (captures.get(1)?.as_str(), captures.get(2)?.as_str());
+        if !words().is_pair(yes, no) {
+            return None;
+        }
         let further: Vec<String> = captures
             .get(3)
             .map_or("", |rest| rest.as_str())
@@ -107,7 +98,7 @@ fn explicit(question: &str) -> Option<Found> {
         // Many letters are a menu, not a yes or no.
         return (further.len() <= 3).then(|| Found {
             base: 95,
-            whole_word: is_word(&captures),
+            answers: (yes.to_lowercase(), no.to_lowercase()),
             further,
         });
     }
@@ -121,12 +112,17 @@ fn explicit(question: &str) -> Option<Found> {
         if let Some(captures) = pattern.captures(question) {
             return Some(Found {
                 base,
-                whole_word: is_word(&captures),
+                answers: answers(is_word(&captures)),
                 further: Vec::new(),
             });
         }
     }
     None
+}
+
+fn answers(whole_word: bool) -> (String, String) {
+    let (yes, no) = if whole_word { ("yes", "no") } else { ("y", "n") };
+    (yes.to_owned(), no.to_owned())
 }
 
 fn is_word(captures: &regex::Captures<'_>) -> bool {
@@ -142,21 +138,25 @@ fn by_lines_above(look: &Look<'_>, question: &str) -> Option<Found> {
     let above = look.page.block(first.saturating_sub(4), first.saturating_sub(1));
     ONLY_YES.is_match(&above).then(|| Found {
         base: 85,
-        whole_word: true,
+        answers: answers(true),
         further: Vec::new(),
     })
+}
+
+fn is_asked_by_a_program(question: &str) -> bool {
+    words().asks_about.is_match(question) || ASKED_BY.is_match(question)
 }
 
 /// The line names no answer, yet only yes or no fits.
 fn implied(question: &str) -> Option<Found> {
     let base = match question {
-        _ if ASKED_BY.is_match(question) => 90,
-        _ if PLAIN.is_match(question) || ANYWAY.is_match(question) => 80,
+        _ if is_asked_by_a_program(question) => 90,
+        _ if words().asks_plainly.is_match(question) || ANYWAY.is_match(question) => 80,
         _ => return None,
     };
     Some(Found {
         base,
-        whole_word: false,
+        answers: answers(false),
         further: Vec::new(),
     })
 }
@@ -193,7 +193,7 @@ mod tests {
         ] {
             let found = explicit(question).unwrap_or_else(|| panic!("{question}"));
             assert_eq!(
-                (found.whole_word, found.further.len()),
+                (found.answers.0 == "yes", found.further.len()),
                 (whole_word, further),
                 "{question}"
             );
@@ -222,8 +222,8 @@ mod tests {
             "< rm ... ./a.tmp > ?",
             "rm a b ?...",
         ] {
-            assert!(ASKED_BY.is_match(question), "{question}");
+            assert!(is_asked_by_a_program(question), "{question}");
         }
-        assert!(!ASKED_BY.is_match("app: what is your name?"));
+        assert!(!is_asked_by_a_program("app: what is your name?"));
     }
 }

@@ -1,0 +1,247 @@
+//! Packs: what is known of a tool's dialogs, as data. One TOML file per tool, in the binary, and the person's own
+//! files over them.
+//!
+//! Pure: the caller reads the files. A file that is wrong is refused as a whole, with the line and with what to
+//! write instead; a dialog half understood would press half-right keys.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use regex::Regex;
+
+use crate::recognise::Manner;
+use crate::status::Claim;
+
+mod schema;
+mod words;
+
+pub(crate) use words::{Words, words};
+
+/// The packs of the binary, by file name.
+const EMBEDDED: &[(&str, &str)] = &[
+    ("claude.toml", include_str!("../packs/claude.toml")),
+    ("codex.toml", include_str!("../packs/codex.toml")),
+    ("gemini.toml", include_str!("../packs/gemini.toml")),
+    ("aider.toml", include_str!("../packs/aider.toml")),
+    ("opencode.toml", include_str!("../packs/opencode.toml")),
+    ("qwen.toml", include_str!("../packs/qwen.toml")),
+    ("generic.toml", include_str!("../packs/generic.toml")),
+];
+
+/// All packs that a session may choose from.
+#[derive(Debug, Clone)]
+pub struct Packs(Vec<Arc<Pack>>);
+
+impl Packs {
+    /// Those in the binary.
+    pub fn embedded() -> Self {
+        static PARSED: LazyLock<Vec<Arc<Pack>>> = LazyLock::new(|| {
+            let parsed = EMBEDDED
+                .iter()
+                .map(|(file, text)| Pack::parse(text, Path::new(file)));
+            // A test proves that all of them parse.
+            parsed.filter_map(Result::ok).map(Arc::new).collect()
+        });
+        Self(PARSED.clone())
+    }
+
+    /// The person's own files over those in the binary. A pack of the same name takes the place of the built-in
+    /// one, or goes before it where it says `extends = true`.
+    pub fn with_user(files: Vec<(PathBuf, String)>) -> Result<Self, PackErrors> {
+        let mut packs = Self::embedded();
+        let mut errors = Vec::new();
+        for (file, text) in files {
+            match Pack::parse(&text, &file) {
+                Ok(pack) => packs.add(pack),
+                Err(wrong) => errors.extend(wrong.0),
+            }
+        }
+        if errors.is_empty() {
+            Ok(packs)
+        } else {
+            Err(PackErrors(errors))
+        }
+    }
+
+    fn add(&mut self, pack: Pack) {
+        match self.0.iter_mut().find(|known| known.name == pack.name) {
+            Some(known) if pack.extends => *known = Arc::new(pack.over(known)),
+            Some(known) => *known = Arc::new(pack),
+            None => self.0.push(Arc::new(pack)),
+        }
+    }
+
+    /// The pack of this program: by its binary, with or without a path, or by the pack's name. The generic one is
+    /// never chosen: it says what holds for every program.
+    pub fn for_program(&self, program: &str) -> Option<Arc<Pack>> {
+        let name = Path::new(program).file_name()?.to_str()?;
+        let name = name.strip_suffix(".exe").unwrap_or(name);
+        self.iter()
+            .find(|pack| !pack.is_generic() && pack.is_for(name))
+            .cloned()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Pack>> {
+        self.0.iter()
+    }
+}
+
+/// What is known of one tool.
+#[derive(Debug, Clone)]
+pub struct Pack {
+    name: String,
+    binaries: Vec<String>,
+    extends: bool,
+    is_agent: bool,
+    proved: Vec<Proved>,
+    pub(crate) dialogs: Vec<Dialog>,
+    pub(crate) idle: Option<Idle>,
+    pub(crate) busy: Vec<Regex>,
+    titles: Vec<(Regex, Claim)>,
+    pub(crate) tells_status: bool,
+    pub(crate) words: Option<Words>,
+    /// Its text: two packs are equal when they were written equal.
+    text: Arc<str>,
+}
+
+/// A version that the pack was proved on, and the recordings that prove it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proved {
+    pub version: String,
+    pub recordings: Vec<String>,
+}
+
+/// A dialog of the tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Dialog {
+    pub(crate) rows: Rows,
+    /// Must be found in the lines above the rows, joined by blanks.
+    pub(crate) anchor: Regex,
+    /// Must be found in the lines below the rows, if given.
+    pub(crate) footer: Option<Regex>,
+    /// How a row looks, where it does not look as usual: groups `marker`, `key`, `label`.
+    pub(crate) row: Option<Regex>,
+    pub(crate) manner: Manner,
+}
+
+/// The shape of a dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rows {
+    /// `❯ 1. Yes`.
+    Numbered,
+    /// `❯ Yes`, the others without a marker.
+    Marked,
+    /// Side by side, told apart by colour.
+    Buttons,
+    /// Letters in the line of the cursor.
+    Letters,
+    /// Nothing to choose: Enter, or a text.
+    Nothing,
+}
+
+/// The empty input box of the tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Idle {
+    /// What an empty box invites to; not a draft.
+    pub(crate) invitation: Option<Regex>,
+    /// The line of the cursor, for tools that have no box.
+    pub(crate) line: Option<Regex>,
+}
+
+impl Pack {
+    /// Reads a pack. `file` is only named in errors.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, PackErrors> {
+        schema::parse(text, file)
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn binaries(&self) -> &[String] {
+        &self.binaries
+    }
+
+    pub fn proved(&self) -> &[Proved] {
+        &self.proved
+    }
+
+    /// An agent's empty input box is worth a message; a shell's is not.
+    pub fn is_agent(&self) -> bool {
+        self.is_agent
+    }
+
+    fn is_generic(&self) -> bool {
+        self.name == "generic"
+    }
+
+    fn is_for(&self, name: &str) -> bool {
+        self.name == name || self.binaries.iter().any(|binary| binary == name)
+    }
+
+    /// What a window title of this tool claims.
+    pub(crate) fn claim_of_title(&self, title: &str) -> Option<Claim> {
+        let found = self.titles.iter().find(|(pattern, _)| pattern.is_match(title));
+        found.map(|(_, claim)| *claim)
+    }
+
+    /// Its own dialogs first, then those of the pack under it.
+    fn over(mut self, under: &Pack) -> Self {
+        self.binaries.extend(under.binaries.iter().cloned());
+        self.proved.extend(under.proved.iter().cloned());
+        self.dialogs.extend(under.dialogs.iter().cloned());
+        self.busy.extend(under.busy.iter().cloned());
+        self.titles.extend(under.titles.iter().cloned());
+        self.idle = self.idle.or_else(|| under.idle.clone());
+        self.words = self.words.or_else(|| under.words.clone());
+        self.is_agent |= under.is_agent;
+        self.tells_status |= under.tells_status;
+        self.text = format!("{}\n{}", self.text, under.text).into();
+        self
+    }
+}
+
+impl PartialEq for Pack {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Pack {}
+
+/// What is wrong with a pack, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackError {
+    pub file: PathBuf,
+    /// Counted from one.
+    pub line: usize,
+    pub wrong: String,
+    /// What to write.
+    pub write: String,
+}
+
+impl fmt::Display for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file,
+            line,
+            wrong,
+            write,
+        } = self;
+        write!(f, "{}:{line}: {wrong}. {write}", file.display())
+    }
+}
+
+/// Everything that is wrong, one line each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackErrors(pub Vec<PackError>);
+
+impl fmt::Display for PackErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(PackError::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for PackErrors {}

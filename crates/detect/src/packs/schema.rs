@@ -1,0 +1,403 @@
+//! The TOML of a pack: typed text, then meaning. Every mistake is told with its line and what to write.
+
+use std::path::Path;
+
+use atlasbridge_model::Kind;
+use regex::Regex;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Dialog, Idle, Pack, PackError, PackErrors, Proved, Rows, Words};
+use crate::recognise::{Below, Keys, Manner};
+use crate::status::Claim;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    tool: Tool,
+    #[serde(default)]
+    proved: Vec<ProvedOn>,
+    status: Option<StatusUse>,
+    idle: Option<IdleBox>,
+    #[serde(default)]
+    busy: Vec<Spanned<String>>,
+    #[serde(default)]
+    dialog: Vec<DialogTable>,
+    words: Option<super::words::Lists>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tool {
+    name: Spanned<String>,
+    #[serde(default)]
+    binaries: Vec<String>,
+    #[serde(default)]
+    agent: bool,
+    #[serde(default)]
+    extends: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProvedOn {
+    version: String,
+    recordings: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StatusUse {
+    osc7501: Osc7501,
+    #[serde(default)]
+    idle_title: Vec<Spanned<String>>,
+    #[serde(default)]
+    working_title: Vec<Spanned<String>>,
+    #[serde(default)]
+    blocked_title: Vec<Spanned<String>>,
+}
+
+#[derive(Deserialize, PartialEq, Eq, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Osc7501 {
+    /// Tells its state once the query is answered.
+    Asks,
+    /// Tells it unasked.
+    Tells,
+    /// Never: what looks like it comes from elsewhere.
+    Never,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IdleBox {
+    invitation: Option<Spanned<String>>,
+    line: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DialogTable {
+    name: Spanned<String>,
+    rows: RowsName,
+    anchor: Spanned<String>,
+    footer: Option<Spanned<String>>,
+    row: Option<Spanned<String>>,
+    kind: Option<KindName>,
+    #[serde(default)]
+    keys: KeysName,
+    /// The key that answers the refusing row.
+    refuse_key: Option<RefuseKey>,
+    refuses: Option<Spanned<String>>,
+    accepts: Option<Spanned<String>>,
+    leave_out: Option<Spanned<String>>,
+    #[serde(default)]
+    keep_hints: bool,
+    #[serde(default)]
+    keep_columns: bool,
+    #[serde(default)]
+    below: BelowName,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum RowsName {
+    Numbered,
+    Marked,
+    Buttons,
+    Letters,
+    Nothing,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum KindName {
+    YesNo,
+    MultipleChoice,
+    ConfirmEnter,
+    FreeText,
+    Password,
+}
+
+#[derive(Deserialize, Clone, Copy, Default)]
+#[serde(rename_all = "snake_case")]
+enum KeysName {
+    #[default]
+    Shown,
+    Number,
+    NumberThenEnter,
+    Move,
+    Letter,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum RefuseKey {
+    Esc,
+}
+
+#[derive(Deserialize, Clone, Copy, Default)]
+#[serde(rename_all = "snake_case")]
+enum BelowName {
+    #[default]
+    Description,
+    Label,
+}
+
+pub(super) fn parse(text: &str, file: &Path) -> Result<Pack, PackErrors> {
+    let mut reader = Reader {
+        text,
+        file,
+        errors: Vec::new(),
+    };
+    let parsed: File = match toml::from_str(text) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let at = error.span().map_or(0, |span| span.start);
+            reader.wrong(
+                at,
+                error.message(),
+                "See docs/packs.md for every key and its values",
+            );
+            return Err(PackErrors(reader.errors));
+        }
+    };
+    let pack = reader.pack(parsed);
+    if reader.errors.is_empty() {
+        Ok(pack)
+    } else {
+        Err(PackErrors(reader.errors))
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    file: &'a Path,
+    errors: Vec<PackError>,
+}
+
+impl Reader<'_> {
+    fn wrong(&mut self, at: usize, wrong: impl Into<String>, write: &str) {
+        let before = self.text.get(..at).unwrap_or(self.text);
+        self.errors.push(PackError {
+            file: self.file.to_owned(),
+            line: 1 + before.matches('\n').count(),
+            wrong: wrong.into(),
+            write: write.to_owned(),
+        });
+    }
+
+    fn regex(&mut self, source: &Spanned<String>) -> Option<Regex> {
+        let text = source.get_ref();
+        let at = source.span().start;
+        let regex = match Regex::new(text) {
+            Ok(regex) => regex,
+            Err(error) => {
+                let reason = error.to_string();
+                let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
+                self.wrong(
+                    at,
+                    format!("this is no regular expression: {reason}"),
+                    "Write it in single quotes, with \\ before . ( ) [ ] ? * + that stand for themselves",
+                );
+                return None;
+            }
+        };
+        if regex.is_match("") {
+            self.wrong(
+                at,
+                "this matches an empty line, so it would match every screen",
+                "Write at least one word of the dialog",
+            );
+            return None;
+        }
+        Some(regex)
+    }
+
+    fn optional(&mut self, source: Option<&Spanned<String>>) -> Option<Regex> {
+        source.and_then(|source| self.regex(source))
+    }
+
+    fn pack(&mut self, parsed: File) -> Pack {
+        let name = parsed.tool.name.get_ref().clone();
+        let plain = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "-_.".contains(char);
+        if name.is_empty() || !name.chars().all(plain) {
+            self.wrong(
+                parsed.tool.name.span().start,
+                format!("the name {name:?} is not usable"),
+                "Write lower-case letters, digits, - and _ only: name = \"claude\"",
+            );
+        }
+        let mut titles = Vec::new();
+        let mut tells_status = true;
+        if let Some(status) = &parsed.status {
+            tells_status = status.osc7501 != Osc7501::Never;
+            for (list, claim) in [
+                (&status.blocked_title, Claim::Blocked),
+                (&status.working_title, Claim::Working),
+                (&status.idle_title, Claim::Idle),
+            ] {
+                titles.extend(
+                    list.iter()
+                        .filter_map(|source| Some((self.regex(source)?, claim))),
+                );
+            }
+        }
+        let busy = parsed
+            .busy
+            .iter()
+            .filter_map(|source| self.regex(source))
+            .collect();
+        let idle = parsed.idle.as_ref().map(|idle| Idle {
+            invitation: self.optional(idle.invitation.as_ref()),
+            line: self.optional(idle.line.as_ref()),
+        });
+        let dialogs = parsed
+            .dialog
+            .iter()
+            .filter_map(|dialog| self.dialog(&name, dialog))
+            .collect();
+        let words = parsed.words.as_ref().and_then(|lists| match Words::new(lists) {
+            Ok(words) => Some(words),
+            Err(word) => {
+                self.wrong(
+                    0,
+                    format!("the word {word:?} is no regular expression"),
+                    "Write plain words",
+                );
+                None
+            }
+        });
+        let proved = parsed.proved.into_iter().map(|proved| Proved {
+            version: proved.version,
+            recordings: proved.recordings,
+        });
+        Pack {
+            binaries: parsed.tool.binaries,
+            extends: parsed.tool.extends,
+            is_agent: parsed.tool.agent,
+            proved: proved.collect(),
+            dialogs,
+            idle,
+            busy,
+            titles,
+            tells_status,
+            words,
+            text: self.text.into(),
+            name,
+        }
+    }
+
+    fn dialog(&mut self, pack: &str, table: &DialogTable) -> Option<Dialog> {
+        let anchor = self.regex(&table.anchor);
+        let footer = self.optional(table.footer.as_ref());
+        let row = self.optional(table.row.as_ref());
+        self.check_row(table, row.as_ref());
+        self.check_keys(table);
+        let manner = Manner {
+            name: Some(format!("{pack}/{}", table.name.get_ref())),
+            kind: table.kind.map(Kind::from),
+            keys: table.keys.into(),
+            escape_refuses: matches!(table.refuse_key, Some(RefuseKey::Esc)),
+            refuses: self.optional(table.refuses.as_ref()),
+            accepts: self.optional(table.accepts.as_ref()),
+            leave_out: self.optional(table.leave_out.as_ref()),
+            keeps_hints: table.keep_hints,
+            keeps_columns: table.keep_columns,
+            below: match table.below {
+                BelowName::Description => Below::Wrapped,
+                BelowName::Label => Below::Label,
+            },
+        };
+        Some(Dialog {
+            rows: table.rows.into(),
+            anchor: anchor?,
+            footer,
+            row,
+            manner,
+        })
+    }
+
+    /// A row of one's own must say where its label is.
+    fn check_row(&mut self, table: &DialogTable, row: Option<&Regex>) {
+        let (Some(source), Some(row)) = (&table.row, row) else {
+            return;
+        };
+        let groups: Vec<&str> = row.capture_names().flatten().collect();
+        let wanted: &[&str] = match table.rows {
+            RowsName::Numbered => &["key", "label"],
+            RowsName::Marked => &["marker", "label"],
+            RowsName::Buttons | RowsName::Letters | RowsName::Nothing => {
+                self.wrong(
+                    source.span().start,
+                    "`row` is for numbered and marked rows only",
+                    "Leave it out here",
+                );
+                return;
+            }
+        };
+        if let Some(missing) = wanted.iter().find(|name| !groups.contains(name)) {
+            self.wrong(
+                source.span().start,
+                format!("the group `{missing}` is missing"),
+                r"Write, for example: row = '^\s*(?<marker>❯)?\s*(?<key>\d+)\. (?<label>.+)$'",
+            );
+        }
+    }
+
+    fn check_keys(&mut self, table: &DialogTable) {
+        let at = table.name.span().start;
+        let numbered = matches!(table.keys, KeysName::Number | KeysName::NumberThenEnter);
+        if numbered && table.rows != RowsName::Numbered {
+            self.wrong(
+                at,
+                "rows without numbers cannot be chosen by number",
+                "Write keys = \"move\", or rows = \"numbered\"",
+            );
+        }
+        let needs_kind = table.rows == RowsName::Nothing && table.kind.is_none();
+        if needs_kind {
+            self.wrong(
+                at,
+                "a dialog without rows must say its kind",
+                "Write kind = \"confirm_enter\", \"free_text\" or \"password\"",
+            );
+        }
+    }
+}
+
+impl From<RowsName> for Rows {
+    fn from(name: RowsName) -> Self {
+        match name {
+            RowsName::Numbered => Rows::Numbered,
+            RowsName::Marked => Rows::Marked,
+            RowsName::Buttons => Rows::Buttons,
+            RowsName::Letters => Rows::Letters,
+            RowsName::Nothing => Rows::Nothing,
+        }
+    }
+}
+
+impl From<KindName> for Kind {
+    fn from(name: KindName) -> Self {
+        match name {
+            KindName::YesNo => Kind::YesNo,
+            KindName::MultipleChoice => Kind::MultipleChoice,
+            KindName::ConfirmEnter => Kind::ConfirmEnter,
+            KindName::FreeText => Kind::FreeText,
+            KindName::Password => Kind::Password,
+        }
+    }
+}
+
+impl From<KeysName> for Keys {
+    fn from(name: KeysName) -> Self {
+        match name {
+            KeysName::Shown => Keys::Shown,
+            KeysName::Number => Keys::Number,
+            KeysName::NumberThenEnter => Keys::NumberThenEnter,
+            KeysName::Move => Keys::Move,
+            KeysName::Letter => Keys::Letter,
+        }
+    }
+}

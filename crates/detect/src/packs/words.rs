@@ -1,0 +1,125 @@
+//! Words that mean the same in many programs, as data: what refuses, what accepts, how yes and no are spelled.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde::Deserialize;
+
+use super::Packs;
+
+/// The lists of `[words]` in a pack.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Lists {
+    /// A label that begins with one of these refuses.
+    refuses: Vec<String>,
+    accepts: Vec<String>,
+    /// Pairs of yes and no, as they stand in `[y/N]`.
+    yes_no: Vec<(String, String)>,
+    /// What is typed hidden.
+    secrets: Vec<String>,
+    /// Beginnings of questions that only yes or no answers.
+    asks_plainly: Vec<String>,
+    /// What programs ask about a file: `rm: remove 'x'?`.
+    asks_about: Vec<String>,
+    /// Words of a question about a list.
+    choosing: Vec<String>,
+    /// Words of a question for a text of one's own.
+    textual: Vec<String>,
+}
+
+/// The lists, ready to be asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Words {
+    pub(crate) refuses: Regex,
+    pub(crate) accepts: Regex,
+    pub(crate) yes_no: Vec<(String, String)>,
+    /// `[y/N]`: groups 1 and 2 are the pair, 3 what else is offered.
+    pub(crate) alternatives: Regex,
+    pub(crate) secrets: Regex,
+    pub(crate) asks_plainly: Regex,
+    pub(crate) asks_about: Regex,
+    pub(crate) choosing: Regex,
+    pub(crate) textual: Regex,
+}
+
+impl Words {
+    /// The word that cannot be one is handed back.
+    pub(super) fn new(lists: &Lists) -> Result<Self, String> {
+        let all = [
+            &lists.refuses,
+            &lists.accepts,
+            &lists.secrets,
+            &lists.asks_plainly,
+            &lists.asks_about,
+            &lists.choosing,
+            &lists.textual,
+        ];
+        let broken = |word: &&String| Regex::new(word).is_err();
+        if let Some(word) = all.into_iter().flatten().find(broken) {
+            return Err(word.clone());
+        }
+        let regex = |source: String| Regex::new(&source).map_err(|_| source);
+        let yes = any(lists.yes_no.iter().map(|(yes, _)| regex::escape(yes)));
+        let no = any(lists.yes_no.iter().map(|(_, no)| regex::escape(no)));
+        Ok(Self {
+            refuses: regex(format!(r"(?i)^\W*(?:{})", any(lists.refuses.iter())))?,
+            accepts: regex(format!(r"(?i)^\W*(?:{})", any(lists.accepts.iter())))?,
+            alternatives: regex(format!(
+                r"(?i)[\[(<{{]\s*({yes})\s*[/|,:]\s*({no})((?:\s*[/|,]\s*[^\s\[\]()/|,]+|\s*[/|,]\s*\[[^\[\]]+\])*)\s*[\])>}}]\s*(?:[\[(][^\[\]()]*[\])])?\s*[:?？：›>‣»…!.]*\s*(?:true|false|yes|no)?$"
+            ))?,
+            yes_no: lists.yes_no.clone(),
+            secrets: regex(format!(
+                r"(?i)(?:{})[^:：?>›]*(?:\([^()]*\)|\[[^\[\]]*\])?\s*[:：?>›]*$",
+                any(lists.secrets.iter().map(|word| whole(word)))
+            ))?,
+            asks_plainly: regex(format!(
+                r"(?i)^(?:\W{{0,3}}\s*)?(?:{}).*[?？]$",
+                any(lists.asks_plainly.iter())
+            ))?,
+            asks_about: regex(format!(
+                r"(?i)^[\w.+/-]+: .*\b(?:{})\b.*\?$",
+                any(lists.asks_about.iter())
+            ))?,
+            choosing: regex(format!(r"(?i)\b(?:{})\b", any(lists.choosing.iter())))?,
+            textual: regex(format!(r"(?i)\b(?:{})\b", any(lists.textual.iter())))?,
+        })
+    }
+
+    /// Whether these two are a pair of yes and no.
+    pub(crate) fn is_pair(&self, yes: &str, no: &str) -> bool {
+        let (yes, no) = (yes.to_lowercase(), no.to_lowercase());
+        self.yes_no.iter().any(|pair| pair.0 == yes && pair.1 == no)
+    }
+}
+
+/// As a word of its own, where the script has such words.
+fn whole(word: &str) -> String {
+    match word.starts_with(|char: char| char.is_ascii_alphanumeric()) {
+        true => format!(r"\b{word}\b"),
+        false => word.to_owned(),
+    }
+}
+
+/// One of these; of none, nothing.
+fn any<Word: AsRef<str>>(words: impl Iterator<Item = Word>) -> String {
+    let joined: Vec<String> = words.map(|word| word.as_ref().to_owned()).collect();
+    match joined.is_empty() {
+        // Matches no text at all.
+        true => r"[^\s\S]".to_owned(),
+        false => joined.join("|"),
+    }
+}
+
+/// The words of the generic pack in the binary.
+pub(crate) fn words() -> &'static Words {
+    static WORDS: LazyLock<Words> = LazyLock::new(|| {
+        let packs = Packs::embedded();
+        let generic = packs.iter().find(|pack| pack.is_generic());
+        generic
+            .and_then(|pack| pack.words.clone())
+            .or_else(|| Words::new(&Lists::default()).ok())
+            .expect("no words at all are five fixed patterns")
+    });
+    &WORDS
+}

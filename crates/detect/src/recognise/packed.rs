@@ -1,0 +1,79 @@
+//! Dialogs that the tool's pack knows: found by shape and words, read and answered as the pack says.
+
+use std::cell::LazyCell;
+
+use atlasbridge_model::Kind;
+
+use super::arrows::Menu;
+use super::buttons::Styled;
+use super::dialog::Dialog as Numbered;
+use super::{Look, Reading, composer, letters, line};
+use crate::packs::{Dialog, Rows};
+
+pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
+    let pack = look.pack()?;
+    let usual = LazyCell::new(|| Numbered::find_usual(look));
+    pack.dialogs.iter().find_map(|dialog| match dialog.rows {
+        Rows::Numbered => numbered(look, dialog, usual.as_ref()),
+        Rows::Marked => marked(look, dialog),
+        Rows::Buttons => buttons(look, dialog),
+        Rows::Letters => lettered(look, dialog),
+        Rows::Nothing => bare(look, dialog),
+    })
+}
+
+fn numbered(look: &Look<'_>, dialog: &Dialog, usual: Option<&Numbered>) -> Option<Reading> {
+    let own = match &dialog.row {
+        Some(row) => Some(Numbered::find(look, row)?),
+        None => None,
+    };
+    let found = own.as_ref().or(usual)?;
+    let fits =
+        dialog.anchor.is_match(&found.above(look.page)) && footer_fits(dialog, &found.below(look.page));
+    found.reading(look.page, &dialog.manner).filter(|_| fits)
+}
+
+fn footer_fits(dialog: &Dialog, below: &str) -> bool {
+    dialog.footer.as_ref().is_none_or(|footer| footer.is_match(below))
+}
+
+fn marked(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+    let fits = |menu: &Menu| {
+        dialog.anchor.is_match(&menu.above(look.page)) && footer_fits(dialog, &menu.below(look.page))
+    };
+    let menu = Menu::open(look, dialog.row.as_ref()).find(fits)?;
+    menu.reading_by(look.page, &dialog.manner)
+}
+
+fn buttons(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+    let found = Styled::find(look)?;
+    dialog
+        .anchor
+        .is_match(&found.above(look.page))
+        .then(|| found.reading(look.page, &dialog.manner))
+}
+
+fn lettered(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+    let question = line::question(look).filter(|question| dialog.anchor.is_match(question))?;
+    letters::lettered(look, question, &dialog.manner)
+}
+
+/// Rows at the end of the screen in which a dialog without rows is looked for.
+const NEAR: usize = 4;
+
+/// Nothing to choose: the last words of the screen ask for Enter, or for a text.
+fn bare(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+    let page = look.page;
+    let last = page.last_row()?;
+    let row = (last.saturating_sub(NEAR)..=last)
+        .rev()
+        .find(|&row| dialog.anchor.is_match(page.inner(row).trim()))?;
+    let below: Vec<&str> = (row + 1..=last).map(|row| page.inner(row).trim()).collect();
+    if composer::find(page).is_some() || !footer_fits(dialog, &below.join(" ")) {
+        return None;
+    }
+    let kind = dialog.manner.kind.unwrap_or(Kind::ConfirmEnter);
+    let text = page.inner(row).trim();
+    let detail = page.block(row.saturating_sub(8), last);
+    Some(Reading::block(kind, 90, text, detail, text.to_owned()).by(&dialog.manner))
+}
