@@ -7,7 +7,6 @@
 //! Output never makes it read the screen at once: it only moves a deadline, so a flood costs a look every 20 ms.
 //! When the state is known there is no deadline, so an idle session never wakes.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,14 +19,17 @@ use crate::packs::Pack;
 use crate::page::Page;
 use crate::recognise::{self, Look, Place, Reading};
 use crate::screen::Screen;
-use crate::status::{Claim, Status, claim_of_title};
+use crate::status::{Claim, MOST_ANSWERS, REPLY, Status, claim_of_title};
 use crate::verdict::{self, Circumstances, Terms};
 use crate::witness::{KernelWait, Waits};
 
 mod clock;
+mod explain;
 mod standing;
 
-use clock::{Clock, Wake};
+pub use explain::{Explanation, Verdict};
+
+use clock::{Clock, TextHash, Wake};
 use standing::Standing;
 
 /// Longest synchronized update: a program that forgets to end one must not blind us.
@@ -103,6 +105,9 @@ pub enum Event {
     },
     /// Ask the kernel now and answer with [`Observation::Kernel`].
     AskKernel,
+    /// The tool asked whether anybody listens to its status (OSC 7501): write these bytes to it, now, before the
+    /// person's terminal answers the next query. Nothing else that a tool asks is ever answered.
+    AnswerStatusQuery(Vec<u8>),
 }
 
 /// Why a prompt left the screen.
@@ -129,6 +134,10 @@ pub struct Detector {
     standing: Option<Standing>,
     candidate: Option<Candidate>,
     seen: u32,
+    /// Status queries that were answered.
+    answered: u32,
+    /// What the kernel last said.
+    kernel: KernelWait,
     clock: Clock,
 }
 
@@ -150,13 +159,16 @@ impl Detector {
             standing: None,
             candidate: None,
             seen: 0,
+            answered: 0,
+            kernel: KernelWait::UNKNOWN,
             clock: Clock::default(),
         }
     }
 
     pub fn observe(&mut self, observation: Observation<'_>, now: Moment) -> Vec<Event> {
+        self.clock.now = self.clock.now.max(now);
         match observation {
-            Observation::Output(bytes) => self.output(bytes, now),
+            Observation::Output(bytes) => return self.output(bytes, now),
             Observation::Resized { cols, rows } => {
                 self.screen.resize(cols, rows);
                 self.clock.stir(now);
@@ -225,12 +237,26 @@ impl Detector {
         self.clock.last_output
     }
 
-    fn output(&mut self, bytes: &[u8], now: Moment) {
+    fn output(&mut self, bytes: &[u8], now: Moment) -> Vec<Event> {
         self.status.feed(bytes);
         self.screen.feed(bytes);
         self.clock.last_output = Some(now);
         self.clock.held = self.screen.is_held().then(|| self.clock.held.unwrap_or(now));
         self.clock.stir(now);
+        self.answer_queries()
+    }
+
+    fn answer_queries(&mut self) -> Vec<Event> {
+        let asked = self.status.take_queries();
+        let tells = self.config.pack.as_ref().is_none_or(|pack| pack.tells_status);
+        if asked == 0 || !tells {
+            return Vec::new();
+        }
+        let answers = asked.min(MOST_ANSWERS.saturating_sub(self.answered));
+        self.answered += answers;
+        (0..answers)
+            .map(|_| Event::AnswerStatusQuery(REPLY.to_vec()))
+            .collect()
     }
 
     fn typed(&mut self, bytes: &[u8], now: Moment) {
@@ -282,6 +308,7 @@ impl Detector {
 
     fn ended(&mut self) -> Vec<Event> {
         self.clock = Clock {
+            now: self.clock.now,
             last_output: self.clock.last_output,
             ..Clock::default()
         };
@@ -323,7 +350,8 @@ impl Detector {
     /// Reads the screen together with the kernel's word and decides.
     fn look(&mut self, kernel: KernelWait, now: Moment) -> Vec<Event> {
         let page = self.screen.page();
-        self.clock.looked(text_hash(&page), now);
+        self.kernel = kernel;
+        self.clock.looked(TextHash::of(&page), now);
         let look = self.look_at(&page, kernel);
         let reading = recognise::read(&look);
         let mut events = Vec::new();
@@ -402,18 +430,7 @@ impl Detector {
             _ => now,
         };
         self.candidate = Some(Candidate { fingerprint, since });
-        let silent = self.clock.last_stir(now) + terms.silence;
-        let silent = silent.min(self.clock.changed + Terms::ENOUGH);
-        let mut ripe = (since + terms.settle)
-            .max(self.clock.changed + terms.rest)
-            .max(silent);
-        ripe = match (&reading.place, self.clock.sent, self.clock.typed) {
-            (Place::Composer { drafted: true }, _, Some(typed)) => {
-                ripe.max(typed + self.config.stuck_timeout)
-            }
-            (Place::Composer { .. }, Some(sent), _) => ripe.max(sent + AFTER_SENDING),
-            _ => ripe,
-        };
+        let ripe = self.ripe(reading, terms, since, now);
         if now < ripe {
             wake.after(ripe);
             return;
@@ -443,6 +460,26 @@ impl Detector {
         self.clock.echo_until = None;
         self.standing = Some(Standing::new(sighting, reading, look, &self.status, announced));
         wake.at = None;
+    }
+
+    /// When the reading has stood, and the screen has rested, as long as the terms say.
+    fn ripe(&self, reading: &Reading, terms: Terms, since: Moment, now: Moment) -> Moment {
+        let silent = self.clock.last_stir(now) + terms.silence;
+        let rested = match reading.place {
+            // A spinner means work, unless it turns on for long beside an agent that says nothing more.
+            Place::Composer { .. } => (self.clock.changed + terms.rest)
+                .max(silent)
+                .min(self.clock.changed_words + Terms::ENOUGH.max(terms.rest)),
+            Place::Line { .. } | Place::Block => self.clock.changed_words + terms.rest,
+        };
+        let ripe = rested.max(since + terms.settle);
+        match (&reading.place, self.clock.sent, self.clock.typed) {
+            (Place::Composer { drafted: true }, _, Some(typed)) => {
+                ripe.max(typed + self.config.stuck_timeout)
+            }
+            (Place::Composer { .. }, Some(sent), _) => ripe.max(sent + AFTER_SENDING),
+            _ => ripe,
+        }
     }
 
     /// The standing prompt is no more.
@@ -484,14 +521,6 @@ fn depart(events: &mut Vec<Event>, standing: Standing, how: Departure) {
             how,
         });
     }
-}
-
-fn text_hash(page: &Page) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for line in &page.lines {
-        line.text.hash(&mut hasher);
-    }
-    hasher.finish()
 }
 
 fn fingerprint_of(identity: &str) -> Fingerprint {

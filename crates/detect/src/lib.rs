@@ -4,7 +4,7 @@
 //! and the [`Detector`] says which prompt appeared and which one went away. Nothing here has a clock, a thread or a
 //! file: the time is passed in, the kernel's word is passed in, so a recording replays to the same result as live.
 //!
-//! It must never answer a terminal query, never look at raw bytes for a prompt, and never fail on any input: a
+//! It must never answer a terminal query (but one: a tool that asks whether its status is heard is told yes), never look at raw bytes for a prompt, and never fail on any input: a
 //! screen that cannot be understood shows nothing.
 
 #![forbid(unsafe_code)]
@@ -24,7 +24,7 @@ mod status;
 
 pub mod recording;
 
-pub use detector::{Departure, Detector, DetectorConfig, Event, Observation};
+pub use detector::{Departure, Detector, DetectorConfig, Event, Explanation, Observation, Verdict};
 pub use moment::Moment;
 pub use packs::{Pack, PackError, PackErrors, Packs, Proved};
 pub use screen::Screen;

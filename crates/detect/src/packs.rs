@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use regex::Regex;
 
@@ -31,19 +31,19 @@ const EMBEDDED: &[(&str, &str)] = &[
 
 /// All packs that a session may choose from.
 #[derive(Debug, Clone)]
-pub struct Packs(Vec<Arc<Pack>>);
+pub struct Packs(Vec<Entry>);
+
+/// A built-in pack is read when it is chosen: a session needs one of them, and patterns take milliseconds.
+#[derive(Debug, Clone)]
+enum Entry {
+    BuiltIn(usize),
+    Own(Arc<Pack>),
+}
 
 impl Packs {
     /// Those in the binary.
     pub fn embedded() -> Self {
-        static PARSED: LazyLock<Vec<Arc<Pack>>> = LazyLock::new(|| {
-            let parsed = EMBEDDED
-                .iter()
-                .map(|(file, text)| Pack::parse(text, Path::new(file)));
-            // A test proves that all of them parse.
-            parsed.filter_map(Result::ok).map(Arc::new).collect()
-        });
-        Self(PARSED.clone())
+        Self((0..EMBEDDED.len()).map(Entry::BuiltIn).collect())
     }
 
     /// The person's own files over those in the binary. A pack of the same name takes the place of the built-in
@@ -65,27 +65,81 @@ impl Packs {
     }
 
     fn add(&mut self, pack: Pack) {
-        match self.0.iter_mut().find(|known| known.name == pack.name) {
-            Some(known) if pack.extends => *known = Arc::new(pack.over(known)),
-            Some(known) => *known = Arc::new(pack),
-            None => self.0.push(Arc::new(pack)),
+        let known = self.0.iter_mut().find(|entry| entry.is_named(&pack.name));
+        match known {
+            Some(entry) => {
+                let under = entry.pack().filter(|_| pack.extends);
+                *entry = Entry::Own(Arc::new(match under {
+                    Some(under) => pack.over(&under),
+                    None => pack,
+                }));
+            }
+            None => self.0.push(Entry::Own(Arc::new(pack))),
         }
     }
 
-    /// The pack of this program: by its binary, with or without a path, or by the pack's name. The generic one is
-    /// never chosen: it says what holds for every program.
+    /// The pack of this program: by its binary, with or without a path, or by the pack's name. Where the person's
+    /// own generic pack has words, every program gets them, known or not.
     pub fn for_program(&self, program: &str) -> Option<Arc<Pack>> {
         let name = Path::new(program).file_name()?.to_str()?;
         let name = name.strip_suffix(".exe").unwrap_or(name);
-        self.iter()
-            .find(|pack| !pack.is_generic() && pack.is_for(name))
-            .cloned()
+        let own_words = self.0.iter().find_map(|entry| match entry {
+            Entry::Own(pack) if pack.name == GENERIC => Some(pack),
+            Entry::Own(_) | Entry::BuiltIn(_) => None,
+        });
+        let known = self.0.iter().find(|entry| entry.is_for(name));
+        match (known.and_then(Entry::pack), own_words) {
+            (Some(pack), Some(words)) if pack.words.is_none() => Some(Arc::new(Pack {
+                words: words.words.clone(),
+                ..(*pack).clone()
+            })),
+            (Some(pack), _) => Some(pack),
+            (None, words) => words.cloned(),
+        }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Pack>> {
-        self.0.iter()
+    /// Every pack, read.
+    pub fn iter(&self) -> impl Iterator<Item = Arc<Pack>> {
+        self.0.iter().filter_map(Entry::pack)
     }
 }
+
+impl Entry {
+    fn pack(&self) -> Option<Arc<Pack>> {
+        static READ: [OnceLock<Option<Arc<Pack>>>; EMBEDDED.len()] =
+            [const { OnceLock::new() }; EMBEDDED.len()];
+        match self {
+            Entry::Own(pack) => Some(Arc::clone(pack)),
+            Entry::BuiltIn(index) => {
+                let (file, text) = EMBEDDED[*index];
+                // A test proves that all of them can be read.
+                let read = || Pack::parse(text, Path::new(file)).ok().map(Arc::new);
+                READ[*index].get_or_init(read).clone()
+            }
+        }
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        match self {
+            Entry::Own(pack) => pack.name == name,
+            Entry::BuiltIn(index) => EMBEDDED[*index].0.strip_suffix(".toml") == Some(name),
+        }
+    }
+
+    /// Asked without reading a built-in pack whole. The generic one is never chosen: it holds for every program.
+    fn is_for(&self, program: &str) -> bool {
+        let is_for = match self {
+            Entry::Own(pack) => pack.binaries.iter().any(|binary| binary == program),
+            Entry::BuiltIn(index) => schema::binaries(EMBEDDED[*index].1)
+                .iter()
+                .any(|binary| binary == program),
+        };
+        (is_for || self.is_named(program)) && !self.is_named(GENERIC)
+    }
+}
+
+/// The pack that holds for every program.
+const GENERIC: &str = "generic";
 
 /// What is known of one tool.
 #[derive(Debug, Clone)]
@@ -170,14 +224,6 @@ impl Pack {
     /// An agent's empty input box is worth a message; a shell's is not.
     pub fn is_agent(&self) -> bool {
         self.is_agent
-    }
-
-    fn is_generic(&self) -> bool {
-        self.name == "generic"
-    }
-
-    fn is_for(&self, name: &str) -> bool {
-        self.name == name || self.binaries.iter().any(|binary| binary == name)
     }
 
     /// What a window title of this tool claims.

@@ -111,9 +111,13 @@ impl Page {
         }
     }
 
-    /// The last row that shows anything.
+    /// The last row that shows anything; a spinner that turns alone in its row is nothing.
     pub(crate) fn last_row(&self) -> Option<usize> {
-        self.lines.iter().rposition(|line| !line.text.trim().is_empty())
+        self.lines.iter().rposition(|line| {
+            line.text
+                .chars()
+                .any(|char| !char.is_whitespace() && !is_spinner(char))
+        })
     }
 
     /// The row without its frame: borders of a box, bars and margins at both sides.
@@ -157,6 +161,28 @@ impl Page {
                 .any(|run| run.start <= column && column < run.end && run.is_reversed())
         })
     }
+}
+
+/// Characters that turn while something works.
+pub(crate) fn is_spinner(char: char) -> bool {
+    matches!(
+        char,
+        '\u{2800}'
+            ..='\u{28ff}'
+                | '◐'
+                | '◓'
+                | '◑'
+                | '◒'
+                | '◴'
+                | '◷'
+                | '◶'
+                | '◵'
+                | '✢'
+                | '✳'
+                | '✶'
+                | '✻'
+                | '✽'
+    )
 }
 
 /// Characters that draw the sides of a box.

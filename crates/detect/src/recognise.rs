@@ -64,6 +64,8 @@ pub(crate) struct Reading {
     pub(crate) place: Place,
     /// What makes this prompt the same prompt when it is drawn again: question, subject and choices.
     pub(crate) identity: String,
+    /// The family that read it.
+    pub(crate) family: &'static str,
     /// The pack's dialog that knew it.
     pub(crate) dialog: Option<String>,
 }
@@ -82,31 +84,36 @@ pub(crate) enum Place {
 type Recogniser = fn(&Look<'_>) -> Option<Reading>;
 
 /// In order of how much a match proves: the first reading counts.
-const FAMILIES: &[Recogniser] = &[
-    secret::hidden_line,
-    packed::read,
-    pager::more,
-    letters::read,
-    buttons::boxed,
-    dialog::numbered,
-    arrows::menu,
-    text::drawn,
-    buttons::styled,
-    buttons::shortcut_bar,
-    editor::read,
-    composer::idle,
-    listed::read,
-    yes_no::read,
-    enter::read,
-    secret::by_text,
-    pager::less,
-    repl::read,
-    text::read,
+const FAMILIES: &[(&str, Recogniser)] = &[
+    ("a hidden line", secret::hidden_line),
+    ("a dialog of the pack", packed::read),
+    ("more", pager::more),
+    ("letters in the line", letters::read),
+    ("a form with buttons", buttons::boxed),
+    ("numbered rows", dialog::numbered),
+    ("a menu moved by arrows", arrows::menu),
+    ("a question drawn as a block", text::drawn),
+    ("buttons told apart by colour", buttons::styled),
+    ("a bar of shortcuts", buttons::shortcut_bar),
+    ("an editor", editor::read),
+    ("an input box", composer::idle),
+    ("a list above a question", listed::read),
+    ("yes or no", yes_no::read),
+    ("press Enter", enter::read),
+    ("a secret", secret::by_text),
+    ("a pager", pager::less),
+    ("a shell or interpreter", repl::read),
+    ("free text", text::read),
 ];
 
 /// The prompt that stands on the screen, if any family knows it.
 pub(crate) fn read(look: &Look<'_>) -> Option<Reading> {
-    let mut reading = FAMILIES.iter().find_map(|family| family(look))?;
+    let mut reading = FAMILIES.iter().find_map(|(name, family)| {
+        family(look).map(|reading| Reading {
+            family: name,
+            ..reading
+        })
+    })?;
     if let Some(words) = look.pack().and_then(|pack| pack.words.as_ref())
         && reading.dialog.is_none()
     {
@@ -125,6 +132,7 @@ pub(crate) fn unknown(look: &Look<'_>) -> Reading {
         look.line.before.clone()
     };
     let mut reading = Reading::line(look, Kind::Unknown, 60, &question);
+    reading.family = "nothing known";
     reading.detail = look.page.block(first, row);
     reading
 }
@@ -175,6 +183,7 @@ impl Reading {
                 question: look.line.before.clone(),
             },
             identity: format!("{kind}\n{}", question.trim()),
+            family: "",
             dialog: None,
         }
     }
@@ -192,6 +201,7 @@ impl Reading {
             entry: Entry::Keys,
             place: Place::Block,
             identity: format!("{kind}\n{identity}"),
+            family: "",
             dialog: None,
         }
     }

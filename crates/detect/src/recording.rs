@@ -146,10 +146,10 @@ pub fn replay(recording: &Recording, config: DetectorConfig) -> Vec<Replayed> {
     replay.seen
 }
 
-/// Plays the recording to its end and hands out the detector as it is then, nothing taken away.
-pub fn play_until(recording: &Recording, config: DetectorConfig) -> Detector {
+/// Plays the recording up to a moment and hands out the detector as it is then.
+pub fn play_until(recording: &Recording, config: DetectorConfig, until: Moment) -> Detector {
     let mut replay = Replay::new(recording, config);
-    replay.play_to(recording.end);
+    replay.play_to(until);
     replay.detector
 }
 
@@ -238,6 +238,8 @@ impl<'a> Replay<'a> {
                 }
                 Event::Gone { no, how } => self.gone(no, how, at),
                 Event::AskKernel => self.give(Observation::Kernel(self.kernel), at),
+                // What the terminal answered then is in the recording.
+                Event::AnswerStatusQuery(_) => {}
             }
         }
     }

@@ -18,6 +18,8 @@ pub(crate) struct Status {
     claim: Option<Claim>,
     /// How often the claim changed: a dialog announced twice is two dialogs.
     changes: u32,
+    /// Queries that were not answered yet.
+    queries: u32,
     matched: usize,
     payload: Vec<u8>,
     state: State,
@@ -31,6 +33,13 @@ enum State {
     PayloadEscape,
 }
 
+/// The documented answer to the query `ESC ]7501;? BEL`: we listen, and to these states.
+pub(crate) const REPLY: &[u8] =
+    b"\x1b]7501;?:states=idle,working,done,blocked,error:kinds=permission,question,auth\x1b\\";
+/// Most queries answered in one session. A tool asks once at its start; a file that is full of queries, printed by
+/// `cat`, must not type into a shell for ever.
+pub(crate) const MOST_ANSWERS: u32 = 16;
+
 const PREFIX: &[u8] = b"\x1b]7501;";
 /// Longer ones are no status of ours.
 const PAYLOAD_BYTES: usize = 1024;
@@ -42,6 +51,11 @@ impl Status {
 
     pub(crate) fn changes(&self) -> u32 {
         self.changes
+    }
+
+    /// How often the program asked, since the last call, whether anybody listens.
+    pub(crate) fn take_queries(&mut self) -> u32 {
+        std::mem::take(&mut self.queries)
     }
 
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
@@ -90,6 +104,7 @@ impl Status {
     fn finish(&mut self) {
         self.state = State::Prefix;
         let payload = String::from_utf8_lossy(&self.payload).into_owned();
+        self.queries = self.queries.saturating_add(u32::from(payload == "?"));
         let Some(claim) = parse(&payload) else { return };
         if claim != self.claim {
             self.claim = claim;
@@ -167,6 +182,22 @@ mod tests {
         check("\x1b\x1b]7501;state=done\x07", Some(Claim::Idle));
         check("\x1b]7501;?\x07", None);
         check("\x1b]0;state=idle\x07", None);
+    }
+
+    #[test]
+    fn a_query_is_a_bare_question_mark() {
+        let asked = |stream: &str| {
+            let mut status = Status::default();
+            status.feed(stream.as_bytes());
+            status.take_queries()
+        };
+        assert_eq!(asked("\x1b]7501;?\x07\x1b[c"), 1);
+        assert_eq!(asked("\x1b]7501;?\x1b\\"), 1);
+        assert_eq!(asked("\x1b]7501;?\x07x\x1b]7501;?\x07"), 2);
+        // An answer that is echoed is no query, or two terminals would talk for ever.
+        assert_eq!(asked(&String::from_utf8_lossy(REPLY)), 0);
+        assert_eq!(asked("\x1b]7501;?"), 0);
+        assert_eq!(asked("\x1b]11;?\x07"), 0);
     }
 
     #[test]

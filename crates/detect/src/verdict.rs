@@ -15,7 +15,7 @@ use crate::witness::{KernelWait, Waits};
 /// notices, longer than the pauses within one repaint.
 pub(crate) const SETTLE: Duration = Duration::from_millis(60);
 /// The same for a line that might merely be unfinished output.
-const SETTLE_TEXT: Duration = Duration::from_millis(150);
+const SETTLE_TEXT: Duration = Duration::from_millis(120);
 /// Where the kernel says nothing. Repaints of a busy agent pause for up to 400 ms between two halves of a dialog.
 const SETTLE_BLIND: Duration = Duration::from_millis(450);
 const SETTLE_TEXT_BLIND: Duration = Duration::from_millis(400);

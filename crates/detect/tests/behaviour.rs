@@ -54,6 +54,10 @@ impl Session {
                     no, kind, excerpt, ..
                 }) => self.told.push(format!("{no} {kind} {excerpt}")),
                 Event::Gone { no, how } => self.told.push(format!("{no} gone {how:?}")),
+                Event::AnswerStatusQuery(bytes) => {
+                    self.told
+                        .push(format!("answer {}", String::from_utf8_lossy(&bytes)));
+                }
             }
         }
         self

@@ -70,6 +70,7 @@ impl Walk {
                     self.standing = Some(sighting.no.0);
                 }
                 Event::Gone { no, .. } => assert_eq!(self.standing.take(), Some(no.0)),
+                Event::AnswerStatusQuery(_) => {}
             }
         }
     }

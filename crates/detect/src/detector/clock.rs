@@ -1,8 +1,10 @@
 //! When things happened, and when the screen is worth another look.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use crate::moment::Moment;
+use crate::page::{Page, is_spinner};
 
 /// Output has paused: the first look comes this long after the last byte, so that a line printed in two writes is
 /// read once.
@@ -12,15 +14,44 @@ const BUSY_LOOK: Duration = Duration::from_millis(20);
 /// Distances of further looks from the last output, in milliseconds; after the last one they double.
 const LOOKS: [u64; 5] = [10, 30, 100, 300, 1000];
 
+/// The visible text in two numbers.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TextHash {
+    pub(super) all: u64,
+    /// Without characters that only turn.
+    pub(super) words: u64,
+}
+
+impl TextHash {
+    pub(super) fn of(page: &Page) -> Self {
+        let (mut all, mut words) = (DefaultHasher::new(), DefaultHasher::new());
+        for line in &page.lines {
+            line.text.hash(&mut all);
+            match line.text.contains(is_spinner) {
+                true => line.text.replace(is_spinner, "").trim_end().hash(&mut words),
+                false => line.text.hash(&mut words),
+            }
+        }
+        Self {
+            all: all.finish(),
+            words: words.finish(),
+        }
+    }
+}
+
 /// When things happened, and when to look again.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
+    /// The last moment that was told.
+    pub(super) now: Moment,
     pub(super) last_output: Option<Moment>,
     /// First output, resize or key since the last look.
     pub(super) stirred: Option<Moment>,
     /// When the visible text last changed, and its hash.
     pub(super) changed: Moment,
-    pub(super) text: u64,
+    pub(super) text: TextHash,
+    /// The same without what spins.
+    pub(super) changed_words: Moment,
     pub(super) held: Option<Moment>,
     pub(super) look_at: Option<Moment>,
     /// Looks taken since the last stir.
@@ -52,11 +83,15 @@ impl Clock {
         self.look_at = Some((now + PAUSE).min(first + BUSY_LOOK));
     }
 
-    pub(super) fn looked(&mut self, text: u64, now: Moment) {
-        if text != self.text {
-            self.text = text;
-            self.changed = self.last_output.unwrap_or(now).min(now);
+    pub(super) fn looked(&mut self, text: TextHash, now: Moment) {
+        let changed = self.last_output.unwrap_or(now).min(now);
+        if text.all != self.text.all {
+            self.changed = changed;
         }
+        if text.words != self.text.words {
+            self.changed_words = changed;
+        }
+        self.text = text;
         self.stirred = None;
         self.looks = self.looks.saturating_add(1);
     }

@@ -144,6 +144,20 @@ enum BelowName {
     Label,
 }
 
+/// The binaries that a pack is for, and nothing else of it.
+pub(super) fn binaries(text: &str) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Head {
+        tool: Names,
+    }
+    #[derive(Deserialize)]
+    struct Names {
+        #[serde(default)]
+        binaries: Vec<String>,
+    }
+    toml::from_str::<Head>(text).map_or_else(|_| Vec::new(), |head| head.tool.binaries)
+}
+
 pub(super) fn parse(text: &str, file: &Path) -> Result<Pack, PackErrors> {
     let mut reader = Reader {
         text,

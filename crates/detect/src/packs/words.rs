@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 
-use super::Packs;
+use super::{GENERIC, Packs};
 
 /// The lists of `[words]` in a pack.
 #[derive(Deserialize, Default)]
@@ -114,12 +114,14 @@ fn any<Word: AsRef<str>>(words: impl Iterator<Item = Word>) -> String {
 /// The words of the generic pack in the binary.
 pub(crate) fn words() -> &'static Words {
     static WORDS: LazyLock<Words> = LazyLock::new(|| {
-        let packs = Packs::embedded();
-        let generic = packs.iter().find(|pack| pack.is_generic());
+        let generic = Packs::embedded()
+            .0
+            .into_iter()
+            .find(|entry| entry.is_named(GENERIC));
         generic
-            .and_then(|pack| pack.words.clone())
+            .and_then(|entry| entry.pack()?.words.clone())
             .or_else(|| Words::new(&Lists::default()).ok())
-            .expect("no words at all are five fixed patterns")
+            .expect("the patterns of no words at all are fixed")
     });
     &WORDS
 }

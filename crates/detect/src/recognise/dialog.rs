@@ -18,6 +18,7 @@ static FOOTER: Pattern = pattern!(
 static SELECTS: Pattern = pattern!(r"(?i)\b(select|navigate|choose|toggle)\b|↑");
 
 /// A numbered row of the dialog.
+#[derive(Clone)]
 struct Row {
     row: usize,
     number: u16,
@@ -41,6 +42,7 @@ pub(super) fn numbered(look: &Look<'_>) -> Option<Reading> {
 }
 
 /// A dialog of numbered rows as it stands on the screen.
+#[derive(Clone)]
 pub(super) struct Dialog {
     rows: Vec<Row>,
     highlighted: Option<usize>,
@@ -101,6 +103,17 @@ impl Dialog {
     /// The lines below the rows, in one line.
     pub(super) fn below(&self, page: &Page) -> String {
         page.words(self.rows.last().map_or(0, |row| row.last) + 1, page.lines.len())
+    }
+
+    /// A pack's anchor says which line asks, where no line does so by a question mark.
+    pub(super) fn anchored(mut self, page: &Page, anchor: &Regex) -> Self {
+        let first = self.rows.first().map_or(0, |row| row.row);
+        if !page.inner(self.question_row).contains('?') {
+            let found =
+                (self.top..first).find(|&row| anchor.is_match(&page.words(row, (row + 3).min(first))));
+            self.question_row = found.unwrap_or(self.question_row);
+        }
+        self
     }
 
     pub(super) fn reading(&self, page: &Page, manner: &Manner) -> Option<Reading> {
@@ -339,8 +352,16 @@ pub(super) fn subject(page: &Page, top: usize, first_row: usize) -> String {
         .replace(['☐', '☑', '☒', '✔'], "")
 }
 
-/// Spinners, elapsed times.
+/// Spinners, elapsed times, pictures made of signs: logos are often animated.
 fn moves(text: &str) -> bool {
+    let (mut signs, mut letters) = (0, 0);
+    for char in text.chars().filter(|char| !char.is_whitespace()) {
+        signs += 1;
+        letters += usize::from(char.is_alphanumeric());
+    }
+    if signs >= 4 && letters * 5 < signs {
+        return true;
+    }
     static MOVING: Pattern = pattern!(r"[\u{2800}-\u{28ff}]|^[✢✳✶✻✽·∗◐◓◑◒]\s|\(\d+m? ?\d*s\b|\b\d+s\b");
     MOVING.is_match(text)
 }

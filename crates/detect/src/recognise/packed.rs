@@ -30,7 +30,11 @@ fn numbered(look: &Look<'_>, dialog: &Dialog, usual: Option<&Numbered>) -> Optio
     let found = own.as_ref().or(usual)?;
     let fits =
         dialog.anchor.is_match(&found.above(look.page)) && footer_fits(dialog, &found.below(look.page));
-    found.reading(look.page, &dialog.manner).filter(|_| fits)
+    if !fits {
+        return None;
+    }
+    let anchored = found.clone().anchored(look.page, &dialog.anchor);
+    anchored.reading(look.page, &dialog.manner)
 }
 
 fn footer_fits(dialog: &Dialog, below: &str) -> bool {

@@ -1,0 +1,195 @@
+//! Why the detector says what it says, in plain words.
+
+use std::fmt;
+use std::time::Duration;
+
+use atlasbridge_model::{Confidence, Kind, SightingNo};
+
+use super::Detector;
+use crate::recognise::{self, Look, Reading};
+use crate::status::Claim;
+use crate::verdict;
+use crate::witness::{KernelWait, Waits};
+
+/// The state of the detector, with its reasons.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    pub verdict: Verdict,
+    /// The recogniser, or the pack and its dialog, that reads the screen as it is now.
+    pub read_by: Option<String>,
+    /// What speaks for a prompt.
+    pub evidence_for: Vec<String>,
+    /// What speaks against one.
+    pub evidence_against: Vec<String>,
+    /// What would change the verdict.
+    pub waiting_for: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// This prompt stands on the screen.
+    Stands {
+        no: SightingNo,
+        kind: Kind,
+        confidence: Confidence,
+    },
+    /// Something reads like a prompt and has not stood long enough.
+    Perhaps {
+        kind: Kind,
+    },
+    /// Something reads like a prompt, and something else says that nobody is asked.
+    Vetoed {
+        kind: Kind,
+    },
+    Nothing,
+}
+
+impl Detector {
+    /// Why it says what it says, as the screen is now.
+    pub fn explain(&self) -> Explanation {
+        let page = self.screen.page();
+        let look = self.look_at(&page, self.kernel);
+        let reading = recognise::read(&look);
+        let mut told = Explanation {
+            verdict: Verdict::Nothing,
+            read_by: None,
+            evidence_for: Vec::new(),
+            evidence_against: Vec::new(),
+            waiting_for: None,
+        };
+        told.tell_reading(reading.as_ref());
+        told.tell_kernel(self.kernel);
+        told.tell_claim(&look, self.status.claim().is_some());
+        told.tell_rest(self.clock.now - self.clock.changed);
+        if recognise::is_busy(&look) {
+            told.against("the screen says that the tool works");
+        }
+        self.conclude(&look, reading, &mut told);
+        told
+    }
+
+    fn conclude(&self, look: &Look<'_>, reading: Option<Reading>, told: &mut Explanation) {
+        if let Some(standing) = &self.standing {
+            let sighting = &standing.sighting;
+            told.verdict = Verdict::Stands {
+                no: sighting.no,
+                kind: sighting.kind,
+                confidence: sighting.confidence,
+            };
+            told.waiting_for = Some(match standing.missing {
+                Some(_) => "the prompt to come back, or to stay away".to_owned(),
+                None => "an answer, here or from elsewhere".to_owned(),
+            });
+            return;
+        }
+        let known = self.circumstances(look);
+        let Some(reading) = reading else {
+            told.waiting_for = match self.judge_unknown(look, known) {
+                Some(_) => Some(format!("{} of silence", seconds(self.config.stuck_timeout))),
+                None => None,
+            };
+            return;
+        };
+        let Some(terms) = verdict::judge(&reading, known) else {
+            told.verdict = Verdict::Vetoed { kind: reading.kind };
+            told.waiting_for = Some("somebody to read the terminal".to_owned());
+            return;
+        };
+        told.verdict = Verdict::Perhaps { kind: reading.kind };
+        let now = self.clock.now;
+        let since = self.candidate.as_ref().map_or(now, |candidate| candidate.since);
+        let left = self.ripe(&reading, terms, since, now) - now;
+        told.waiting_for = Some(format!("the screen to rest for {} more", seconds(left)));
+    }
+}
+
+impl Explanation {
+    fn speaks_for(&mut self, what: impl Into<String>) {
+        self.evidence_for.push(what.into());
+    }
+
+    fn against(&mut self, what: impl Into<String>) {
+        self.evidence_against.push(what.into());
+    }
+
+    fn tell_reading(&mut self, reading: Option<&Reading>) {
+        let Some(reading) = reading else {
+            self.against("no recogniser knows the screen");
+            return;
+        };
+        self.read_by = Some(match &reading.dialog {
+            Some(dialog) => format!("pack dialog {dialog}"),
+            None => format!("recogniser of {}", reading.family),
+        });
+        self.speaks_for(format!(
+            "the text reads as {} (0.{:02} by itself)",
+            reading.kind, reading.base
+        ));
+    }
+
+    fn tell_kernel(&mut self, kernel: KernelWait) {
+        let manner = match (kernel.canonical, kernel.echo) {
+            (true, true) => "a line, shown",
+            (true, false) => "a line, hidden",
+            (false, _) => "single keys",
+        };
+        match kernel.wait {
+            Waits::Read => self.speaks_for(format!("the kernel: the tool is blocked reading {manner}")),
+            Waits::Poll => self.speaks_for(format!("the kernel: the tool listens for {manner}, busy or not")),
+            Waits::Nobody => self.against("the kernel: nobody waits for the terminal"),
+            Waits::Unknown => self.against("the kernel did not say who waits"),
+        }
+    }
+
+    fn tell_claim(&mut self, look: &Look<'_>, by_status: bool) {
+        let source = if by_status { "OSC 7501" } else { "the window title" };
+        match look.claim {
+            Some(Claim::Blocked) => self.speaks_for(format!("{source} says that a dialog is open")),
+            Some(Claim::Idle) => self.speaks_for(format!("{source} says that the tool is idle")),
+            Some(Claim::Working) => self.against(format!("{source} says that the tool works")),
+            None => {}
+        }
+    }
+
+    fn tell_rest(&mut self, rest: Duration) {
+        let said = format!("the visible text has rested for {}", seconds(rest));
+        if rest >= verdict::SETTLE {
+            self.speaks_for(said);
+        } else {
+            self.against(said);
+        }
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.verdict {
+            Verdict::Stands { no, kind, confidence } => writeln!(
+                f,
+                "Prompt {no} stands: {kind}, confidence {} (0.{:02})",
+                confidence.level().as_str(),
+                confidence.hundredths()
+            )?,
+            Verdict::Perhaps { kind } => writeln!(f, "Perhaps a prompt: {kind}")?,
+            Verdict::Vetoed { kind } => writeln!(f, "No prompt, though the text reads as {kind}")?,
+            Verdict::Nothing => writeln!(f, "No prompt")?,
+        }
+        if let Some(read_by) = &self.read_by {
+            writeln!(f, "  read by: {read_by}")?;
+        }
+        for line in &self.evidence_for {
+            writeln!(f, "  for:     {line}")?;
+        }
+        for line in &self.evidence_against {
+            writeln!(f, "  against: {line}")?;
+        }
+        match &self.waiting_for {
+            Some(waiting_for) => writeln!(f, "  waits for {waiting_for}"),
+            None => writeln!(f, "  waits for a change of the screen"),
+        }
+    }
+}
