@@ -7,7 +7,6 @@
 //! Output never makes it read the screen at once: it only moves a deadline, so a flood costs a look every 20 ms.
 //! When the state is known there is no deadline, so an idle session never wakes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use atlasbridge_model::{Detail, Excerpt, Fingerprint, Kind, Sighting, SightingNo};
@@ -15,7 +14,6 @@ use sha2::{Digest, Sha256};
 
 use crate::keys::KeyReader;
 use crate::moment::Moment;
-use crate::packs::Pack;
 use crate::page::Page;
 use crate::recognise::{self, Look, Place, Reading};
 use crate::screen::Screen;
@@ -24,9 +22,11 @@ use crate::verdict::{self, Circumstances, Terms};
 use crate::witness::{KernelWait, Waits};
 
 mod clock;
+mod contract;
 mod explain;
 mod standing;
 
+pub use contract::{Departure, DetectorConfig, Event, Observation};
 pub use explain::{Explanation, Verdict};
 
 use clock::{Clock, TextHash, Wake};
@@ -45,84 +45,6 @@ const AFTER_SENDING: Duration = Duration::from_millis(1200);
 const ANSWERING: Duration = Duration::from_secs(1);
 /// A caller that does not answer `AskKernel` is asked again after this.
 const UNANSWERED: Duration = Duration::from_secs(1);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DetectorConfig {
-    /// Silence that stands in for the kernel's word.
-    pub stuck_timeout: Duration,
-    /// Longest time for which an injection holds the detector.
-    pub echo_suppression: Duration,
-    /// Below this, in hundredths, a prompt is only possible.
-    pub threshold: u8,
-    /// LF also returns the carriage: the output is not a terminal.
-    pub newline_mode: bool,
-    /// Report `Kind::Idle` too.
-    pub announce_idle: bool,
-    /// What is known of the tool: [`crate::Packs::for_program`].
-    pub pack: Option<Arc<Pack>>,
-}
-
-impl Default for DetectorConfig {
-    fn default() -> Self {
-        Self {
-            stuck_timeout: Duration::from_secs(2),
-            echo_suppression: Duration::from_millis(500),
-            threshold: 65,
-            newline_mode: false,
-            announce_idle: false,
-            pack: None,
-        }
-    }
-}
-
-/// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Observation<'a> {
-    /// The tool wrote.
-    Output(&'a [u8]),
-    Resized {
-        cols: u16,
-        rows: u16,
-    },
-    /// The person typed, or the terminal replied to a query.
-    LocalInput(&'a [u8]),
-    /// The gate has just written a stroke.
-    Injected,
-    /// The answer to [`Event::AskKernel`].
-    Kernel(KernelWait),
-    /// [`Detector::next_deadline`] has come.
-    Deadline,
-    ToolEnded,
-}
-
-/// What the caller is told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    Seen(Sighting),
-    Gone {
-        no: SightingNo,
-        how: Departure,
-    },
-    /// Ask the kernel now and answer with [`Observation::Kernel`].
-    AskKernel,
-    /// The tool asked whether anybody listens to its status (OSC 7501): write these bytes to it, now, before the
-    /// person's terminal answers the next query. Nothing else that a tool asks is ever answered.
-    AnswerStatusQuery(Vec<u8>),
-}
-
-/// Why a prompt left the screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Departure {
-    /// Keys were typed at the terminal since it was seen.
-    LocalInput,
-    /// Our stroke.
-    Injected,
-    /// Nobody we know typed. `echoed`: text appeared right behind the question as if typed.
-    Unprompted {
-        echoed: bool,
-    },
-    Ended,
-}
 
 /// Sees prompts on a tool's screen.
 #[derive(Debug)]
@@ -464,13 +386,18 @@ impl Detector {
 
     /// When the reading has stood, and the screen has rested, as long as the terms say.
     fn ripe(&self, reading: &Reading, terms: Terms, since: Moment, now: Moment) -> Moment {
-        let silent = self.clock.last_stir(now) + terms.silence;
+        let Clock {
+            changed,
+            changed_words,
+            ..
+        } = self.clock;
+        let silent = (self.clock.last_stir(now) + terms.silence).min(changed + Terms::BYTES_ENOUGH);
         let rested = match reading.place {
             // A spinner means work, unless it turns on for long beside an agent that says nothing more.
-            Place::Composer { .. } => (self.clock.changed + terms.rest)
+            Place::Composer { .. } => (changed + terms.rest)
                 .max(silent)
-                .min(self.clock.changed_words + Terms::ENOUGH.max(terms.rest)),
-            Place::Line { .. } | Place::Block => self.clock.changed_words + terms.rest,
+                .min(changed_words + Terms::WORDS_ENOUGH.max(terms.rest)),
+            Place::Line { .. } | Place::Block => changed_words + terms.rest,
         };
         let ripe = rested.max(since + terms.settle);
         match (&reading.place, self.clock.sent, self.clock.typed) {

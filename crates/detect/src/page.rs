@@ -185,6 +185,18 @@ pub(crate) fn is_spinner(char: char) -> bool {
     )
 }
 
+/// The row without a spinner that turns apart from all words: alone in its row, or at the end behind a gap. A
+/// spinner before words says that these words are being worked on; this one says nothing about the row.
+pub(crate) fn without_lone_spinner(text: &str) -> &str {
+    let Some(last) = text.chars().next_back() else {
+        return text;
+    };
+    let before = &text[..text.len() - last.len_utf8()];
+    let apart = before.trim().is_empty() || before.ends_with("  ");
+    let turns = is_spinner(last) || matches!(last, '|' | '/' | '-' | '\\');
+    if turns && apart { before.trim_end() } else { text }
+}
+
 /// Characters that draw the sides of a box.
 pub(crate) fn is_side(char: char) -> bool {
     matches!(char, '│' | '┃' | '║' | '▏' | '▕' | '▌' | '▐')

@@ -26,10 +26,12 @@ const IDLE_REST: Duration = Duration::from_millis(450);
 /// The same where the kernel says nothing, whatever the program claims: "done" comes before the last words are
 /// painted, and a tool that has just started says "ready" while it still loads.
 const IDLE_REST_BLIND: Duration = Duration::from_millis(1000);
-/// And then no byte may have come for this long, which a tool that loads cannot keep.
+/// And before the first key no byte may have come for this long, which a tool that loads cannot keep.
 const IDLE_SILENCE: Duration = Duration::from_millis(300);
-/// Text that rests this long is enough: some tools send bytes for ever.
-const IDLE_REST_ENOUGH: Duration = Duration::from_secs(3);
+/// But some tools send bytes for ever: text that rests this long is enough.
+const BYTES_ENOUGH: Duration = Duration::from_millis(1500);
+/// And some keep a frozen spinner turning: words that rest this long are enough.
+const WORDS_ENOUGH: Duration = Duration::from_secs(3);
 /// Blocked in a read behind some text that no family knows.
 const UNKNOWN_READ: Duration = Duration::from_millis(100);
 
@@ -57,12 +59,13 @@ pub(crate) struct Terms {
     pub(crate) settle: Duration,
     /// The whole screen must have been unchanged this long.
     pub(crate) rest: Duration,
-    /// No byte may have come for this long, unless the screen has rested for [`Terms::ENOUGH`].
+    /// No byte may have come for this long, unless the screen has rested for [`Terms::BYTES_ENOUGH`].
     pub(crate) silence: Duration,
 }
 
 impl Terms {
-    pub(crate) const ENOUGH: Duration = IDLE_REST_ENOUGH;
+    pub(crate) const BYTES_ENOUGH: Duration = BYTES_ENOUGH;
+    pub(crate) const WORDS_ENOUGH: Duration = WORDS_ENOUGH;
 
     /// Below the threshold a prompt is only possible, which is what low confidence means.
     pub(crate) fn confidence(self, threshold: u8) -> Option<Confidence> {
@@ -140,7 +143,8 @@ fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
     let claimed = known.claim == Some(Claim::Idle);
     let (rest, silence) = match known.kernel.wait {
         Waits::Nobody => return None,
-        Waits::Unknown => (IDLE_REST_BLIND, IDLE_SILENCE),
+        Waits::Unknown if known.starting => (IDLE_REST_BLIND, IDLE_SILENCE),
+        Waits::Unknown => (IDLE_REST_BLIND, Duration::ZERO),
         Waits::Read | Waits::Poll => (IDLE_REST, Duration::ZERO),
     };
     Some(Terms {

@@ -301,3 +301,164 @@ fn the_same_question_asked_again_is_not_the_one_that_was_answered() {
     session.give(Observation::Output(b"y\r\nDelete it? (y/n) "));
     assert!(!session.detector.still_shows(first.no, first.fingerprint));
 }
+
+#[test]
+fn the_status_query_is_answered_at_once_and_nothing_else_is() {
+    let answer =
+        "answer \u{1b}]7501;?:states=idle,working,done,blocked,error:kinds=permission,question,auth\u{1b}\\";
+    let mut session = Session::new(POLL);
+    session
+        .give(Observation::Output(b"\x1b]7501;?\x07\x1b[c"))
+        .told(&[answer]);
+    session.give(Observation::Output(b"\x1b]75"));
+    session.told(&[]);
+    session.give(Observation::Output(b"01;?\x1b\\")).told(&[answer]);
+    for query in [
+        "\x1b[c",
+        "\x1b[6n",
+        "\x1b]11;?\x07",
+        "\x1b[>q",
+        "\x1b[?u",
+        "\x1bP$qm\x1b\\",
+    ] {
+        session.output(query).wait(100).told(&[]);
+    }
+    for _ in 0..100 {
+        session.give(Observation::Output(b"\x1b]7501;?\x07"));
+    }
+    assert!(
+        session.told.len() <= 16,
+        "a file full of queries does not type for ever"
+    );
+}
+
+/// One dialog, redrawn, resized, beside a spinner and under a blinking title, is one prompt.
+#[test]
+fn a_dialog_that_moves_is_one_prompt() {
+    let dialog = "\x1b[2J\x1b[HDelete it?\r\n\r\n❯ 1. Yes\r\n  2. No\r\n\r\nEnter to confirm · Esc to cancel";
+    let mut session = Session::new(POLL);
+    session.output(dialog).wait(200).told(&["1 yes_no Delete it?"]);
+    for turn in 0..40 {
+        let title = [
+            "\x1b]0;[ ! ] Action Required\x07",
+            "\x1b]0;[ . ] Action Required\x07",
+        ][turn % 2];
+        let spinner = ["⠋", "⠙", "⠹"][turn % 3];
+        session.output(title).wait(50);
+        session
+            .output(&format!("\x1b7\x1b[20;70H{spinner}\x1b8"))
+            .wait(50);
+        if turn % 10 == 0 {
+            session.output(dialog).wait(50);
+            session
+                .give(Observation::Resized {
+                    cols: 90 + turn as u16,
+                    rows: 30,
+                })
+                .wait(50);
+        }
+    }
+    session.told(&[]);
+    assert!(session.detector.current().is_some());
+}
+
+#[test]
+fn questions_three_milliseconds_apart_are_all_seen() {
+    let mut session = Session::new(READ);
+    session.output("Name: ").told(&["1 free_text Name:"]);
+    for (number, question) in [(2, "Street: "), (3, "Town: "), (4, "Town: ")] {
+        session.typed("x\r");
+        session
+            .give(Observation::Output(format!("x\r\n{question}").as_bytes()))
+            .wait(3);
+        session.told(&[
+            &format!("{} gone LocalInput", number - 1),
+            &format!("{number} free_text {}", question.trim()),
+        ]);
+    }
+}
+
+#[test]
+fn a_rejected_answer_is_asked_again() {
+    let mut session = Session::new(READ);
+    session
+        .output("Continue (yes/no)? ")
+        .told(&["1 yes_no Continue (yes/no)?"]);
+    session
+        .give(Observation::Injected)
+        .output("maybe\r\nPlease type 'yes' or 'no': ")
+        .told(&["1 gone Injected", "2 yes_no Please type 'yes' or 'no':"]);
+    session
+        .give(Observation::Injected)
+        .output("hm\r\nPlease type 'yes' or 'no': ")
+        .told(&["2 gone Injected", "3 yes_no Please type 'yes' or 'no':"]);
+}
+
+#[test]
+fn a_menu_told_by_its_background_alone() {
+    let mut session = Session::new(POLL);
+    session
+        .output("Choose a shell:\r\n  bash\r\n\x1b[7m  zsh\x1b[0m\r\n  fish\r\n")
+        .wait(300)
+        .told(&["1 multiple_choice Choose a shell:"]);
+    let sighting = session.detector.current().unwrap();
+    let keys: Vec<String> = sighting
+        .choices
+        .iter()
+        .flat_map(|choices| choices.iter())
+        .map(|choice| format!("{}={}", choice.label, choice.strokes.to_text()))
+        .collect();
+    assert_eq!(keys, ["bash=\x1b[A\r", "zsh=\r", "fish=\x1b[B\r"]);
+}
+
+#[test]
+fn an_editor_waits_and_nothing_is_guessed() {
+    let screen = format!(
+        "\x1b[?1049h\x1b[2J\x1b[H# Please enter the commit message\r\n{}\"COMMIT_EDITMSG\" 5L, 99B\x1b[H",
+        "~\r\n".repeat(22)
+    );
+    let mut session = Session::new(POLL);
+    session.output(&screen).wait(3000).told(&[]);
+    let explanation = session.detector.explain().to_string();
+    assert!(explanation.contains("recogniser of an editor"), "{explanation}");
+    assert!(explanation.contains("idle"), "{explanation}");
+}
+
+#[test]
+fn every_verdict_says_why() {
+    let mut session = Session::new(NOBODY);
+    session.output("Continue? [y/N] ").wait(500);
+    let vetoed = session.detector.explain().to_string();
+    assert!(
+        vetoed.starts_with("No prompt, though the text reads as yes_no\n"),
+        "{vetoed}"
+    );
+    assert!(
+        vetoed.contains("against: the kernel: nobody waits for the terminal"),
+        "{vetoed}"
+    );
+    assert!(
+        vetoed.contains("waits for somebody to read the terminal"),
+        "{vetoed}"
+    );
+    session.kernel = READ;
+    session.output("\r\x1b[KContinue? [y/N] ").wait(10);
+    let stands = session.detector.explain().to_string();
+    assert!(
+        stands.starts_with("Prompt 1 stands: yes_no, confidence high"),
+        "{stands}"
+    );
+    assert!(stands.contains("read by: recogniser of yes or no"), "{stands}");
+    assert!(
+        stands.contains("for:     the kernel: the tool is blocked reading a line, shown"),
+        "{stands}"
+    );
+}
+
+/// Silence alone is a possible prompt, and only after the time that the configuration names.
+#[test]
+fn what_nobody_knows_is_told_after_silence() {
+    let mut session = Session::new(KernelWait::UNKNOWN);
+    session.output("gibberish that waits").wait(1900).told(&[]);
+    session.wait(200).told(&["1 unknown gibberish that waits"]);
+}

@@ -23,10 +23,11 @@ use support::{AGENTS, Label, Labelled, SAMPLE, Score, bare, choices, pack_of, pl
 const FOUND: usize = 394;
 /// Prompts whose choices are exactly those of the label, of 149. The labels of five name other rows than the screen.
 const CHOICES_EXACT: usize = 144;
-/// Choices whose keys are those of the label, of 433.
-const KEYS_AGREE: usize = 424;
+/// Choices whose keys are those of the label, of 441: three labels name a key that submits, two the
+/// arrows of numbered rows, one types to filter, one takes no row at all.
+const KEYS_AGREE: usize = 434;
 /// Possible prompts (low confidence) where nothing waits.
-const MOST_POSSIBLE: usize = 0;
+const POSSIBLE: usize = 0;
 
 /// Every recording with its replay, made once for all tests.
 static ALL: LazyLock<Vec<Labelled>> = LazyLock::new(support::all);
@@ -77,7 +78,7 @@ fn nothing_is_seen_where_nothing_waits() {
         }
     }
     let all = score(|labelled| labelled.seen.clone(), |_| true);
-    assert!(all.possible <= MOST_POSSIBLE, "{all:?}");
+    assert_eq!(all.possible, POSSIBLE, "{all:?}");
 }
 
 /// Each labelled choice with its keys and the strokes that would be sent for it.
@@ -204,7 +205,11 @@ fn waits_at(recording: &Recording, at: Moment) -> Option<Waits> {
 /// Where the kernel cuts the output into reads must not matter.
 #[test]
 fn chunks_do_not_matter() {
-    for (index, labelled) in ALL.iter().enumerate().filter(|(index, _)| index % SAMPLE == 0) {
+    for (index, labelled) in ALL
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| index.is_multiple_of(SAMPLE))
+    {
         let split = played(
             &in_pieces(&labelled.recording, index as u64),
             pack_of(&labelled.tool),
@@ -245,7 +250,7 @@ fn in_pieces(recording: &Recording, seed: u64) -> Recording {
 /// Something spins at the edge of the screen, twenty times a second, for as long as the program runs.
 #[test]
 fn a_spinner_elsewhere_does_not_matter() {
-    let chosen = |index: usize| index % SAMPLE == 0;
+    let chosen = |index: usize| index.is_multiple_of(SAMPLE);
     let (mut still, mut spinning) = (Score::default(), Score::default());
     for (_, labelled) in ALL.iter().enumerate().filter(|(index, _)| chosen(*index)) {
         still.add(labelled, &labelled.seen);
@@ -253,21 +258,11 @@ fn a_spinner_elsewhere_does_not_matter() {
         spinning.add(labelled, &seen);
     }
     println!("still    {still:?}\nspinning {spinning:?}");
-    if std::env::var_os("LIST").is_some() {
-        for labelled in ALL.iter() {
-            let seen = played(&with_spinner(&labelled.recording), pack_of(&labelled.tool));
-            for label in labelled.prompts.iter().filter(|label| !label.is_idle()) {
-                if !seen.iter().any(|seen| label.fits(seen)) {
-                    println!("SPIN MISS {} {} {}", labelled.name, label.from, label.title);
-                }
-            }
-        }
-    }
-    assert!(
-        spinning.dialogs_found * 100 >= still.dialogs_found * 98,
-        "{spinning:?}"
-    );
+    assert_eq!(spinning.dialogs_found, still.dialogs_found, "{spinning:?}");
     assert_eq!((spinning.wrong, spinning.again), (0, 0), "{spinning:?}");
+    assert!(spinning.exact >= still.exact, "{spinning:?}");
+    // The box of a tool that starts is believed later while bytes come, and some labels end before.
+    assert!(spinning.found * 100 >= still.found * 98, "{spinning:?}");
 }
 
 /// The spinner is drawn while the program pauses, at the end of an empty row, and the cursor is put back.
@@ -288,6 +283,9 @@ fn with_spinner(recording: &Recording) -> Recording {
                 _ = screen.observe(Observation::Resized { cols, rows }, step.at);
             }
             What::Input(_) | What::Kernel(_) => {}
+        }
+        if matches!(&step.what, What::Output(text) if is_cut(text)) {
+            continue;
         }
         let until = recording
             .steps
@@ -314,9 +312,27 @@ fn with_spinner(recording: &Recording) -> Recording {
     }
 }
 
+/// The text ends inside a sequence of the terminal: its rest is still to come.
+fn is_cut(text: &str) -> bool {
+    let Some((_, tail)) = text.rsplit_once('\x1b') else {
+        return false;
+    };
+    let mut chars = tail.chars();
+    match chars.next() {
+        None => true,
+        Some('[') => !chars.any(|char| ('@'..='~').contains(&char)),
+        Some(']' | 'P' | '_') => !tail.contains('\x07'),
+        Some(_) => false,
+    }
+}
+
 fn spin(screen: &Detector, glyph: char) -> Option<String> {
     let (row, column) = screen.screen().cursor();
     let (cols, _) = screen.screen().size();
+    // Behind the last column a line waits to be wrapped, which putting the cursor back would undo.
+    if column + 1 >= cols {
+        return None;
+    }
     let rows = screen.screen().rows();
     // Far from the cursor, between empty rows: a spinner inside a dialog is the dialog's own.
     let is_free = |at: usize| rows.get(at).is_none_or(String::is_empty) && at.abs_diff(usize::from(row)) > 3;

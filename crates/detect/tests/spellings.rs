@@ -88,6 +88,39 @@ fn yes_or_no() {
     check(LINE, "Remove? [y/N/a] ", r"yes_no | Yes=y\r | !No=n\r | a=a\r");
 }
 
+/// Other languages, other brackets, other scripts; a line that wraps at 80 columns.
+#[test]
+fn yes_or_no_elsewhere() {
+    check(
+        LINE,
+        "Möchten Sie fortfahren? [J/n] ",
+        r"yes_no | Yes=j\r | !No=n\r",
+    );
+    check(
+        LINE,
+        "Souhaitez-vous continuer ? [O/n] ",
+        r"yes_no | Yes=o\r | !No=n\r",
+    );
+    check(LINE, "¿Desea continuar? [S/n] ", r"yes_no | Yes=s\r | !No=n\r");
+    check(LINE, "Хотите продолжить? [Д/н] ", r"yes_no | Yes=д\r | !No=н\r");
+    check(LINE, "是否继续？(是/否) ", r"yes_no | Yes=是\r | !No=否\r");
+    check(LINE, "続行しますか？ [y/N]: ", YES_NO);
+    check(
+        LINE,
+        "هل تريد المتابعة؟ (نعم/لا) ",
+        r"yes_no | Yes=نعم\r | !No=لا\r",
+    );
+    check(LINE, "להמשיך? [y/n] ", YES_NO);
+    check(LINE, "{y/n} ", YES_NO);
+    check(LINE, "<y/n> ", YES_NO);
+    check(LINE, "Don’t keep the old file? [y/N] ", YES_NO);
+    let long =
+        "The package 文字 depends on something that is not installed and will be fetched from the net, "
+            .repeat(2);
+    check(LINE, &format!("{long}continue? [y/N] "), YES_NO);
+    check(KEYS, "密码： ", "password");
+}
+
 #[test]
 fn one_of_several() {
     check(

@@ -504,6 +504,8 @@ impl Notes {
                     self.keep(written);
                     self.observe(Observation::Kernel(self.kernel), at);
                 }
+                // A recording shows the tool as it is on this terminal: only `run` answers for it.
+                Event::AnswerStatusQuery(_) => {}
                 Event::Seen(sighting) => self.seen.push(Replayed {
                     t: at,
                     sighting,

@@ -96,6 +96,12 @@ impl Gate {
         self.flush()
     }
 
+    /// The one query of a tool that we answer in the terminal's place: whether its status is wanted (OSC 7501).
+    pub(crate) fn answer_query(&mut self, answer: &[u8]) -> io::Result<()> {
+        self.unsent.extend(answer);
+        self.flush()
+    }
+
     pub(crate) fn wants_to_write(&self) -> bool {
         !self.unsent.is_empty()
     }

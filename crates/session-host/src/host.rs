@@ -168,6 +168,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         front,
         has_hung_up: false,
         is_alternate: false,
+        answers_status_query: config.answers_status_query,
         asked_by: None,
         sent_locally: false,
         answered_locally: Vec::new(),
@@ -203,6 +204,7 @@ struct Host {
     /// The tool was told that nobody reads its output any more.
     has_hung_up: bool,
     is_alternate: bool,
+    answers_status_query: bool,
     /// The foreground process group when the current prompt was seen.
     asked_by: Option<i32>,
     /// A line was sent from the keyboard since the current prompt was seen: a tool that ends now has read it.

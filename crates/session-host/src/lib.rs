@@ -50,6 +50,9 @@ pub struct HostConfig {
     /// Where each prompt that is seen is also written as a scenario.
     pub captures: Option<PathBuf>,
     pub detector: DetectorConfig,
+    /// The tool reports its status to whoever says that it is wanted (OSC 7501). Only for a tool that is known to
+    /// ask: for any other the answer would be stray input.
+    pub answers_status_query: bool,
     /// Longest time for which an injection holds the keyboard.
     pub echo_window: Duration,
     /// How long the tool gets to react to one stroke before the next.

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use crate::moment::Moment;
-use crate::page::{Page, is_spinner};
+use crate::page::{Page, is_spinner, without_lone_spinner};
 
 /// Output has paused: the first look comes this long after the last byte, so that a line printed in two writes is
 /// read once.
@@ -17,8 +17,9 @@ const LOOKS: [u64; 5] = [10, 30, 100, 300, 1000];
 /// The visible text in two numbers.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextHash {
+    /// Without spinners that turn apart from all words.
     pub(super) all: u64,
-    /// Without characters that only turn.
+    /// Without any spinner.
     pub(super) words: u64,
 }
 
@@ -26,10 +27,11 @@ impl TextHash {
     pub(super) fn of(page: &Page) -> Self {
         let (mut all, mut words) = (DefaultHasher::new(), DefaultHasher::new());
         for line in &page.lines {
-            line.text.hash(&mut all);
-            match line.text.contains(is_spinner) {
-                true => line.text.replace(is_spinner, "").trim_end().hash(&mut words),
-                false => line.text.hash(&mut words),
+            let text = without_lone_spinner(&line.text);
+            text.hash(&mut all);
+            match text.contains(is_spinner) {
+                true => text.replace(is_spinner, "").trim_end().hash(&mut words),
+                false => text.hash(&mut words),
             }
         }
         Self {

@@ -84,10 +84,9 @@ impl Detector {
         }
         let known = self.circumstances(look);
         let Some(reading) = reading else {
-            told.waiting_for = match self.judge_unknown(look, known) {
-                Some(_) => Some(format!("{} of silence", seconds(self.config.stuck_timeout))),
-                None => None,
-            };
+            let possible = self.judge_unknown(look, known).is_some();
+            let silence = format!("{} of silence", seconds(self.config.stuck_timeout));
+            told.waiting_for = possible.then_some(silence);
             return;
         };
         let Some(terms) = verdict::judge(&reading, known) else {

@@ -27,6 +27,7 @@ pub(super) fn menu(look: &Look<'_>) -> Option<Reading> {
     filter(look)
         .or_else(|| Menu::all(look.page, None).find_map(|menu| menu.reading(look.page)))
         .or_else(|| radio_line(look))
+        .or_else(|| by_colour(look))
 }
 
 /// Rows of which one is highlighted.
@@ -175,6 +176,59 @@ fn split(text: &str, pattern: &Regex) -> Option<(usize, String)> {
         text[..label.start()].chars().count(),
         label.as_str().trim_end().to_owned(),
     ))
+}
+
+/// Rows without a marker: one has a background of its own. Something must ask above them, or hint below.
+fn by_colour(look: &Look<'_>) -> Option<Reading> {
+    let page = look.page;
+    let last = page.last_row()?;
+    let rows = (last.saturating_sub(ROWS)..=last).rev();
+    let menu = rows.filter(|&row| is_lit(page, row)).find_map(|row| {
+        let begins = |row: usize| page.text(row).chars().take_while(|char| *char == ' ').count();
+        let label = |row: usize| page.inner(row).trim().to_owned();
+        let is_sibling = |at: usize| {
+            let text = page.text(at);
+            let plain = !text.trim().is_empty() && !is_rule(text) && !HINT.is_match(text);
+            plain && !is_lit(page, at) && begins(at) == begins(row) && !ASKING.is_match(text.trim())
+        };
+        let first = (0..row)
+            .rev()
+            .take_while(|&at| is_sibling(at))
+            .last()
+            .unwrap_or(row);
+        let end = (row + 1..=last)
+            .take_while(|&at| is_sibling(at))
+            .last()
+            .unwrap_or(row);
+        (end > first).then(|| Menu {
+            first,
+            last: end,
+            labels: (first..=end).map(label).collect(),
+            marked: row - first,
+        })
+    })?;
+    let above = menu.first.checked_sub(1)?;
+    let nearest = (above.saturating_sub(1)..=above)
+        .rev()
+        .find(|&row| !page.text(row).trim().is_empty());
+    let asks = nearest.is_some_and(|row| ASKING.is_match(page.text(row).trim()));
+    let hinted = (menu.last + 1..=last)
+        .take(3)
+        .any(|row| HINT.is_match(page.text(row)));
+    if !(asks || hinted) || last - menu.last > 4 || composer::find(page).is_some() {
+        return None;
+    }
+    let question = nearest.map(|row| page.inner(row).trim()).unwrap_or_default();
+    let detail = page.block(nearest.unwrap_or(menu.first), last);
+    Some(menu.build(question, question, detail, &Manner::default()))
+}
+
+/// The whole text of the row has another background than the screen.
+fn is_lit(page: &Page, row: usize) -> bool {
+    let text = page.text(row);
+    let begin = text.chars().take_while(|char| *char == ' ').count();
+    let end = text.chars().count();
+    begin < end && (begin..end).all(|column| page.is_reversed_at(row, column))
 }
 
 /// A list that is filtered by typing: matches above, a count, and `> ` at the cursor.

@@ -27,6 +27,11 @@ impl Host {
                         }
                         more.extend(self.detector.observe(Observation::Kernel(kernel), self.now()));
                     }
+                    Event::AnswerStatusQuery(answer) if self.answers_status_query => {
+                        // A terminal that takes nothing now would have lost a reply of the outer one as well.
+                        let _ = self.gate.answer_query(&answer);
+                    }
+                    Event::AnswerStatusQuery(_) => {}
                     Event::Seen(sighting) => self.on_seen(&sighting),
                     Event::Gone { no, how } => self.on_gone(no, how),
                 }

@@ -1,0 +1,87 @@
+//! What the caller tells the detector, and what it is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlasbridge_model::{Sighting, SightingNo};
+
+use crate::packs::Pack;
+use crate::witness::KernelWait;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DetectorConfig {
+    /// Silence that stands in for the kernel's word.
+    pub stuck_timeout: Duration,
+    /// Longest time for which an injection holds the detector.
+    pub echo_suppression: Duration,
+    /// Below this, in hundredths, a prompt is only possible.
+    pub threshold: u8,
+    /// LF also returns the carriage: the output is not a terminal.
+    pub newline_mode: bool,
+    /// Report `Kind::Idle` too.
+    pub announce_idle: bool,
+    /// What is known of the tool: [`crate::Packs::for_program`].
+    pub pack: Option<Arc<Pack>>,
+}
+
+impl Default for DetectorConfig {
+    fn default() -> Self {
+        Self {
+            stuck_timeout: Duration::from_secs(2),
+            echo_suppression: Duration::from_millis(500),
+            threshold: 65,
+            newline_mode: false,
+            announce_idle: false,
+            pack: None,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Observation<'a> {
+    /// The tool wrote.
+    Output(&'a [u8]),
+    Resized {
+        cols: u16,
+        rows: u16,
+    },
+    /// The person typed, or the terminal replied to a query.
+    LocalInput(&'a [u8]),
+    /// The gate has just written a stroke.
+    Injected,
+    /// The answer to [`Event::AskKernel`].
+    Kernel(KernelWait),
+    /// [`next_deadline`](crate::Detector::next_deadline) has come.
+    Deadline,
+    ToolEnded,
+}
+
+/// What the caller is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    Seen(Sighting),
+    Gone {
+        no: SightingNo,
+        how: Departure,
+    },
+    /// Ask the kernel now and answer with [`Observation::Kernel`].
+    AskKernel,
+    /// The tool asked whether anybody listens to its status (OSC 7501): write these bytes to it, now, before the
+    /// person's terminal answers the next query. Nothing else that a tool asks is ever answered.
+    AnswerStatusQuery(Vec<u8>),
+}
+
+/// Why a prompt left the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Departure {
+    /// Keys were typed at the terminal since it was seen.
+    LocalInput,
+    /// Our stroke.
+    Injected,
+    /// Nobody we know typed. `echoed`: text appeared right behind the question as if typed.
+    Unprompted {
+        echoed: bool,
+    },
+    Ended,
+}
