@@ -165,6 +165,62 @@ fn one_of_several() {
     );
 }
 
+/// Menus of libraries that have no recording: survey, clack, bubbletea, inquirer, python-inquirer, agents.
+#[test]
+fn menus_moved_by_arrows() {
+    check(
+        KEYS,
+        "? What is your preferred protocol for Git operations on this host?  [Use arrows to move, type to filter]\r\n> HTTPS\r\n  SSH",
+        r"multiple_choice | HTTPS=\r | SSH=\u{1b}[B\r",
+    );
+    check(
+        KEYS,
+        "◆  Select a framework:\r\n│  ● Vanilla\r\n│  ○ Vue\r\n└",
+        r"multiple_choice | Vanilla=\r | Vue=\u{1b}[B\r",
+    );
+    check(
+        KEYS,
+        "Choose an item:\r\n> Banana\r\n  Cherry\r\n\r\n←↓↑→ navigate • enter submit",
+        r"multiple_choice | Banana=\r | Cherry=\u{1b}[B\r",
+    );
+    // Enter alone would send no tick at all.
+    check(
+        KEYS,
+        "? Toppings (Press <space> to select)\r\n❯◯ Ham\r\n ◯ Cheese",
+        r"multiple_choice | Ham= \r | Cheese=\u{1b}[B \r",
+    );
+    check(
+        KEYS,
+        "[?] What size?: L\r\n   S\r\n > L\r\n",
+        r"multiple_choice | S=\u{1b}[A\r | L=\r",
+    );
+    check(
+        KEYS,
+        "╭──────────────────────╮\r\n│ Allow it to run?     │\r\n│                      │\r\n│   git push           │\r\n│                      │\r\n│ ❯ Yes                │\r\n│   No (esc)           │\r\n╰──────────────────────╯",
+        r"yes_no | Yes=\r | !No=\u{1b}[B\r",
+    );
+}
+
+/// Lists and words that programs without a recording use.
+#[test]
+fn lists_and_words() {
+    check(
+        LINE,
+        " [1] us-east1\r\n [2] cancel\r\nPlease enter numeric choice or text value (must exactly match list\r\nitem):  ",
+        r"multiple_choice | us-east1=1\r | !cancel=2\r",
+    );
+    check(
+        LINE,
+        "Accept the license? [accept/decline]: ",
+        r"multiple_choice | accept=accept\r | !decline=decline\r",
+    );
+    check(
+        LINE,
+        "   1) jdk  2) jre\r\n\r\nEnter a number (default=1): ",
+        r"multiple_choice | jdk=1\r | jre=2\r",
+    );
+}
+
 /// A list belongs to its own question only: not to the next one, and not to a yes or no below it.
 #[test]
 fn a_list_that_is_not_asked_about() {

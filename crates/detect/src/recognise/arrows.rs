@@ -1,20 +1,23 @@
 //! Menus moved by arrow keys: one row carries a marker, its siblings stand in the same column.
 
-use atlasbridge_model::{Choice, Kind, Strokes};
+use atlasbridge_model::{Choice, Effect, Kind, Strokes};
 use regex::Regex;
 
 use super::labels::{self, Pattern, pattern};
 use super::manner::{Manner, Shown};
-use super::{Look, Reading, composer, dialog};
+use super::{Look, Reading, composer, dialog, manner};
 use crate::page::{Page, is_rule};
 
 static MARKED: Pattern = pattern!(
     r"^\s*(?<marker>[❯›▸»▶➤●◉>→])(?:\s+|[◯◉○●]\s*)(?:[◯◉○●☐☑☒✔◻◼]\s+|\[[ x*✓]\]\s*)?(?<label>\S.*)$"
 );
 static SIBLING: Pattern = pattern!(r"^\s*(?:[◯◉○●☐☑☒✔◻◼]\s+|\[[ x*✓]\]\s*)?(?<label>\S.*)$");
-static ASKING: Pattern = pattern!(r"^[?◆]\s+\S|[?:›…»]$|\(Use arrow keys\)|(?i)\b(select|choose|pick)\b");
+static ASKING: Pattern =
+    pattern!(r"^(?:[?◆]|\[\?\])\s+\S|[?:›…»]$|\(Use arrow keys\)|(?i)\b(select|choose|pick)\b");
 static HINT: Pattern =
     pattern!(r"(?i)[↑↓⏎]|\b(enter|return|esc|arrow)\b.*\b(select|confirm|move|navigate|cancel|submit)\b");
+/// A marker, and behind it a box for a tick.
+static TICKS: Pattern = pattern!(r"^\s*[❯›▸»▶➤>→]\s*(?:[◯◉○●☐☑☒◻◼]|\[[ x*✓]\])\s");
 /// Most rows of a menu that are looked at.
 const ROWS: usize = 40;
 /// Most rows below a menu that a pack knows.
@@ -37,6 +40,8 @@ pub(super) struct Menu {
     labels: Vec<String>,
     /// Which of them is highlighted.
     marked: usize,
+    /// Rows are ticked with the space bar; Enter alone would send what is ticked already.
+    ticks: bool,
 }
 
 impl Menu {
@@ -72,6 +77,7 @@ impl Menu {
             last: row,
             labels: vec![label],
             marked: 0,
+            ticks: TICKS.is_match(page.inner(row)),
         };
         while menu.first > 0
             && let Some(label) = sibling(menu.first - 1)
@@ -120,14 +126,16 @@ impl Menu {
             .rev()
             .find(|&row| !page.inner(row).trim().is_empty())?;
         let close = self.first - nearest <= 3;
-        let asks = close && ASKING.is_match(page.inner(nearest).trim());
+        let asks = close && ASKING.is_match(&wrapped_line(page, nearest));
         let hinted = (self.last + 1..=bottom)
             .take(3)
             .any(|row| HINT.is_match(page.text(row)));
         let on_cursor = (self.first..=self.last).contains(&page.cursor.row);
         let near = on_cursor || (nearest..=bottom + 2).contains(&page.cursor.row);
         let below = if on_cursor { 12 } else { 4 };
-        if !near || bottom - self.last > below || !(asks || hinted || on_cursor && !page.cursor.visible) {
+        let decides = self.decides(page, top);
+        let is_asked = asks || hinted || decides || on_cursor && !page.cursor.visible;
+        if !near || bottom - self.last > below || !is_asked {
             return None;
         }
         if composer::find(page).is_some_and(|found| found.row > self.last) {
@@ -138,14 +146,22 @@ impl Menu {
         } else {
             dialog::question_row(page, top, self.first)?
         };
+        let question_row = first_of_line(page, question_row);
         let question = dialog::paragraph(page, question_row, self.first);
         let excerpt = question.trim_start_matches(['?', '◆', '◇']).trim();
-        let (first, subject) = if asks && page.inner(nearest).starts_with(['?', '◆']) {
-            (nearest, excerpt.to_owned())
+        let (first, subject) = if asks && page.inner(question_row).starts_with(['?', '◆']) {
+            (question_row, excerpt.to_owned())
         } else {
             (top, dialog::subject(page, top, self.first))
         };
         Some(self.build(excerpt, &subject, page.block(first, bottom), &Manner::default()))
+    }
+
+    /// One row accepts, one refuses, and a question stands above: an approval, however it is drawn.
+    fn decides(&self, page: &Page, top: usize) -> bool {
+        let has = |wanted| self.labels.iter().any(|label| labels::effect(label) == wanted);
+        let asked = (top..self.first).any(|row| page.inner(row).trim_end().ends_with('?'));
+        asked && has(Effect::Accepts) && has(Effect::Refuses)
     }
 
     fn build(&self, excerpt: &str, subject: &str, detail: String, manner: &Manner) -> Reading {
@@ -154,18 +170,37 @@ impl Menu {
         let base = if kind == Kind::YesNo { 90 } else { 80 } + if manner.name.is_some() { 5 } else { 0 };
         let identity = format!("{subject}\n{}", labels.join("\n"));
         let choices = self.labels.iter().enumerate().filter_map(|(index, label)| {
-            manner.choice(&Shown {
+            let choice = manner.choice(&Shown {
                 label,
                 number: None,
                 index,
                 highlighted: Some(self.marked),
                 footer: "",
+            })?;
+            Some(match self.ticks {
+                true => Choice {
+                    strokes: manner::tick(self.marked, index),
+                    ..choice
+                },
+                false => choice,
             })
         });
         Reading::block(kind, base, excerpt, detail, identity)
             .by(manner)
             .with_choices(choices.collect())
     }
+}
+
+/// The first row of a line that the terminal wrapped.
+fn first_of_line(page: &Page, row: usize) -> usize {
+    let wrapped = |row: &usize| *row > 0 && page.lines[*row - 1].wraps;
+    std::iter::successors(Some(row), |row| wrapped(row).then(|| row - 1))
+        .last()
+        .unwrap_or(row)
+}
+
+fn wrapped_line(page: &Page, row: usize) -> String {
+    page.words(first_of_line(page, row), row + 1)
 }
 
 /// Where the label begins, and the label.
@@ -205,6 +240,7 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
             last: end,
             labels: (first..=end).map(label).collect(),
             marked: row - first,
+            ticks: false,
         })
     })?;
     let above = menu.first.checked_sub(1)?;

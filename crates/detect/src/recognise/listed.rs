@@ -12,7 +12,7 @@ const REACH: usize = 40;
 /// Lines of other text that may stand between list and question.
 const BETWEEN: usize = 2;
 
-static ENTRY: Pattern = pattern!(r"(?:^|\s{2,}|^[*>]\s*)[\[(]?(\d{1,3})[\]).:]+\s+(\S.*?)(?:\s{2,}|$)");
+static ENTRY: Pattern = pattern!(r"(?:^\s*|\s{2,}|^[*>]\s*)[\[(]?(\d{1,3})[\]).:]+\s+(\S.*?)(?:\s{2,}|$)");
 static LETTER_ENTRY: Pattern = pattern!(r"^\s*(?:[\[(]([A-Za-z])[\])]|([A-Za-z])[).:])\s+(\S.*)$");
 static TABLE_ENTRY: Pattern = pattern!(r"^[*>]?\s*(\d{1,3})\s{2,}(\S+)");
 static BARE_LETTER: Pattern = pattern!(r"^\s+([a-z])\s{2,}(\S.*)$");
@@ -33,6 +33,15 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let mut reading = Reading::line(look, Kind::MultipleChoice, 80, question);
     reading.detail = look.page.block(list.first_row, look.line.last);
     reading.identity = format!("{}\n{}", reading.identity, list.labels());
+    // `#?` and `>` ask nothing by themselves: the line above the list does.
+    let above = list
+        .first_row
+        .checked_sub(1)
+        .map_or("", |row| look.page.inner(row).trim());
+    if question.chars().count() <= 2 && above.ends_with(['?', ':']) {
+        reading.excerpt = format!("{above} {question}");
+        reading.detail = look.page.block(list.first_row - 1, look.line.last);
+    }
     Some(reading.with_choices(list.choices(look)))
 }
 

@@ -1,6 +1,6 @@
 //! How a dialog's rows are read and answered: what a pack may say of them, and what holds where none does.
 
-use atlasbridge_model::{Choice, Effect, Kind, Strokes};
+use atlasbridge_model::{Choice, Effect, Kind, Pace, Stroke, Strokes};
 use regex::Regex;
 
 use super::labels::{self, Pattern, pattern};
@@ -137,6 +137,31 @@ pub(crate) fn steps(from: usize, to: usize, back: &str, forth: &str) -> Strokes 
         _ if to > from => Strokes::then_enter_if_still_there(forth.repeat(to - from)),
         _ => Strokes::then_enter_if_still_there(back.repeat(from - to)),
     }
+}
+
+/// Arrow keys to the row, the space bar to tick it, then Enter: each only while the menu still stands.
+pub(crate) fn tick(from: usize, to: usize) -> Strokes {
+    let (key, count) = if to >= from {
+        ("\x1b[B", to - from)
+    } else {
+        ("\x1b[A", from - to)
+    };
+    let stroke = |bytes: &[u8], pace| Stroke {
+        bytes: bytes.to_vec(),
+        pace,
+    };
+    let mut strokes = Vec::new();
+    if count > 0 {
+        strokes.push(stroke(key.repeat(count).as_bytes(), Pace::Now));
+    }
+    let first = if strokes.is_empty() {
+        Pace::Now
+    } else {
+        Pace::IfStillThere
+    };
+    strokes.push(stroke(b" ", first));
+    strokes.push(stroke(b"\r", Pace::IfStillThere));
+    Strokes::new(strokes).unwrap_or_else(Strokes::enter)
 }
 
 /// A key named in the row, the way that the footer names, else the digit, which chooses at once in most dialogs.

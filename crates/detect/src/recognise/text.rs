@@ -38,6 +38,9 @@ pub(super) fn drawn(look: &Look<'_>) -> Option<Reading> {
         .rev()
         .find(|&row| page.text(row).starts_with('◆'))?;
     let question = page.text(row).trim_start_matches('◆').trim();
+    if question.is_empty() {
+        return None;
+    }
     let (kind, base) = if SECRET.is_match(question) {
         (Kind::Password, 85)
     } else {
