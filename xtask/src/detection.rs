@@ -14,8 +14,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use atlasbridge_detect::DetectorConfig;
 use atlasbridge_detect::recording::{Replayed, replay};
+use atlasbridge_detect::{DetectorConfig, Packs};
 
 use figures::Figures;
 use labels::Labelled;
@@ -76,7 +76,7 @@ fn measure(recordings: &[Labelled]) -> Report {
         for (kind, tally) in judged.by_kind() {
             report.kinds.entry(kind).or_default().merge(tally);
         }
-        if let Some(config) = config(Some(&labelled.tool)) {
+        if let Some(config) = config_without_pack(&labelled.tool) {
             let judged = score::judge(labelled, &replay(&labelled.recording, config));
             report
                 .left_out
@@ -97,8 +97,7 @@ fn replay_all(recordings: &[Labelled]) -> Vec<Vec<Replayed>> {
             .chunks(share)
             .map(|share| {
                 scope.spawn(move || {
-                    let config = config(None).unwrap_or_default();
-                    let play = |labelled: &Labelled| replay(&labelled.recording, config.clone());
+                    let play = |labelled: &Labelled| replay(&labelled.recording, config(&labelled.tool));
                     share.iter().map(play).collect::<Vec<_>>()
                 })
             })
@@ -110,15 +109,20 @@ fn replay_all(recordings: &[Labelled]) -> Vec<Vec<Replayed>> {
     })
 }
 
-/// The detector's settings; with a tool's name, without what is known of that tool in particular.
-///
-/// `None`: nothing is known of it in particular, so leaving it out would change nothing. Today that is so for all.
-fn config(left_out: Option<&str>) -> Option<DetectorConfig> {
-    match left_out {
-        Some(_) => None,
-        None => Some(DetectorConfig {
-            announce_idle: true,
-            ..DetectorConfig::default()
-        }),
+/// How the detector reads a recording of this tool: with the pack of its name, if there is one.
+fn config(tool: &str) -> DetectorConfig {
+    DetectorConfig {
+        announce_idle: true,
+        pack: Packs::embedded().for_program(tool),
+        ..DetectorConfig::default()
     }
+}
+
+/// The same with what is known of the tool left out; `None` where nothing is, so that it would change nothing.
+fn config_without_pack(tool: &str) -> Option<DetectorConfig> {
+    let config = config(tool);
+    config
+        .pack
+        .is_some()
+        .then(|| DetectorConfig { pack: None, ..config })
 }

@@ -107,6 +107,9 @@ pub(crate) enum Command {
     /// Check or export the tamper-evident audit log
     #[command(subcommand)]
     Audit(Audit),
+    /// List, show or check adapters: what is known of the dialogs of single tools
+    #[command(subcommand)]
+    Adapters(Adapters),
     /// Start, stop or look at the background process (it starts by itself when needed)
     #[command(subcommand, visible_alias = "daemon")]
     Hub(Hub),
@@ -134,6 +137,9 @@ pub(crate) struct Run {
     /// A name for this session, shown with its prompts
     #[arg(long, value_name = "NAME")]
     pub(crate) label: Option<String>,
+    /// Read the tool's dialogs with this adapter, not with the one of its name (`atlasbridge adapters list`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<String>,
     /// Append one JSON line to this file or FIFO for each prompt seen or gone and each answer typed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) events: Option<PathBuf>,
@@ -185,6 +191,23 @@ pub(crate) enum Audit {
         /// Only those of this session
         #[arg(long, value_name = "ID")]
         session: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Adapters {
+    /// List the adapters, built in and your own (ATLASBRIDGE_HOME/adapters/*.toml)
+    List {
+        /// As a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print an adapter as it is written, to learn from or to change
+    Show { name: String },
+    /// Check the file of an adapter
+    Check {
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
     },
 }
 

@@ -1,5 +1,6 @@
 //! One file per command; each `run` reads like its help text. Here they meet, and here failures become exit codes.
 
+mod adapters;
 mod answer;
 mod approvals;
 mod audit;
@@ -32,6 +33,7 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
         Command::Sessions(command) => sessions::run(command, output),
         Command::Logs { tail, lines, json } => logs::run(tail, lines, json, output),
         Command::Audit(command) => audit::run(command, output),
+        Command::Adapters(command) => adapters::run(command, output),
         Command::Hub(command) => hub::run(command, output),
         Command::Config(command) => config::run(command, output),
         Command::Lab(command) => lab::run(command, output),
@@ -48,7 +50,8 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
 /// Exit code of a failure: 2 where usage or configuration is to be mended, 1 for all else.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     let is_setting = |cause: &(dyn std::error::Error + 'static)| {
-        cause.is::<ConfigError>()
+        cause.is::<adapters::AdapterError>()
+            || cause.is::<ConfigError>()
             || cause.is::<PathsError>()
             || cause.is::<HomeError>()
             || cause.is::<lab::BadUsage>()

@@ -154,6 +154,7 @@ pub struct Pack {
     pub(crate) busy: Vec<Regex>,
     titles: Vec<(Regex, Claim)>,
     pub(crate) tells_status: bool,
+    asks_for_status: bool,
     pub(crate) words: Option<Words>,
     /// Its text: two packs are equal when they were written equal.
     text: Arc<str>,
@@ -226,6 +227,16 @@ impl Pack {
         self.is_agent
     }
 
+    /// It tells its status only to a terminal that says it wants it (OSC 7501).
+    pub fn asks_for_status(&self) -> bool {
+        self.asks_for_status
+    }
+
+    /// Its text, as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// What a window title of this tool claims.
     pub(crate) fn claim_of_title(&self, title: &str) -> Option<Claim> {
         let found = self.titles.iter().find(|(pattern, _)| pattern.is_match(title));
@@ -243,6 +254,7 @@ impl Pack {
         self.words = self.words.or_else(|| under.words.clone());
         self.is_agent |= under.is_agent;
         self.tells_status |= under.tells_status;
+        self.asks_for_status |= under.asks_for_status;
         self.text = format!("{}\n{}", self.text, under.text).into();
         self
     }

@@ -65,28 +65,37 @@ fn seen_as<'a>(replay: &'a Replay<'_>, sighting: &Sighting) -> Option<&'a Replay
     replay.seen().iter().find(|seen| seen.sighting.no == sighting.no)
 }
 
-/// Why the detector decided so: the one function to change when the detector itself can tell.
+/// Why the detector decided so, in its own words.
 fn reasons(replay: &Replay<'_>, at: Moment) -> Vec<String> {
     let detector = replay.detector();
+    let told = detector.explain();
     let mut reasons = Vec::new();
     reasons.push(match detector.last_output() {
         Some(last) => format!("The tool last wrote {} ago.", seconds(at - last)),
         None => "The tool has written nothing yet.".to_owned(),
     });
+    reasons.extend(
+        told.read_by
+            .map(|read_by| format!("The screen is read by the {read_by}.")),
+    );
+    reasons.extend(
+        told.evidence_for
+            .iter()
+            .map(|line| format!("For a prompt: {line}.")),
+    );
+    reasons.extend(
+        told.evidence_against
+            .iter()
+            .map(|line| format!("Against one: {line}.")),
+    );
     match detector.current() {
         Some(sighting) => reasons.extend(prompt_in_words(sighting)),
-        None => {
-            reasons.extend(no_prompt_in_words(replay.kernel()));
-            reasons.extend(last_departure(replay, at));
-        }
+        None => reasons.extend(last_departure(replay, at)),
     }
-    reasons.push(match detector.next_deadline() {
-        Some(due) => format!(
-            "It looks again at {}, unless something happens before.",
-            seconds(due.0)
-        ),
-        None => "It waits for output, a key or a new size; nothing else would change its mind.".to_owned(),
-    });
+    let change = told
+        .waiting_for
+        .unwrap_or_else(|| "a change of the screen".to_owned());
+    reasons.push(format!("It waits for {change}."));
     reasons
 }
 
@@ -115,25 +124,6 @@ fn prompt_in_words(sighting: &Sighting) -> Vec<String> {
         words.push("No choice refuses, so silence would type nothing.".to_owned());
     }
     words
-}
-
-fn no_prompt_in_words(kernel: KernelWait) -> Option<String> {
-    let word = match kernel.wait {
-        Waits::Nobody => {
-            "Nobody reads the terminal: whatever the screen looks like, it is most likely not a question."
-        }
-        Waits::Poll => {
-            "An event loop listens for keys, as it does when busy too: the screen must show a dialog that stands still."
-        }
-        Waits::Read => {
-            "The tool is blocked reading the terminal, but no dialog is recognised, or not long enough: behind some text \
-             it becomes a possible prompt after 0.1 s, on an empty line after 2 s."
-        }
-        Waits::Unknown => {
-            "The kernel says nothing, so the screen must show a dialog that stands still, or fall silent for long."
-        }
-    };
-    Some(word.to_owned())
 }
 
 fn last_departure(replay: &Replay<'_>, at: Moment) -> Option<String> {

@@ -17,5 +17,5 @@ pub use cast::{CastError, read_cast};
 pub use explain::{Explanation, explain};
 pub use record::{RecordConfig, RecordError, Recorded, record};
 pub use rehearse::{LabConfig, PromptTiming, Rehearsal, RehearseError, rehearse};
-pub use replay::{ADAPTERS, PromptLine, UnknownAdapter, detector_config};
+pub use replay::{PromptLine, UnknownAdapter, detector_config};
 pub use scenario::{SCENARIOS, Scenario, scenario};

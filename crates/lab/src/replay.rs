@@ -1,34 +1,65 @@
 //! A recording through the detector: the prompt line that other programs read, and the settings it is played with.
 
-use atlasbridge_detect::DetectorConfig;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
 use atlasbridge_detect::recording::Replayed;
+use atlasbridge_detect::{DetectorConfig, Packs};
 use atlasbridge_model::Choices;
 use serde::Serialize;
 
-/// The tools that a recording may be said to be of (SPEC §8).
-pub const ADAPTERS: [&str; 6] = ["generic", "claude", "codex", "openai", "gemini", "aider"];
-
 /// Nobody knows this tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no adapter {name:?}; known are {}", ADAPTERS.join(", "))]
+#[error("there is no adapter {name:?}; known are {known}")]
 pub struct UnknownAdapter {
     pub name: String,
+    pub known: String,
 }
 
 /// How the detector reads a recording of this tool. Idle is announced, as recordings are labelled with it.
 ///
-/// The one place that turns the name of an adapter into settings. Today all tools are read by the same recognisers,
-/// so a name is checked and changes nothing.
-pub fn detector_config(adapter: Option<&str>) -> Result<DetectorConfig, UnknownAdapter> {
-    if let Some(name) = adapter.filter(|name| !ADAPTERS.contains(name)) {
-        return Err(UnknownAdapter {
-            name: name.to_owned(),
-        });
-    }
+/// Without a name the tool is looked for where recordings tell it: the first word of the title in the header, then
+/// the name of the folder. `generic` reads it as a program of which nothing is known.
+pub fn detector_config(
+    adapter: Option<&str>,
+    recording: Option<&Path>,
+    packs: &Packs,
+) -> Result<DetectorConfig, UnknownAdapter> {
+    let pack = match adapter {
+        Some("generic") => None,
+        Some(name) => Some(packs.for_program(name).ok_or_else(|| {
+            UnknownAdapter {
+                name: name.to_owned(),
+                known: packs
+                    .iter()
+                    .map(|pack| pack.name().to_owned())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            }
+        })?),
+        None => recording.and_then(|file| tools_of(file).iter().find_map(|tool| packs.for_program(tool))),
+    };
     Ok(DetectorConfig {
         announce_idle: true,
+        pack,
         ..DetectorConfig::default()
     })
+}
+
+fn tools_of(file: &Path) -> Vec<String> {
+    let header = || -> Option<String> {
+        let mut line = String::new();
+        BufReader::new(File::open(file).ok()?).read_line(&mut line).ok()?;
+        let header: serde_json::Value = serde_json::from_str(&line).ok()?;
+        let title = header["title"].as_str().or(header["command"].as_str())?;
+        title.split_whitespace().next().map(str::to_owned)
+    };
+    let folder = file
+        .canonicalize()
+        .ok()
+        .and_then(|file| Some(file.parent()?.file_name()?.to_str()?.to_owned()));
+    header().into_iter().chain(folder).collect()
 }
 
 /// One prompt of a replay: the fields of SPEC §11, in its order.
@@ -73,11 +104,16 @@ mod tests {
 
     #[test]
     fn an_unknown_adapter_is_named_with_the_known_ones() {
-        let error = detector_config(Some("claud")).unwrap_err().to_string();
+        let error = detector_config(Some("claud"), None, &Packs::embedded())
+            .unwrap_err()
+            .to_string();
         assert!(
-            error.contains("\"claud\"") && error.contains("claude, codex"),
+            error.contains("\"claud\"") && error.contains("claude") && error.contains("codex"),
             "{error}"
         );
-        assert!(detector_config(None).unwrap().announce_idle);
+        let config = detector_config(None, None, &Packs::embedded()).unwrap();
+        assert!(config.announce_idle && config.pack.is_none());
+        let config = detector_config(Some("claude"), None, &Packs::embedded()).unwrap();
+        assert_eq!(config.pack.unwrap().name(), "claude");
     }
 }

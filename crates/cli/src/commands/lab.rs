@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::run::{OUR_VARIABLES, name_of, tell_not_started};
 use crate::args::Lab;
 use crate::client::SESSION_MARKER;
+use crate::config::{Environment, Paths};
 use crate::output::Output;
 
 /// The command line asks for something that is not there; exit code 2.
@@ -230,7 +231,8 @@ fn replay_file(
     stats: bool,
     output: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let config = detector_config(adapter).map_err(BadUsage::from)?;
+    let packs = super::adapters::packs(&paths()?)?;
+    let config = detector_config(adapter, Some(file), &packs).map_err(BadUsage::from)?;
     let recording = read_cast(file)?;
     let began = Instant::now();
     let replayed = replay(&recording, config);
@@ -292,7 +294,8 @@ fn explain_file(
     json: bool,
     output: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let config = detector_config(adapter).map_err(BadUsage::from)?;
+    let packs = super::adapters::packs(&paths()?)?;
+    let config = detector_config(adapter, Some(file), &packs).map_err(BadUsage::from)?;
     let at = Duration::try_from_secs_f64(at).map_err(|_| BadUsage::At)?;
     let recording = read_cast(file)?;
     if at > recording.end.0 {
@@ -366,6 +369,9 @@ fn record_tool(file: Option<PathBuf>, words: Vec<OsString>, output: &Output) -> 
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
     let file = file.unwrap_or_else(|| free_name(&tool));
+    let packs = super::adapters::packs(&paths()?)?;
+    let known = packs.for_program(&tool).map(|pack| pack.name().to_owned());
+    let detector = detector_config(known.as_deref(), None, &packs).map_err(BadUsage::from)?;
     let recorded = record(&RecordConfig {
         tool,
         program: program.clone(),
@@ -373,7 +379,7 @@ fn record_tool(file: Option<PathBuf>, words: Vec<OsString>, output: &Output) -> 
         env: environment(),
         output: file.clone(),
         started_at: started_at.as_secs(),
-        detector: detector_config(None).map_err(BadUsage::from)?,
+        detector,
     })?;
     if let Some(error) = &recorded.not_started {
         tell_not_started(&program, recorded.code, error, output);
@@ -405,4 +411,9 @@ fn free_name(tool: &str) -> PathBuf {
         .chain(numbered)
         .find(is_free)
         .unwrap_or_default()
+}
+
+/// Where a person's own adapters are; nothing is made there.
+fn paths() -> anyhow::Result<Paths> {
+    Ok(Paths::new(&Environment::of_process())?)
 }

@@ -3,10 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context, anyhow};
-use atlasbridge_detect::DetectorConfig;
+use atlasbridge_detect::{DetectorConfig, Pack};
 use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_session_host::{HostConfig, HubStart};
 
@@ -17,15 +18,17 @@ use crate::output::Output;
 
 pub(super) const OUR_VARIABLES: &str = "ATLASBRIDGE_";
 
-/// Tools whose empty input box is worth telling: they have finished a task. For shells and REPLs it is a state.
-const AGENTS: [&str; 7] = ["claude", "codex", "openai", "gemini", "aider", "opencode", "qwen"];
-
 pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
     let paths = super::home()?;
     let config = super::config_of(&paths, output)?;
+    let packs = super::adapters::packs(&paths)?;
     let mut words = args.tool.into_iter();
     let program = words.next().context("a tool must be named")?;
     let tool = name_of(&program);
+    let pack = match &args.adapter {
+        Some(name) => Some(super::adapters::named(&packs, name)?),
+        None => packs.for_program(&tool),
+    };
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random numbers from the kernel: {error}"))?;
     let session = SessionId::from_random(bytes);
@@ -48,7 +51,8 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         },
         events: args.events,
         captures: super::captures_prompts().then(|| paths.captures()),
-        detector: detector(&config, &tool),
+        answers_status_query: pack.as_ref().is_some_and(|pack| pack.asks_for_status()),
+        detector: detector(&config, pack),
         echo_window: config.prompts.echo_suppression,
         inject_settle: config.prompts.inject_settle,
         tool,
@@ -70,13 +74,15 @@ pub(super) fn tell_not_started(program: &OsStr, code: i32, error: &std::io::Erro
     }
 }
 
-fn detector(config: &Config, tool: &str) -> DetectorConfig {
+fn detector(config: &Config, pack: Option<Arc<Pack>>) -> DetectorConfig {
     DetectorConfig {
         stuck_timeout: config.prompts.stuck_timeout,
         echo_suppression: config.prompts.echo_suppression,
         threshold: config.prompts.detection_threshold.hundredths(),
         newline_mode: !std::io::IsTerminal::is_terminal(&std::io::stdout()),
-        announce_idle: config.prompts.notify_idle && AGENTS.contains(&tool),
+        // For shells and REPLs an empty prompt is a state, not a message.
+        announce_idle: config.prompts.notify_idle && pack.as_ref().is_some_and(|pack| pack.is_agent()),
+        pack,
     }
 }
 

@@ -107,6 +107,11 @@ impl Paths {
         self.home.join("hub.lock")
     }
 
+    /// The person's own adapters, `*.toml`.
+    pub(crate) fn adapters(&self) -> PathBuf {
+        self.home.join("adapters")
+    }
+
     pub(crate) fn hub_log(&self) -> PathBuf {
         self.home.join("hub.log")
     }

@@ -6,6 +6,7 @@
 //! Crashes: `hub_killed` · `host_killed` · `store_trouble` full disks.
 //! Who may ask: `self_approval` the tool may not answer itself · `hub` one per home, start, stop, reload · `peers`
 //! other versions, garbage, crowds.
+//! Tools that are known: `status_query` the one query that we answer · `adapters` packs, built in and one's own.
 //! For people and scripts: `commands` exit codes, listings, help.
 //!
 //! Run with `--features pause-points`: races are tested by stopping a process at a named point.
@@ -26,6 +27,9 @@ mod store_trouble;
 mod hub;
 mod peers;
 mod self_approval;
+
+mod adapters;
+mod status_query;
 
 mod commands;
 

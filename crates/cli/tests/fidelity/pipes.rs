@@ -1,15 +1,15 @@
 //! Input and output that are no terminal.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{PipeReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use atlasbridge_testkit::{Home, eventually};
 
-use crate::scene::{home, is_gone, python, quoted, status, tool_of};
+use crate::scene::{children, home, is_gone, leader_of, python, quoted, status};
 
 /// A shell script in which `$W` is `atlasbridge run --`, without a terminal anywhere; what it printed, and its code.
 #[track_caller]
@@ -182,25 +182,49 @@ fn a_closed_output_ends_the_tool() {
     assert_eq!(sh(&home, &stubborn).0, "1\n");
 }
 
-/// The last words wait for a reader who takes his time: more than a pipe holds, less than a pipe and a PTY.
+/// A tool that has said more than its pipe took, and has ended: the rest is in its terminal and in our hands.
+///
+/// All but one page of the pipe is filled beforehand: how much a pipe takes of small pieces is the kernel's secret.
+struct FullPipe {
+    child: Child,
+    reader: PipeReader,
+    host: i32,
+}
+
+const FILLED: usize = 15 * 4096;
+/// 8893 bytes up to here: more than a page, less than a page and a PTY.
+const LAST_LINE: u32 = 2000;
+
+impl FullPipe {
+    #[track_caller]
+    fn new(home: &Home) -> Self {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(&[b'.'; FILLED]).unwrap();
+        let script = format!("$W sh -c 'seq 1 {LAST_LINE}; touch said'");
+        let child = shell(home, &script).stdout(writer).spawn().unwrap();
+        let host = eventually("the session host runs", || host_below(child.id() as i32));
+        eventually("the tool has said everything", || {
+            home.scratch().join("said").exists().then_some(())
+        });
+        eventually("the tool has ended", || {
+            children(leader_of(host)).is_empty().then_some(())
+        });
+        Self { child, reader, host }
+    }
+}
+
+/// The last words wait for a reader who takes his time.
 #[test]
 fn a_slow_reader_gets_everything() {
     let home = home();
-    let mut child = shell(&home, "$W seq 1 13500")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let host = eventually("the session host runs", || host_below(child.id() as i32));
-    let tool = tool_of(host);
-    eventually("the tool has ended, and the pipe is full", || {
-        is_gone(tool).then_some(())
-    });
+    let mut pipe = FullPipe::new(&home);
     // The limit for what else holds the terminal open has long passed when the reader begins.
     std::thread::sleep(std::time::Duration::from_millis(400));
     let mut text = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
-    assert_eq!(text, (1..=13_500).map(|n| format!("{n}\n")).collect::<String>());
-    assert!(child.wait().unwrap().success());
+    pipe.reader.read_to_string(&mut text).unwrap();
+    let lines: String = (1..=LAST_LINE).map(|n| format!("{n}\n")).collect();
+    assert_eq!(text[FILLED..], lines);
+    assert!(pipe.child.wait().unwrap().success());
 }
 
 /// Somebody below this process that is a session host.
@@ -208,30 +232,19 @@ fn host_below(pid: i32) -> Option<i32> {
     if status(pid, "Name")? == "atlasbridge" {
         return Some(pid);
     }
-    crate::scene::children(pid).into_iter().find_map(host_below)
+    children(pid).into_iter().find_map(host_below)
 }
 
 /// A reader that never reads can be interrupted.
 #[test]
 fn a_wait_for_the_reader_ends_with_a_signal() {
     let home = home();
-    let mut child = shell(&home, "exec $W seq 1 13500")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let host = eventually("the session host runs", || host_below(child.id() as i32));
-    let tool = tool_of(host);
-    eventually("the tool has ended, and the pipe is full", || {
-        is_gone(tool).then_some(())
-    });
-    rustix::process::kill_process(
-        rustix::process::Pid::from_raw(host).unwrap(),
-        rustix::process::Signal::TERM,
-    )
-    .unwrap();
-    eventually("the session host has ended", || is_gone(host).then_some(()));
-    drop(child.stdout.take());
-    child.wait().unwrap();
+    let mut pipe = FullPipe::new(&home);
+    let process = rustix::process::Pid::from_raw(pipe.host).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    eventually("the session host has ended", || is_gone(pipe.host).then_some(()));
+    drop(pipe.reader);
+    pipe.child.wait().unwrap();
 }
 
 #[test]

@@ -10,7 +10,6 @@
     clippy::panic,
     reason = "Clippy knows test functions, not what helps them"
 )]
-
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should say where and stop"

@@ -113,8 +113,5 @@ fn files_that_are_no_recordings() {
     );
     let adapter = home.run(["lab", "replay", "/no/such/file.cast", "--adapter", "claud"]);
     assert_eq!(adapter.code, 2);
-    assert!(
-        adapter.stderr.contains("known are generic, claude"),
-        "{adapter:?}"
-    );
+    assert!(adapter.stderr.contains("known are claude, codex"), "{adapter:?}");
 }

@@ -171,7 +171,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Pack, PackErrors> {
             reader.wrong(
                 at,
                 error.message(),
-                "See docs/packs.md for every key and its values",
+                "See docs/adapters.md for every key and its values",
             );
             return Err(PackErrors(reader.errors));
         }
@@ -296,6 +296,10 @@ impl Reader<'_> {
             busy,
             titles,
             tells_status,
+            asks_for_status: parsed
+                .status
+                .as_ref()
+                .is_some_and(|status| status.osc7501 == Osc7501::Asks),
             words,
             text: self.text.into(),
             name,
