@@ -250,7 +250,8 @@ fn in_pieces(recording: &Recording, seed: u64) -> Recording {
 /// Something spins at the edge of the screen, twenty times a second, for as long as the program runs.
 #[test]
 fn a_spinner_elsewhere_does_not_matter() {
-    let chosen = |index: usize| index.is_multiple_of(SAMPLE);
+    // Twenty looks a second take their time.
+    let chosen = |index: usize| index.is_multiple_of(SAMPLE * if cfg!(debug_assertions) { 3 } else { 1 });
     let (mut still, mut spinning) = (Score::default(), Score::default());
     for (_, labelled) in ALL.iter().enumerate().filter(|(index, _)| chosen(*index)) {
         still.add(labelled, &labelled.seen);
@@ -261,8 +262,8 @@ fn a_spinner_elsewhere_does_not_matter() {
     assert_eq!(spinning.dialogs_found, still.dialogs_found, "{spinning:?}");
     assert_eq!((spinning.wrong, spinning.again), (0, 0), "{spinning:?}");
     assert!(spinning.exact >= still.exact, "{spinning:?}");
-    // The box of a tool that starts is believed later while bytes come, and some labels end before.
-    assert!(spinning.found * 100 >= still.found * 98, "{spinning:?}");
+    // The box of a tool that starts is believed later while bytes come, and three labels end before.
+    assert!(spinning.found + 3 >= still.found, "{spinning:?}");
 }
 
 /// The spinner is drawn while the program pauses, at the end of an empty row, and the cursor is put back.
@@ -360,7 +361,7 @@ fn without_their_packs_the_agents_are_still_seen() {
         let recordings = ALL
             .iter()
             .filter(|labelled| labelled.tool == tool)
-            .step_by(SAMPLE.min(4));
+            .step_by(SAMPLE);
         for labelled in recordings {
             let seen = played(&labelled.recording, None);
             score.add(labelled, &seen);

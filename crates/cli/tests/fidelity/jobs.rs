@@ -205,9 +205,7 @@ fn a_killed_host_leaves_a_usable_shell() {
         for pid in [tool, leader] {
             eventually("nobody is left", || is_gone(pid).then_some(()));
         }
-        eventually("the terminal is as it was", || {
-            (tmux.settings("shell") == before).then_some(())
-        });
+        tmux.wait_for_settings("shell", &before);
         tmux.enter("shell", "echo code $?");
         tmux.wait("shell", "the shell answers", |picture| {
             picture.screen.contains("code 137\n")

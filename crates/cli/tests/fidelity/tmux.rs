@@ -1,8 +1,9 @@
 //! A terminal that is somebody else's program: tmux, with a server of the test's own.
 
 use std::process::Command;
+use std::time::Instant;
 
-use atlasbridge_testkit::{Home, eventually};
+use atlasbridge_testkit::{Home, LIMIT, eventually};
 
 use crate::scene::{program, quoted};
 
@@ -132,6 +133,20 @@ impl<'a> Tmux<'a> {
             .output()
             .unwrap();
         String::from_utf8_lossy(&stty.stdout).into_owned()
+    }
+
+    /// Waits until the terminal is set as it was.
+    #[track_caller]
+    pub(crate) fn wait_for_settings(&self, pane: &str, expected: &str) {
+        let deadline = Instant::now() + LIMIT;
+        while self.settings(pane) != expected {
+            let found = self.settings(pane);
+            assert!(
+                Instant::now() < deadline,
+                "set as\n{found}and not as\n{expected}{:?}",
+                self.picture(pane)
+            );
+        }
     }
 
     #[track_caller]
