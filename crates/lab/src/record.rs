@@ -415,7 +415,7 @@ impl Recorder {
 
     fn tell_guardian(&self, is_raw: bool) {
         let _ = self.session.child.note(&GuardianNote {
-            restore: is_raw.then(|| *self.raw.saved()),
+            restore: self.raw.change().filter(|_| is_raw),
             alternate_screen: self.notes.detector.screen().is_alternate(),
         });
     }

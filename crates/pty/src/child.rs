@@ -112,9 +112,8 @@ impl Child {
         event
     }
 
-    /// Tells the guardian what to put right should we die. Send it after entering raw mode and after leaving it: the
-    /// guardian takes the terminal's settings of that moment for ours, and will not touch a terminal that somebody
-    /// has changed since.
+    /// Tells the guardian what to put right should we die. Send it after entering raw mode and after leaving it. The
+    /// guardian will not touch a terminal that somebody has changed since.
     ///
     /// Without a leader there is no guardian, which [`ChildEvent::LeaderLost`] has said; that is no error here.
     pub fn note(&self, note: &GuardianNote) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::termios::tcgetwinsize;
 
+use crate::link::Change;
 use crate::signals::SignalSet;
 use crate::terminal::{Termios, WindowSize};
 
@@ -57,6 +58,11 @@ impl RawTerminal {
         // SAFETY: TIOCGSID writes one `pid_t` to a place that outlives the call. It is refused for a terminal that
         // does not control us.
         unsafe { libc::ioctl(self.terminal.as_raw_fd(), libc::TIOCGSID, &raw mut session) == 0 }
+    }
+
+    /// What we have done to it, while it is not undone.
+    pub fn change(&self) -> Option<Change> {
+        self.raw.map(|to| Change { from: self.saved, to })
     }
 
     /// The settings that will be restored.

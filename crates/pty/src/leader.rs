@@ -63,7 +63,6 @@ pub(crate) fn lead(inheritance: &Inheritance, image: &mut ExecImage) -> ! {
         children: -1,
         tool: Tool::Over,
         note: GuardianNote::default(),
-        held: None,
         in_front: None,
     };
     let started = streams
@@ -84,8 +83,6 @@ struct Leader {
     children: RawFd,
     tool: Tool,
     note: GuardianNote,
-    /// The outer terminal's settings when the note came: those the host had set.
-    held: Option<Termios>,
     /// The group that was in front of the inner terminal when it was taken away.
     in_front: Option<libc::pid_t>,
 }
@@ -311,10 +308,7 @@ impl Leader {
 
     fn obey(&mut self, packet: &[u8; Request::BYTES]) {
         match Request::decode(packet) {
-            Some(Request::Note(note)) => {
-                self.held = note.restore.and_then(|_| self.outer_settings());
-                self.note = note;
-            }
+            Some(Request::Note(note)) => self.note = note,
             Some(Request::Signal(number)) => {
                 if let Tool::Starting { pid, .. } | Tool::Running { pid } = self.tool {
                     signal_group(pid, number.into());
@@ -378,13 +372,13 @@ impl Leader {
     /// Returns what to write then. Settings that are no longer those the host had set belong to somebody else, most
     /// likely a shell that is already editing a line: they are left alone, and so is its prompt.
     fn restore_settings(&self) -> Option<&'static [&'static [u8]]> {
-        let settings = self.note.restore?;
+        let change = self.note.restore?;
         let outer = self.outer?;
-        if self.outer_settings() != self.held {
+        if self.outer_settings() != Some(change.to) {
             return Some(&[SETTLE]);
         }
         // From another session the kernel asks for no foreground.
-        let _ = settings.apply(borrow(outer));
+        let _ = change.from.apply(borrow(outer));
         Some(&[SETTLE, SETTLE_KEYS])
     }
 

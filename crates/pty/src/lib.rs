@@ -71,7 +71,7 @@ pub use detached::spawn_detached;
 pub use halves::{ReadHalf, WriteHalf};
 pub use harden::{boot_time, monotonic, protect_this_process};
 pub use host::{RawTerminal, is_terminal, window_size};
-pub use link::GuardianNote;
+pub use link::{Change, GuardianNote};
 pub use output::{HostInput, HostOutput, InputKind};
 pub use probe::{Probe, TtyWait};
 pub use session::{Session, SpawnConfig, SpawnError, spawn};

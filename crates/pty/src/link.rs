@@ -4,14 +4,23 @@
 use crate::child::ChildEvent;
 use crate::terminal::Termios;
 
+/// What we have done to the outer terminal's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// As we found it.
+    pub from: Termios,
+    /// As we made it. Said by us and not looked up by the guardian when the note arrives: by then we may be dead, and
+    /// the settings those of the shell that is back.
+    pub to: Termios,
+}
+
 /// What must be put right on the outer terminal if the session host dies now.
 ///
 /// Send one whenever raw mode is entered or left and whenever the tool enters or leaves the alternate screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardianNote {
-    /// The settings to return to; `None` while the terminal is as we found it, and then the guardian will not touch
-    /// it.
-    pub restore: Option<Termios>,
+    /// What to undo; `None` while the terminal is as we found it, and then the guardian will not touch it.
+    pub restore: Option<Change>,
     /// The terminal shows the alternate screen, because the tool asked for it.
     pub alternate_screen: bool,
 }
@@ -29,8 +38,8 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// A kind; the alternate screen, the signal or the foreground; the settings.
-    pub(crate) const BYTES: usize = 2 + Termios::BYTES;
+    /// A kind; the alternate screen, the signal or the foreground; the settings before and after.
+    pub(crate) const BYTES: usize = 2 + 2 * Termios::BYTES;
 
     const CLEAR: u8 = 0;
     const RESTORE: u8 = 1;
@@ -46,9 +55,10 @@ impl Request {
             Self::Foreground(is_front) => packet[..2].copy_from_slice(&[Self::FOREGROUND, is_front.into()]),
             Self::Note(note) => {
                 packet[1] = note.alternate_screen.into();
-                if let Some(settings) = note.restore {
+                if let Some(change) = note.restore {
                     packet[0] = Self::RESTORE;
-                    packet[2..].copy_from_slice(&settings.to_bytes());
+                    packet[2..2 + Termios::BYTES].copy_from_slice(&change.from.to_bytes());
+                    packet[2 + Termios::BYTES..].copy_from_slice(&change.to.to_bytes());
                 }
             }
         }
@@ -65,7 +75,14 @@ impl Request {
         };
         match *kind {
             Self::CLEAR => Some(note(None)),
-            Self::RESTORE => Some(note(Some(Termios::from_bytes(settings)))),
+            Self::RESTORE => {
+                let (from, to) = settings.split_first_chunk()?;
+                let change = Change {
+                    from: Termios::from_bytes(from),
+                    to: Termios::from_bytes(to.first_chunk()?),
+                };
+                Some(note(Some(change)))
+            }
             Self::SIGNAL => Some(Self::Signal(*detail)),
             Self::SIGNAL_TOOL => Some(Self::SignalTool(*detail)),
             Self::FOREGROUND => Some(Self::Foreground(*detail != 0)),
@@ -132,8 +149,11 @@ mod tests {
 
     #[test]
     fn requests_survive_the_way() {
-        let settings = Termios::from_bytes(&std::array::from_fn(|index| index as u8));
-        for restore in [None, Some(settings)] {
+        let change = Change {
+            from: Termios::from_bytes(&std::array::from_fn(|index| index as u8)),
+            to: Termios::from_bytes(&std::array::from_fn(|index| 200 - index as u8)),
+        };
+        for restore in [None, Some(change)] {
             for alternate_screen in [false, true] {
                 let request = Request::Note(GuardianNote {
                     restore,

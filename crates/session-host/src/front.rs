@@ -7,7 +7,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use atlasbridge_pty::{RawTerminal, Termios};
+use atlasbridge_pty::{Change, RawTerminal};
 
 #[derive(Debug)]
 pub(crate) struct Front {
@@ -54,8 +54,8 @@ impl Front {
         let _ = self.raw.suspend();
     }
 
-    /// The settings to return to, while they are not in force.
-    pub(crate) fn to_restore(&self) -> Option<Termios> {
-        self.is_ours().then(|| *self.raw.saved())
+    /// What to undo, while it is not undone.
+    pub(crate) fn change(&self) -> Option<Change> {
+        self.raw.change()
     }
 }

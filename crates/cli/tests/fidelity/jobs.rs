@@ -201,6 +201,10 @@ fn a_killed_host_leaves_a_usable_shell() {
         tmux.wait_for("shell", "up\n");
         let host = eventually("the session host runs", || host_in(&tmux));
         let (leader, tool) = (leader_of(host), tool_of(host));
+        // The terminal gets the bytes first; what they mean for the guardian is said before the host sleeps again.
+        eventually("the host has nothing to do", || {
+            status(host, "State")?.starts_with('S').then_some(())
+        });
         send(host, Signal::KILL);
         for pid in [tool, leader] {
             eventually("nobody is left", || is_gone(pid).then_some(()));

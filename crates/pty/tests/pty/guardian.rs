@@ -31,7 +31,7 @@ pub(crate) fn play_host() {
     session
         .child
         .note(&GuardianNote {
-            restore: Some(*terminal.saved()),
+            restore: terminal.change(),
             alternate_screen,
         })
         .unwrap();

@@ -121,8 +121,8 @@ impl Host {
     pub(super) fn come_back(&mut self) {
         if let Some(front) = &mut self.front {
             let _ = front.take_or_leave();
-            if let Some(settings) = front.to_restore() {
-                let _ = self.control.lend(settings);
+            if let Some(change) = front.change() {
+                let _ = self.control.lend(change.from);
             }
             let _ = self.child.set_foreground(front.is_ours());
         }
@@ -157,7 +157,7 @@ impl Host {
     }
 
     pub(super) fn tell_guardian(&self) {
-        let restore = self.front.as_ref().and_then(Front::to_restore);
+        let restore = self.front.as_ref().and_then(Front::change);
         let _ = self.child.note(&GuardianNote {
             restore,
             alternate_screen: self.is_alternate,
