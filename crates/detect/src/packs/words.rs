@@ -46,43 +46,46 @@ pub(crate) struct Words {
 impl Words {
     /// The word that cannot be one is handed back.
     pub(super) fn new(lists: &Lists) -> Result<Self, String> {
-        let all = [
-            &lists.refuses,
-            &lists.accepts,
-            &lists.secrets,
-            &lists.asks_plainly,
-            &lists.asks_about,
-            &lists.choosing,
-            &lists.textual,
-        ];
-        let broken = |word: &&String| Regex::new(word).is_err();
-        if let Some(word) = all.into_iter().flatten().find(broken) {
-            return Err(word.clone());
-        }
+        Self::build(lists).map_err(|pattern| {
+            let all = [
+                &lists.refuses,
+                &lists.accepts,
+                &lists.secrets,
+                &lists.asks_plainly,
+                &lists.asks_about,
+                &lists.choosing,
+                &lists.textual,
+            ];
+            let broken = |word: &&String| Regex::new(word).is_err();
+            all.into_iter().flatten().find(broken).cloned().unwrap_or(pattern)
+        })
+    }
+
+    fn build(lists: &Lists) -> Result<Self, String> {
         let regex = |source: String| Regex::new(&source).map_err(|_| source);
         let yes = any(lists.yes_no.iter().map(|(yes, _)| regex::escape(yes)));
         let no = any(lists.yes_no.iter().map(|(_, no)| regex::escape(no)));
         Ok(Self {
-            refuses: regex(format!(r"(?i)^\W*(?:{})", any(lists.refuses.iter())))?,
-            accepts: regex(format!(r"(?i)^\W*(?:{})", any(lists.accepts.iter())))?,
+            refuses: regex(format!(r"^\W*(?i:{})", any(lists.refuses.iter())))?,
+            accepts: regex(format!(r"^\W*(?i:{})", any(lists.accepts.iter())))?,
             alternatives: regex(format!(
-                r"(?i)[\[(<{{]\s*({yes})\s*[/|,:]\s*({no})((?:\s*[/|,]\s*[^\s\[\]()/|,]+|\s*[/|,]\s*\[[^\[\]]+\])*)\s*[\])>}}]\s*(?:[\[(][^\[\]()]*[\])])?\s*[:?？：›>‣»…!.]*\s*(?:true|false|yes|no)?$"
+                r"[\[(<{{]\s*((?i:{yes}))\s*[/|,:]\s*((?i:{no}))((?:\s*[/|,]\s*[^\s\[\]()/|,]+|\s*[/|,]\s*\[[^\[\]]+\])*)\s*[\])>}}]\s*(?:[\[(][^\[\]()]*[\])])?\s*[:?？：›>‣»…!.]*\s*(?i:true|false|yes|no)?$"
             ))?,
             yes_no: lists.yes_no.clone(),
             secrets: regex(format!(
-                r"(?i)(?:{})[^:：?>›]*(?:\([^()]*\)|\[[^\[\]]*\])?\s*[:：?>›]*$",
+                r"(?i:{})[^:：?>›]*(?:\([^()]*\)|\[[^\[\]]*\])?\s*[:：?>›]*$",
                 any(lists.secrets.iter().map(|word| whole(word)))
             ))?,
             asks_plainly: regex(format!(
-                r"(?i)^(?:\W{{0,3}}\s*)?(?:{}).*[?？]$",
+                r"^(?:\W{{0,3}}\s*)?(?i:{}).*[?？]$",
                 any(lists.asks_plainly.iter())
             ))?,
             asks_about: regex(format!(
-                r"(?i)^[\w.+/-]+: .*\b(?:{})\b.*\?$",
+                r"^[\w.+/-]+: .*\b(?i:{})\b.*\?$",
                 any(lists.asks_about.iter())
             ))?,
-            choosing: regex(format!(r"(?i)\b(?:{})\b", any(lists.choosing.iter())))?,
-            textual: regex(format!(r"(?i)\b(?:{})\b", any(lists.textual.iter())))?,
+            choosing: regex(format!(r"\b(?i:{})\b", any(lists.choosing.iter())))?,
+            textual: regex(format!(r"\b(?i:{})\b", any(lists.textual.iter())))?,
         })
     }
 

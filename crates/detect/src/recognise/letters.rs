@@ -13,7 +13,7 @@ static LETTER_LIST: Pattern =
     pattern!(r"[\[(]((?:[A-Za-z?!]\s*[,/|]\s*){2,}[A-Za-z?!])[\])]\s*(?:[\[(][^\[\]()]*[\])])?\s*[:?>›]*$");
 /// A bracketed list of words with its default: `[Paul/Jessica/Duncan] (Paul):`.
 static WORD_LIST: Pattern = pattern!(
-    r"[\[(]((?:[A-Za-z][\w+-]*\s*[/|]\s*){1,8}[A-Za-z][\w+-]*)[\])]\s*(?:[\[(]([^\[\]()]*)[\])])?\s*[:?>›]*$"
+    r"[\[(]((?:[A-Za-z][A-Za-z0-9_+-]* *[/|] *){1,8}[A-Za-z][A-Za-z0-9_+-]*)[\])]\s*(?:[\[(]([^\[\]()]*)[\])])?\s*[:?>›]*$"
 );
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
