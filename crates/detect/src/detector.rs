@@ -380,7 +380,12 @@ impl Detector {
         }
         self.candidate = None;
         self.clock.echo_until = None;
-        self.standing = Some(Standing::new(sighting, reading, look, &self.status, announced));
+        let mut standing = Standing::new(sighting, reading, look, &self.status, announced);
+        // What was typed between the question's appearance and this look may be its answer: nobody else's.
+        standing.local_keys = self.clock.typed.is_some_and(|typed| typed >= since);
+        standing.sent = standing.local_keys && self.clock.sent.is_some_and(|sent| sent >= since);
+        standing.submitted = standing.sent;
+        self.standing = Some(standing);
         wake.at = None;
     }
 

@@ -146,13 +146,6 @@ pub fn replay(recording: &Recording, config: DetectorConfig) -> Vec<Replayed> {
     replay.seen
 }
 
-/// Plays the recording up to a moment and hands out the detector as it is then.
-pub fn play_until(recording: &Recording, config: DetectorConfig, until: Moment) -> Detector {
-    let mut replay = Replay::new(recording, config);
-    replay.play_to(until);
-    replay.detector
-}
-
 /// A recording that is being played: it can be stopped at any moment and looked at.
 #[derive(Debug)]
 pub struct Replay<'a> {

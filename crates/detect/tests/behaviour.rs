@@ -419,7 +419,7 @@ fn an_editor_waits_and_nothing_is_guessed() {
     );
     let mut session = Session::new(POLL);
     session.output(&screen).wait(3000).told(&[]);
-    let explanation = session.detector.explain().to_string();
+    let explanation = session.detector.explain(session.now).to_string();
     assert!(explanation.contains("recogniser of an editor"), "{explanation}");
     assert!(explanation.contains("idle"), "{explanation}");
 }
@@ -428,7 +428,7 @@ fn an_editor_waits_and_nothing_is_guessed() {
 fn every_verdict_says_why() {
     let mut session = Session::new(NOBODY);
     session.output("Continue? [y/N] ").wait(500);
-    let vetoed = session.detector.explain().to_string();
+    let vetoed = session.detector.explain(session.now).to_string();
     assert!(
         vetoed.starts_with("No prompt, though the text reads as yes_no\n"),
         "{vetoed}"
@@ -443,7 +443,7 @@ fn every_verdict_says_why() {
     );
     session.kernel = READ;
     session.output("\r\x1b[KContinue? [y/N] ").wait(10);
-    let stands = session.detector.explain().to_string();
+    let stands = session.detector.explain(session.now).to_string();
     assert!(
         stands.starts_with("Prompt 1 stands: yes_no, confidence high"),
         "{stands}"
@@ -461,4 +461,14 @@ fn what_nobody_knows_is_told_after_silence() {
     let mut session = Session::new(KernelWait::UNKNOWN);
     session.output("gibberish that waits").wait(1900).told(&[]);
     session.wait(200).told(&["1 unknown gibberish that waits"]);
+}
+
+/// Keys that came between the question and its sighting are the person's answer, not somebody else's.
+#[test]
+fn what_was_typed_before_the_question_was_seen_counts() {
+    let mut session = Session::new(READ);
+    session.give(Observation::Output(b"Delete it? (y/n) ")).wait(1);
+    session.typed("y\r").wait(50);
+    session.give(Observation::Output(b"y\r\ndone\r\n")).wait(300);
+    session.told(&["1 yes_no Delete it? (y/n)", "1 gone LocalInput"]);
 }

@@ -163,7 +163,7 @@ fn ten_million_bytes() {
                 _ => session.wait(random.below(60)),
             }
             if random.below(50) == 0 {
-                assert!(!session.detector.explain().to_string().is_empty());
+                assert!(!session.detector.explain(session.now).to_string().is_empty());
                 assert!(session.detector.screen().text().len() < 4 << 20);
             }
         }

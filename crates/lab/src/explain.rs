@@ -68,7 +68,7 @@ fn seen_as<'a>(replay: &'a Replay<'_>, sighting: &Sighting) -> Option<&'a Replay
 /// Why the detector decided so, in its own words.
 fn reasons(replay: &Replay<'_>, at: Moment) -> Vec<String> {
     let detector = replay.detector();
-    let told = detector.explain();
+    let told = detector.explain(at);
     let mut reasons = Vec::new();
     reasons.push(match detector.last_output() {
         Some(last) => format!("The tool last wrote {} ago.", seconds(at - last)),

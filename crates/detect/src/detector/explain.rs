@@ -6,6 +6,7 @@ use std::time::Duration;
 use atlasbridge_model::{Confidence, Kind, SightingNo};
 
 use super::Detector;
+use crate::moment::Moment;
 use crate::recognise::{self, Look, Reading};
 use crate::status::Claim;
 use crate::verdict;
@@ -46,7 +47,7 @@ pub enum Verdict {
 
 impl Detector {
     /// Why it says what it says, as the screen is now.
-    pub fn explain(&self) -> Explanation {
+    pub fn explain(&self, now: Moment) -> Explanation {
         let page = self.screen.page();
         let look = self.look_at(&page, self.kernel);
         let reading = recognise::read(&look);
@@ -60,15 +61,15 @@ impl Detector {
         told.tell_reading(reading.as_ref());
         told.tell_kernel(self.kernel);
         told.tell_claim(&look, self.status.claim().is_some());
-        told.tell_rest(self.clock.now - self.clock.changed);
+        told.tell_rest(now - self.clock.changed);
         if recognise::is_busy(&look) {
             told.against("the screen says that the tool works");
         }
-        self.conclude(&look, reading, &mut told);
+        self.conclude(&look, reading, now, &mut told);
         told
     }
 
-    fn conclude(&self, look: &Look<'_>, reading: Option<Reading>, told: &mut Explanation) {
+    fn conclude(&self, look: &Look<'_>, reading: Option<Reading>, now: Moment, told: &mut Explanation) {
         if let Some(standing) = &self.standing {
             let sighting = &standing.sighting;
             told.verdict = Verdict::Stands {
@@ -95,7 +96,6 @@ impl Detector {
             return;
         };
         told.verdict = Verdict::Perhaps { kind: reading.kind };
-        let now = self.clock.now;
         let since = self.candidate.as_ref().map_or(now, |candidate| candidate.since);
         let left = self.ripe(&reading, terms, since, now) - now;
         told.waiting_for = Some(format!("the screen to rest for {} more", seconds(left)));
