@@ -29,6 +29,8 @@ pub struct HubStart {
 
 /// How long a starting hub may take before it counts as failed. A migration of a large database is the slow case.
 const START_LIMIT: Duration = Duration::from_secs(30);
+/// The hub is looked for once the tool has had a moment to show its first words: these come first.
+const AFTER_THE_TOOL: Duration = Duration::from_millis(5);
 const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_secs(60);
 /// A hub that does not read for this much is treated as dead: the connection is made anew.
@@ -88,7 +90,7 @@ impl Link {
             version,
             info,
             state: State::Away {
-                retry_at: Moment::default(),
+                retry_at: Moment(AFTER_THE_TOOL),
             },
             kept: VecDeque::new(),
             next_n: 1,
