@@ -130,9 +130,7 @@ impl Entry {
     fn is_for(&self, program: &str) -> bool {
         let is_for = match self {
             Entry::Own(pack) => pack.binaries.iter().any(|binary| binary == program),
-            Entry::BuiltIn(index) => schema::binaries(EMBEDDED[*index].1)
-                .iter()
-                .any(|binary| binary == program),
+            Entry::BuiltIn(index) => schema::binaries(EMBEDDED[*index].1).any(|binary| binary == program),
         };
         (is_for || self.is_named(program)) && !self.is_named(GENERIC)
     }
