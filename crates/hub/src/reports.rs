@@ -14,6 +14,11 @@ use crate::hub::{Broken, Hub, random};
 use crate::registry::ConnectionNo;
 use crate::{clock, pause, peer};
 
+/// Signals that ask a program to end, by their numbers on Linux.
+const HANGUP: i32 = 1;
+const INTERRUPT: i32 = 2;
+const TERMINATE: i32 = 15;
+
 impl Hub {
     pub(crate) async fn session_up(
         &mut self,
@@ -155,6 +160,10 @@ impl Hub {
     async fn ended(&mut self, session: SessionId, end: End) -> Result<(), Broken> {
         let (status, code) = match end {
             End::Exited { code } => (SessionStatus::Completed, code),
+            // Ctrl-C, a closed terminal, a plain `kill`: somebody's wish, no crash.
+            End::Signaled {
+                signal: signal @ (HANGUP | INTERRUPT | TERMINATE),
+            } => (SessionStatus::Terminated, 128 + signal),
             End::Signaled { signal } => (SessionStatus::Crashed, 128 + signal),
             End::NotStarted { .. } => (SessionStatus::Crashed, 127),
             End::Terminated { code } => (SessionStatus::Terminated, code),

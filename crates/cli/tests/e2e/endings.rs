@@ -209,17 +209,17 @@ fn a_question_that_is_withdrawn_is_canceled() {
 fn a_tool_that_goes_takes_its_prompt_with_it() {
     let home = home();
     let terminal = home.bash(&format!(
-        r#"({}; kill -TERM $$) & read -p "Go on? (y/n) " answer"#,
+        r#"({}; kill -KILL $$) & read -p "Go on? (y/n) " answer"#,
         home.wait_for_go()
     ));
     let id = home.prompt_id();
     home.go();
-    assert_eq!(terminal.end().0, 128 + 15);
+    assert_eq!(terminal.end().0, 128 + 9);
     assert_eq!(home.end_of(&id), "canceled tool_gone");
     let session = home.session_is("crashed");
     assert_eq!(
         (&session["exit_code"], &session["state"]),
-        (&143.into(), &"done".into())
+        (&137.into(), &"done".into())
     );
     let late = home.run(["approve", &id]);
     assert_eq!(
@@ -230,6 +230,17 @@ fn a_tool_that_goes_takes_its_prompt_with_it() {
 }
 
 /// The reply is on its way when the tool asks something else.
+/// A tool that was asked to end has not crashed.
+#[test]
+fn a_tool_that_is_asked_to_end_is_terminated() {
+    let home = home();
+    let mut terminal = home.bash("read -p 'Go on? (y/n) ' answer");
+    home.prompt_id();
+    terminal.type_keys("\x03");
+    assert_eq!(terminal.end().0, 128 + 2);
+    assert_eq!(home.session_is("terminated")["exit_code"], 130);
+}
+
 #[test]
 fn a_changed_screen_gets_nothing_typed() {
     let home = home();

@@ -173,14 +173,14 @@ fn what_happened_without_a_hub_is_told_to_the_next() {
 fn a_session_that_a_hub_died_ending_is_ended_by_the_next() {
     let home = home();
     let terminal = home.bash(&format!(
-        r#"({}; kill -TERM $$) & read -p "Go on? (y/n) " answer"#,
+        r#"({}; kill -KILL $$) & read -p "Go on? (y/n) " answer"#,
         home.wait_for_go()
     ));
     let id = home.prompt_id();
     let ending = home.pause_at("hub-before-end");
     home.go();
     ending.kill();
-    assert_eq!(terminal.end().0, 143);
+    assert_eq!(terminal.end().0, 137);
     home.run(["hub", "start"]);
     home.session_is("crashed");
     assert_eq!(home.end_of(&id), "canceled tool_gone");
