@@ -8,12 +8,8 @@ use atlasbridge_testkit::{Home, LIMIT, Terminal, eventually};
 
 use crate::scene::{Noise, assert_same_bytes, home, python, status, tool_of};
 
-/// An unoptimised emulator takes 3 MB of noise a second, an optimised one 60: as much as is done in some seconds.
-const NOISE: usize = if cfg!(debug_assertions) {
-    6 << 20
-} else {
-    100 << 20
-};
+/// A hundred megabytes: far more than all buffers on the way together.
+const NOISE: usize = 100 << 20;
 
 /// The bytes of a file through `run`, from a tool in raw mode, as the outer terminal gets them.
 #[track_caller]
