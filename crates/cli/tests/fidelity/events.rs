@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use atlasbridge_testkit::eventually;
+use atlasbridge_testkit::{Home, eventually};
 use serde_json::Value;
 
 use crate::scene::home;
@@ -80,15 +80,7 @@ fn a_file_gets_a_line_for_each_thing() {
 #[test]
 fn a_fifo_nobody_reads_never_holds_the_tool() {
     let home = home();
-    let fifo = home.scratch().join("fifo");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &fifo,
-        rustix::fs::FileType::Fifo,
-        0o600.into(),
-        0,
-    )
-    .unwrap();
+    let fifo = fifo_in(&home);
     let events = fifo.display().to_string();
     // Far more lines than a pipe holds.
     let script =
@@ -102,15 +94,7 @@ fn a_fifo_nobody_reads_never_holds_the_tool() {
 #[test]
 fn a_fifo_with_a_reader_gets_the_lines() {
     let home = home();
-    let fifo = home.scratch().join("fifo");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &fifo,
-        rustix::fs::FileType::Fifo,
-        0o600.into(),
-        0,
-    )
-    .unwrap();
+    let fifo = fifo_in(&home);
     let mut reader = fs::OpenOptions::new()
         .read(true)
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
@@ -145,4 +129,17 @@ fn a_file_that_cannot_be_written_stops_us_before_the_tool() {
     assert_ne!(ended.code, 0);
     assert!(ended.stderr.contains("/no/such/folder/events"), "{ended:?}");
     assert!(!Path::new("/tmp/never-made-by-fidelity").exists());
+}
+
+fn fifo_in(home: &Home) -> PathBuf {
+    let fifo = home.scratch().join("fifo");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
+    fifo
 }

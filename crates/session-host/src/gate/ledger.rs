@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use atlasbridge_model::answer::Value;
-use atlasbridge_model::{Entry, Fingerprint, PromptId, ReplyId, Sighting, SightingNo, Strokes};
+use atlasbridge_model::{Entry, Fingerprint, Kind, PromptId, ReplyId, Sighting, SightingNo, Strokes};
 use atlasbridge_wire::twin::Outcome;
 
 /// A hub's request, after its texts were read into ids.
@@ -126,23 +126,30 @@ pub(super) fn objection(request: &Request, facts: &Facts) -> Option<Outcome> {
 }
 
 /// The strokes of a value, from our own reading of the dialog: a choice counts by its label.
+///
+/// # No-sentence-into-a-dialog invariant
+/// Whatever a hub sends, a dialog gets a key of one of its rows and nothing else: letters of a text are hot keys there,
+/// and Enter takes the highlighted row. `None`: this kind of prompt does not take this kind of value.
 fn strokes_of(value: &Value, standing: &Sighting) -> Option<Strokes> {
-    match value {
-        Value::Choice { row, label } => {
+    match (value, standing.kind) {
+        (Value::Choice { row, label }, Kind::YesNo | Kind::MultipleChoice) => {
             let choice = standing.choices.as_ref()?.get(*row)?;
             (choice.label == *label).then(|| choice.strokes.clone())
         }
-        Value::Enter => Some(Strokes::enter()),
-        Value::Text(text) => Some(standing.entry.line(text)),
+        (Value::Enter, Kind::ConfirmEnter | Kind::FreeText | Kind::Idle | Kind::Unknown) => {
+            Some(Strokes::enter())
+        }
+        (Value::Text(text), Kind::FreeText | Kind::Idle | Kind::Unknown) => Some(standing.entry.line(text)),
         // A hidden line is never echoed, so there is nothing to see before Enter.
-        Value::Secret(secret) => Some(Entry::Line.line(secret)),
+        (Value::Secret(secret), Kind::Password) => Some(Entry::Line.line(secret)),
+        (Value::Choice { .. } | Value::Enter | Value::Text(_) | Value::Secret(_), _) => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atlasbridge_model::{Choice, Choices, Confidence, Constraints, Detail, Effect, Excerpt, Kind};
+    use atlasbridge_model::{Choice, Choices, Confidence, Constraints, Detail, Effect, Excerpt};
     use proptest::prelude::*;
 
     fn sighting(no: u32) -> Sighting {
@@ -249,6 +256,37 @@ mod tests {
             |request, _| request.value = Some(other_label),
             Outcome::PromptChanged,
         );
+    }
+
+    #[test]
+    fn a_dialog_takes_only_its_rows_whatever_a_hub_sends() {
+        for value in [
+            Value::Enter,
+            Value::Text("stop".to_owned()),
+            Value::Secret("y".to_owned()),
+        ] {
+            for kind in [Kind::YesNo, Kind::MultipleChoice] {
+                refused(
+                    |request, facts| {
+                        request.value = Some(value.clone());
+                        facts
+                            .standing
+                            .iter_mut()
+                            .for_each(|standing| standing.kind = kind);
+                    },
+                    Outcome::PromptChanged,
+                );
+            }
+        }
+        let takes = |value: &Value, kind| strokes_of(value, &Sighting { kind, ..sighting(1) }).is_some();
+        assert!(takes(&Value::Enter, Kind::ConfirmEnter));
+        assert!(takes(&Value::Text("a".to_owned()), Kind::FreeText));
+        assert!(takes(&Value::Secret("a".to_owned()), Kind::Password));
+        assert!(
+            !takes(&Value::Text("a".to_owned()), Kind::Password),
+            "a text is on record, a password never"
+        );
+        assert!(!takes(&Value::Enter, Kind::Password));
     }
 
     #[test]
