@@ -1,0 +1,2 @@
+//! Ways to reach a person.
+#![forbid(unsafe_code)]

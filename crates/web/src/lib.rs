@@ -1,0 +1,2 @@
+//! The built-in channel.
+#![forbid(unsafe_code)]
