@@ -1,2 +1,17 @@
-//! Ways to reach a person.
+//! Ways to reach a person. HTTP to chat services and their tokens live in this room and nowhere else.
+//!
+//! Data comes from the hub as a [`Task`] for one target and goes back to it as an [`Inbound`]; a channel remembers
+//! nothing that must survive: the store keeps what was posted where, what is still to be said, and which updates were
+//! handled. A channel can ask and report. It decides nothing, and it cannot type.
+//!
+//! Suggested reading order is the order of the modules.
 #![forbid(unsafe_code)]
+
+mod card;
+mod contract;
+
+pub use card::{Answered, Card, Offer, SessionTag};
+pub use contract::{
+    Address, Block, Button, Command, Done, Handle, Health, Inbound, JobNo, Notice, Outgoing, Person, Receipt,
+    Recorded, Saying, Tap, TapOn, Target, Task, Undelivered, Update, UpdateNo,
+};

@@ -14,6 +14,7 @@ pub mod excerpt;
 pub mod id;
 pub mod lifecycle;
 pub mod mask;
+pub mod picture;
 pub mod prompt;
 pub mod sighting;
 pub mod strokes;
@@ -21,6 +22,7 @@ pub mod time;
 
 pub use excerpt::{Detail, Excerpt};
 pub use id::{IdempotencyKey, Nonce, PromptId, ReplyId, SessionId, SightingNo};
+pub use picture::Picture;
 pub use prompt::{Choice, Choices, Confidence, Constraints, Effect, Entry, Kind, Level, SafeDefault};
 pub use sighting::{Fingerprint, Sighting};
 pub use strokes::{Pace, Stroke, Strokes};

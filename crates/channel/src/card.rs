@@ -1,0 +1,70 @@
+//! A prompt as people see it, whatever the channel.
+
+use atlasbridge_model::lifecycle::PromptState;
+use atlasbridge_model::{Detail, Effect, Excerpt, Kind, Level, Nonce, PromptId, SessionId, Timestamp};
+
+/// Everything that a channel may show of a prompt. Excerpt and detail are masked and cut by their types.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Card {
+    pub prompt: PromptId,
+    pub session: SessionTag,
+    /// The right to answer that this card carries. An older card of the same prompt carries another one, worth nothing.
+    pub nonce: Nonce,
+    pub kind: Kind,
+    pub confidence: Level,
+    pub excerpt: Excerpt,
+    pub detail: Detail,
+    /// At most nine; empty where the prompt has none.
+    pub choices: Vec<Offer>,
+    /// Longest text that the prompt takes, in characters.
+    pub max_length: u16,
+    pub asked_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    /// Seconds until it expires, when this card was made.
+    pub seconds_left: Option<u64>,
+    /// What silence will do: the label of the safe default. `None`: nothing is typed.
+    pub silence: Option<String>,
+    pub state: PromptState,
+    /// The answer that won, if one did.
+    pub answered: Option<Answered>,
+    /// Offered again elsewhere: this card is history, and says so.
+    pub is_replaced: bool,
+    /// How much of the detail is to be shown: 0 the excerpt, 1 up to 500 characters, 2 up to 2000.
+    pub level: u8,
+}
+
+/// One row of a dialog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    pub label: String,
+    pub effect: Effect,
+}
+
+/// Which session, in the words that tell it from others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionTag {
+    pub id: SessionId,
+    pub tool: String,
+    pub label: Option<String>,
+    pub cwd: String,
+}
+
+/// The answer that won: never the text of a free answer, only that there was one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    pub value: String,
+    pub by: String,
+}
+
+impl Card {
+    /// The short code by which a person tells prompts apart, here and in `atlasbridge approvals`: the first digits of
+    /// the id, as many as commands accept.
+    pub fn code(&self) -> String {
+        self.prompt.to_string()[..8].to_owned()
+    }
+
+    /// Whether an answer to this very card may still win.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, PromptState::AwaitingReply) && !self.is_replaced
+    }
+}

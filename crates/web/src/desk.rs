@@ -1,0 +1,207 @@
+//! What the page asks of the hub. Each question carries its own way back; a hub that is ending drops it.
+
+use atlasbridge_channel::{Card, SessionTag};
+use atlasbridge_model::answer::Said;
+use atlasbridge_model::{Nonce, Picture, PromptId, SessionId, Timestamp};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// The door to the hub. Bounded: a page that asks faster than the hub answers waits.
+#[derive(Debug, Clone)]
+pub struct Desk {
+    pub asks: mpsc::Sender<Ask>,
+    /// Grows with each change of prompts or sessions: time to ask again. Never a backlog.
+    pub changes: watch::Receiver<u64>,
+}
+
+/// Who is at the page: the login's name for the record, such as `web:3f9c`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visitor(pub String);
+
+#[derive(Debug)]
+pub enum Ask {
+    /// Prompts that are not over, oldest first.
+    Inbox { reply: oneshot::Sender<Vec<Card>> },
+    /// Running sessions, or with `all` the past ones too, newest first.
+    Sessions {
+        all: bool,
+        reply: oneshot::Sender<Vec<SessionCard>>,
+    },
+    /// One session with all its prompts.
+    Session {
+        session: SessionId,
+        reply: oneshot::Sender<Option<SessionStory>>,
+    },
+    /// Past and present prompts, newest first.
+    History {
+        search: Search,
+        reply: oneshot::Sender<Vec<Card>>,
+    },
+    /// Lines of the audit log, newest first.
+    Audit {
+        search: Search,
+        reply: oneshot::Sender<Vec<AuditLine>>,
+    },
+    /// Checks the whole chain; may take a second on a long log.
+    VerifyAudit { reply: oneshot::Sender<AuditVerdict> },
+    Answer {
+        prompt: PromptId,
+        nonce: Nonce,
+        said: Said,
+        visitor: Visitor,
+        reply: oneshot::Sender<Answer>,
+    },
+    /// Refuse, and hand the reason to the tool as its next instruction once it takes one.
+    DenyWithReason {
+        prompt: PromptId,
+        nonce: Nonce,
+        reason: String,
+        visitor: Visitor,
+        reply: oneshot::Sender<Answer>,
+    },
+    /// The live screen. Dropping the receiver ends it. `None`: no such running session.
+    Watch {
+        session: SessionId,
+        reply: oneshot::Sender<Option<watch::Receiver<Option<Picture>>>>,
+    },
+    /// The last lines that scrolled off a session's screen, oldest first.
+    Lines {
+        session: SessionId,
+        reply: oneshot::Sender<Option<Vec<String>>>,
+    },
+    /// Keys or a line for a session, through its gate.
+    Type {
+        session: SessionId,
+        typing: Typing,
+        visitor: Visitor,
+        reply: oneshot::Sender<Answer>,
+    },
+    StopSession {
+        session: SessionId,
+        visitor: Visitor,
+        reply: oneshot::Sender<Answer>,
+    },
+    /// Spends a one-time link, and keeps the login that it becomes.
+    Redeem {
+        link: TokenHash,
+        login: TokenHash,
+        device: String,
+        reply: oneshot::Sender<bool>,
+    },
+    /// Whether this login is known and not revoked.
+    Login {
+        login: TokenHash,
+        reply: oneshot::Sender<Option<Visitor>>,
+    },
+    Logout {
+        login: TokenHash,
+        reply: oneshot::Sender<()>,
+    },
+    /// Figures for `/metrics` and `/healthz`.
+    Figures { reply: oneshot::Sender<Figures> },
+    /// A request was refused at the door: on record, without what it carried.
+    Refused { reason: &'static str, from: String },
+}
+
+/// SHA-256 of a link's or a cookie's secret, in hex: the secret itself is kept nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TokenHash(pub String);
+
+/// What became of something that a visitor did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Accepted; the card as it stands now, after a bounded wait for its end.
+    Done { card: Option<Box<Card>> },
+    /// An ordinary no, in a sentence for a person.
+    Refused { why: String },
+}
+
+/// A key of the key bar, or a line of text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Typing {
+    Key(Key),
+    /// One line without control characters, and whether Enter follows.
+    Text {
+        text: String,
+        enter: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    Escape,
+    Tab,
+    Up,
+    Down,
+    Left,
+    Right,
+    Enter,
+    Backspace,
+    CtrlC,
+    CtrlD,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionCard {
+    pub session: SessionTag,
+    pub command: Vec<String>,
+    /// `active`, `completed`, `crashed`, `terminated`.
+    pub status: &'static str,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub exit_code: Option<i32>,
+    pub prompts: u64,
+    pub is_waiting: bool,
+    /// Its host is connected to the hub.
+    pub is_connected: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionStory {
+    pub session: SessionCard,
+    pub prompts: Vec<Card>,
+}
+
+/// What to look for, and how much of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Search {
+    /// Somewhere in the text, letters of either case.
+    pub text: Option<String>,
+    pub session: Option<SessionId>,
+    /// Only what came before this row: the next page.
+    pub before: Option<i64>,
+    pub most: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditLine {
+    pub seq: u64,
+    /// RFC 3339, as it was hashed.
+    pub at: String,
+    pub event: String,
+    pub session: Option<String>,
+    pub prompt: Option<String>,
+    pub value: Option<String>,
+    pub source: Option<String>,
+    pub decided_by: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditVerdict {
+    pub is_whole: bool,
+    pub records: u64,
+    /// In a sentence: that all is well, or the first bad line.
+    pub told: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Figures {
+    pub version: String,
+    pub sessions_active: u64,
+    pub prompts_open: u64,
+    pub prompts_total: u64,
+    pub replies_total: u64,
+    pub rejected_total: u64,
+    /// Name and state of each channel.
+    pub channels: Vec<(String, String)>,
+    pub trouble: Option<String>,
+}
