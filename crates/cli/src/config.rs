@@ -99,6 +99,8 @@ pub(crate) struct Web {
     pub enabled: bool,
     pub listen: SocketAddr,
     pub tls: Option<Tls>,
+    /// Over TLS, with a certificate of our own making.
+    pub self_signed: bool,
     /// Somebody has said in writing that this page may be served without TLS beyond this machine.
     pub insecure: bool,
 }
@@ -109,11 +111,16 @@ pub(crate) struct Tls {
     pub key: PathBuf,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Telegram {
     pub bot_token: Secret,
     /// Never empty.
-    pub allowed_users: Vec<u64>,
+    pub allowed_users: Vec<i64>,
+    /// Groups; empty where prompts go to each user's private chat.
+    pub chats: Vec<i64>,
+    pub notify_start: bool,
+    pub notify_end: bool,
+    pub messages_per_second: f64,
     /// Without a slash at its end.
     pub api_url: String,
 }
@@ -189,11 +196,16 @@ fn lower(settings: &Settings) -> Config {
                 certificate: settings.text("web.tls_certificate").into(),
                 key: settings.text("web.tls_key").into(),
             }),
+            self_signed: settings.toggle("web.self_signed"),
             insecure: settings.toggle("web.insecure"),
         },
         telegram: settings.has_section("telegram").then(|| Telegram {
             bot_token: settings.secret("telegram.bot_token"),
             allowed_users: settings.numbers("telegram.allowed_users"),
+            chats: settings.numbers("telegram.chats"),
+            notify_start: settings.toggle("telegram.notify_start"),
+            notify_end: settings.toggle("telegram.notify_end"),
+            messages_per_second: settings.decimal("telegram.messages_per_second"),
             api_url: settings.text("telegram.api_url"),
         }),
         slack: settings.has_section("slack").then(|| Slack {

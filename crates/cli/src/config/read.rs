@@ -232,13 +232,18 @@ impl<'a> Reader<'a> {
                 format!("add {missing} = \"/path/to/file\" to [web]"),
             );
         }
+        if certificate && self.settings.toggle("web.self_signed") {
+            let what = "and tls_certificate exclude each other".to_owned();
+            return self.problem_at_setting("web.self_signed", what, "remove one of the two".to_owned());
+        }
         let listen = self.settings.address("web.listen");
-        if listen.ip().is_loopback() || certificate || self.settings.toggle("web.insecure") {
+        let has_tls = certificate || self.settings.toggle("web.self_signed");
+        if listen.ip().is_loopback() || has_tls || self.settings.toggle("web.insecure") {
             return;
         }
         let what = format!("can be reached from other machines at {listen}, without TLS");
-        let cure =
-            "write 127.0.0.1, or add tls_certificate and tls_key, or accept the risk with insecure = true";
+        let cure = "write 127.0.0.1, or add self_signed = true (or tls_certificate and tls_key), or accept the risk with \
+             insecure = true";
         self.problem_at_setting("web.listen", what, cure.to_owned());
     }
 
@@ -343,7 +348,7 @@ impl Settings {
         }
     }
 
-    pub(super) fn numbers(&self, path: &str) -> Vec<u64> {
+    pub(super) fn numbers(&self, path: &str) -> Vec<i64> {
         match &self.given(path).value {
             Value::Numbers(numbers) => numbers.clone(),
             other => unreachable!("{path} is a list of numbers in the table, not {other:?}"),

@@ -53,17 +53,12 @@ pub(super) const SECTIONS: &[Section] = &[
         "What is typed when nobody answers in time, per kind of prompt: the safe default of that kind, or nothing. \
          Silence never approves: no setting can make a timeout say yes.",
     ),
-    Section {
-        not_yet: Some("this build has no web page yet"),
-        ..section("web", "The page that AtlasBridge serves on your own machine.")
-    },
-    Section {
-        not_yet: Some("this build has no Telegram channel yet"),
-        ..section(
-            "telegram",
-            "Prompts in a chat with your own Telegram bot. Without this section there is none.",
-        )
-    },
+    section("web", "The page that AtlasBridge serves on your own machine."),
+    section(
+        "telegram",
+        "Prompts in a chat with your own Telegram bot; `atlasbridge setup telegram` writes this section. Without it \
+         there is none.",
+    ),
     Section {
         not_yet: Some("this build has no Slack channel yet"),
         ..section(
@@ -211,8 +206,8 @@ pub(super) const SETTINGS: &[Setting] = &[
         "web.listen",
         Shape::Address,
         Presence::Default("\"127.0.0.1:8787\""),
-        "Address and port of the page. Beyond this machine it needs `tls_certificate` and `tls_key`, or \
-         `insecure = true`.",
+        "Address and port of the page. If the port is taken, the next free one \
+         is used. Beyond this machine it needs `self_signed`, or `tls_certificate` and `tls_key`, or `insecure = true`.",
     ),
     setting(
         "web.tls_certificate",
@@ -229,6 +224,13 @@ pub(super) const SETTINGS: &[Setting] = &[
             example: "\"/etc/atlasbridge/page.key\"",
         },
         "Private key in PEM form; goes with `tls_certificate`.",
+    ),
+    setting(
+        "web.self_signed",
+        Shape::Toggle,
+        Presence::Default("false"),
+        "Serve the page over TLS with a certificate that AtlasBridge makes for itself; `atlasbridge status` shows its \
+         fingerprint.",
     ),
     setting(
         "web.insecure",
@@ -251,6 +253,35 @@ pub(super) const SETTINGS: &[Setting] = &[
             example: "[123456789]",
         },
         "The numeric ids of the people who may answer. Everybody else is ignored.",
+    ),
+    setting(
+        "telegram.chats",
+        Shape::TelegramChats,
+        Presence::Default("[]"),
+        "Groups in which prompts are shown, and answered by the allowed users alone. Without any, each allowed user \
+         gets them in the private chat with the bot.",
+    ),
+    setting(
+        "telegram.notify_start",
+        Shape::Toggle,
+        Presence::Default("true"),
+        "Say when a session starts.",
+    ),
+    setting(
+        "telegram.notify_end",
+        Shape::Toggle,
+        Presence::Default("true"),
+        "Say when a session ends, and how.",
+    ),
+    // 1: what Telegram allows in one chat without asking for patience.
+    setting(
+        "telegram.messages_per_second",
+        Shape::Decimal {
+            least: 0.1,
+            most: 30.0,
+        },
+        Presence::Default("1.0"),
+        "Most messages and edits a second in one chat. More is for Bot API servers of your own.",
     ),
     setting(
         "telegram.api_url",

@@ -14,7 +14,6 @@ impl Secret {
     }
 
     /// The text itself. Each call is a place to look at twice.
-    #[cfg(test)]
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }

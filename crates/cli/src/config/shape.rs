@@ -39,6 +39,8 @@ pub(super) enum Shape {
     File,
     TelegramToken,
     TelegramUsers,
+    /// Groups, by their ids, which are negative.
+    TelegramChats,
     SlackToken {
         prefix: &'static str,
     },
@@ -61,7 +63,7 @@ pub(super) enum Value {
     Decimal(f64),
     Text(String),
     Secret(Secret),
-    Numbers(Vec<u64>),
+    Numbers(Vec<i64>),
     Texts(Vec<String>),
 }
 
@@ -96,6 +98,7 @@ impl Shape {
             },
             Shape::TelegramToken => telegram_token(text(value)?),
             Shape::TelegramUsers => telegram_users(list(value)?),
+            Shape::TelegramChats => telegram_chats(list(value)?),
             Shape::SlackToken { prefix } => slack_token(text(value)?, prefix),
             Shape::SlackId { first, what } => {
                 slack_id(text(value)?, first, what).map(|id| Value::Text(id.to_owned()))
@@ -127,6 +130,7 @@ impl fmt::Display for Shape {
             Shape::File => f.write_str("absolute path"),
             Shape::TelegramToken => f.write_str("bot token, secret"),
             Shape::TelegramUsers => f.write_str("list of positive whole numbers, not empty"),
+            Shape::TelegramChats => f.write_str("list of negative whole numbers"),
             Shape::SlackToken { prefix } => write!(f, "token that begins with `{prefix}`, secret"),
             Shape::SlackId { .. } => f.write_str("channel id"),
             Shape::SlackUsers => f.write_str("list of member ids, not empty"),
@@ -148,7 +152,7 @@ impl fmt::Display for Value {
             Value::Decimal(number) => write!(f, "{number:?}"),
             Value::Text(text) => f.write_str(&quoted(text)),
             Value::Secret(_) => f.write_str(&quoted(MASK)),
-            Value::Numbers(numbers) => f.write_str(&list(numbers.iter().map(u64::to_string).collect())),
+            Value::Numbers(numbers) => f.write_str(&list(numbers.iter().map(i64::to_string).collect())),
             Value::Texts(texts) => f.write_str(&list(texts.iter().map(|text| quoted(text)).collect())),
         }
     }
@@ -273,7 +277,7 @@ fn telegram_users(users: &DeArray<'_>) -> Checked {
     let mut ids = Vec::new();
     for user in users {
         let id = match (user.get_ref(), integer(user.get_ref())) {
-            (_, Some(id)) if id > 0 && id <= i64::MAX as i128 => id as u64,
+            (_, Some(id)) if id > 0 && id <= i64::MAX as i128 => id as i64,
             (DeValue::Integer(id), _) if id.as_str().starts_with('-') => {
                 return Err(within(
                     user,
@@ -296,6 +300,30 @@ fn telegram_users(users: &DeArray<'_>) -> Checked {
         }
     }
     not_empty(&ids)?;
+    Ok(Value::Numbers(ids))
+}
+
+fn telegram_chats(chats: &DeArray<'_>) -> Checked {
+    let mut ids = Vec::new();
+    for chat in chats {
+        match integer(chat.get_ref()) {
+            Some(id) if id < 0 && id >= i64::MIN as i128 => ids.push(id as i64),
+            _ => {
+                return Err(within(
+                    chat,
+                    Wrong {
+                        cure: Some(
+                            "write the ids of groups: they are negative; people stand in allowed_users"
+                                .into(),
+                        ),
+                        ..wrong("must hold the ids of groups, which are negative whole numbers")
+                    },
+                ));
+            }
+        }
+    }
+    ids.sort_unstable();
+    ids.dedup();
     Ok(Value::Numbers(ids))
 }
 

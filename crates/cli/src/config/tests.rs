@@ -160,15 +160,13 @@ mod meaning {
 
     #[test]
     fn a_channel_that_does_not_exist_yet_is_a_warning() {
-        let text = format!("[telegram]\nbot_token = '{TOKEN}'\nallowed_users = [1]\n[web]\nenabled = true");
-        let warnings = parse_here(&text).unwrap().warnings;
+        let text = "[slack]\napp_token = 'xapp-12345678'\nbot_token = 'xoxb-12345678'\nchannel = 'C012AB3CD'\n\
+                    allowed_users = ['U012AB3CD']";
+        let warnings = parse_here(text).unwrap().warnings;
         let warnings: Vec<String> = warnings.iter().map(Warning::to_string).collect();
         assert_eq!(
             warnings,
-            [
-                "telegram is configured, but this build has no Telegram channel yet",
-                "web is configured, but this build has no web page yet"
-            ]
+            ["slack is configured, but this build has no Slack channel yet"]
         );
     }
 }
