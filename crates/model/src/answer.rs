@@ -18,6 +18,10 @@ pub enum Said {
     UseDefault,
     /// Leave the prompt to the terminal: nothing is typed.
     Cancel,
+    /// This row of the dialog, from zero: a button that stood beside its label.
+    Row(usize),
+    /// The Enter key and nothing else.
+    Enter,
     /// A word, a number, a label, a line of text.
     Text(String),
 }
@@ -149,6 +153,21 @@ pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, 
             Some(value) => value,
             None => return Ok(Checked::Cancel),
         },
+        Said::Row(row) => choice_value(sighting, *row).ok_or_else(|| Refusal::NotAChoice {
+            given: (row + 1).to_string(),
+            choices: labels(sighting.choices.as_ref()),
+        })?,
+        Said::Enter => match sighting.kind {
+            Kind::ConfirmEnter | Kind::FreeText | Kind::Unknown => Value::Enter,
+            Kind::YesNo | Kind::MultipleChoice => {
+                return Err(Refusal::NotAChoice {
+                    given: "enter".to_owned(),
+                    choices: labels(sighting.choices.as_ref()),
+                });
+            }
+            Kind::Password => return Err(Refusal::NeedsValue { wanted: "a password" }),
+            Kind::Idle => return Err(Refusal::NeedsValue { wanted: "a text" }),
+        },
         Said::Text(text) => text_value(text, sighting, rules)?,
     };
     Ok(Checked::Type(value))
@@ -204,7 +223,7 @@ fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Re
             Some(choices) => chosen(&text, choices),
             None => Err(Refusal::NotAChoice {
                 given: text,
-                choices: "(none were read)".to_owned(),
+                choices: labels(None),
             }),
         },
         Kind::ConfirmEnter if text.is_empty() || text.eq_ignore_ascii_case("enter") => Ok(Value::Enter),
@@ -265,12 +284,19 @@ fn chosen(text: &str, choices: &Choices) -> Result<Value, Refusal> {
         })
         .ok_or_else(|| Refusal::NotAChoice {
             given: wanted.to_owned(),
-            choices: choices
-                .iter()
-                .map(|choice| choice.label.as_str())
-                .collect::<Vec<_>>()
-                .join(" · "),
+            choices: labels(Some(choices)),
         })
+}
+
+fn labels(choices: Option<&Choices>) -> String {
+    let labels: Vec<&str> = choices
+        .iter()
+        .flat_map(|choices| choices.iter().map(|choice| choice.label.as_str()))
+        .collect();
+    match labels.is_empty() {
+        true => "(none were read)".to_owned(),
+        false => labels.join(" · "),
+    }
 }
 
 /// The row whose label is exactly this word; "Yes, and don't ask again" is not meant by `yes`.
@@ -333,6 +359,8 @@ impl fmt::Debug for Said {
             Said::Deny => f.write_str("Deny"),
             Said::UseDefault => f.write_str("UseDefault"),
             Said::Cancel => f.write_str("Cancel"),
+            Said::Row(row) => write!(f, "Row({row})"),
+            Said::Enter => f.write_str("Enter"),
             Said::Text(text) => write!(f, "Text({} characters)", text.chars().count()),
         }
     }
@@ -372,6 +400,34 @@ mod tests {
             text("sure"),
             &yes_no(),
             "refused: \"sure\" is none of the choices: yes · no",
+        );
+    }
+
+    #[test]
+    fn a_button_means_its_row_and_enter_only_what_takes_one() {
+        let approval = menu(&["Yes", "Yes, and don't ask again", "No"]);
+        row(Said::Row(1), &approval, "type Yes, and don't ask again");
+        row(
+            Said::Row(3),
+            &approval,
+            "refused: \"4\" is none of the choices: Yes · Yes, and don't ask again · No",
+        );
+        row(
+            Said::Row(0),
+            &free_text(),
+            "refused: \"1\" is none of the choices: (none were read)",
+        );
+        row(Said::Enter, &confirm_enter(), "type enter");
+        row(Said::Enter, &unknown(), "type enter");
+        row(
+            Said::Enter,
+            &yes_no(),
+            "refused: \"enter\" is none of the choices: yes · no",
+        );
+        row(
+            Said::Enter,
+            &password(),
+            "refused: this prompt asks for a password; use `atlasbridge reply PROMPT VALUE`",
         );
     }
 
