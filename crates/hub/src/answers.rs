@@ -61,6 +61,19 @@ impl Hub {
                 self.is_stopping = true;
                 Response::Done
             }
+            Request::WebLink
+            | Request::WebLogins
+            | Request::WebRevoke { .. }
+            | Request::ResumeSession { .. } => Response::Refused {
+                reason: "not yet".to_owned(),
+            },
+            Request::Unknown => Response::Refused {
+                reason: format!(
+                    "the running hub (version {}) does not know this request: run `atlasbridge hub restart`; sessions \
+                     go on meanwhile",
+                    self.identity.version
+                ),
+            },
         };
         // A command that has gone does not want its answer.
         let _ = respond.try_send(response);
@@ -381,11 +394,18 @@ async fn heard(health: Option<oneshot::Receiver<Health>>, deadline: tokio::time:
 /// Requests that change what happens, as opposed to looking.
 fn decides(request: &Request) -> bool {
     match request {
-        Request::Answer { .. } | Request::StopSession { .. } | Request::StopHub => true,
+        Request::Answer { .. }
+        | Request::StopSession { .. }
+        | Request::StopHub
+        | Request::WebLink
+        | Request::WebRevoke { .. }
+        | Request::ResumeSession { .. } => true,
         Request::Approvals
         | Request::Watch
         | Request::Status
         | Request::Sessions { .. }
-        | Request::Session { .. } => false,
+        | Request::Session { .. }
+        | Request::WebLogins
+        | Request::Unknown => false,
     }
 }

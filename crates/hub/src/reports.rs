@@ -79,8 +79,13 @@ impl Hub {
                 self.registry.send(session, ToSession::Noted { n });
             }
             FromSession::Health(health) => self.registry.health_came(health),
-            // Said once per connection, before this.
-            FromSession::Begin(_) => {}
+            // `Begin` is said once per connection, before this. The rest is not asked for.
+            FromSession::Begin(_)
+            | FromSession::Picture(_)
+            | FromSession::ScreenText { .. }
+            | FromSession::Lines { .. }
+            | FromSession::TypingDone { .. }
+            | FromSession::Unknown => {}
         }
         Ok(())
     }
@@ -88,7 +93,7 @@ impl Hub {
     async fn report(&mut self, session: SessionId, report: Report) -> Result<(), Broken> {
         match report {
             Report::ToolStarted { pid } => Ok(self.store.set_tool_pid(session, pid, clock::now()).await?),
-            Report::Sighted(twin) => match Sighting::try_from(twin) {
+            Report::Sighted { sighting, .. } => match Sighting::try_from(sighting) {
                 Ok(sighting) => self.sighted(session, &sighting).await,
                 Err(error) => {
                     tracing::error!(%session, %error, "an impossible sighting was left out");
@@ -119,6 +124,10 @@ impl Hub {
                 self.advance(prompt, &outcome.event(reply)).await
             }
             Report::Ended(end) => self.ended(session, end).await,
+            Report::Unknown(_) => {
+                tracing::warn!(%session, "a report of a newer session host was passed over; `atlasbridge hub restart` takes the newer hub");
+                Ok(())
+            }
         }
     }
 

@@ -13,8 +13,8 @@ use atlasbridge_model::SightingNo;
 use atlasbridge_model::mask::mask_words;
 use atlasbridge_pty::{
     Child, Control, HostInput, HostOutput, InputKind, PollFd, PollFlags, ReadOutcome, Signal, Signals,
-    SpawnConfig, Termios, TtyWait, WindowSize, is_terminal, monotonic, poll, protect_this_process, spawn,
-    window_size,
+    SpawnConfig, Termios, TtyWait, WindowSize, boot_time, is_terminal, monotonic, poll, protect_this_process,
+    spawn, window_size,
 };
 use atlasbridge_wire::session::{End, Report, SessionInfo};
 
@@ -171,6 +171,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         answers_status_query: config.answers_status_query,
         asked_by: None,
         sent_locally: false,
+        last_key: None,
         answered_locally: Vec::new(),
         reacted: false,
         left_open: 0,
@@ -209,6 +210,8 @@ struct Host {
     asked_by: Option<i32>,
     /// A line was sent from the keyboard since the current prompt was seen: a tool that ends now has read it.
     sent_locally: bool,
+    /// When the last key came from the keyboard, on the boot clock: a night of sleep counts.
+    last_key: Option<Duration>,
     /// Sightings that were answered at the keyboard: a reply that comes too late is told so. Bounded.
     answered_locally: Vec<SightingNo>,
     /// The screen has changed since the gate's last stroke.
@@ -294,6 +297,12 @@ impl Host {
 
     fn now(&self) -> Moment {
         Moment(monotonic().saturating_sub(self.began))
+    }
+
+    /// Somebody sits at the terminal, or sat there this long ago.
+    fn typed_ms_ago(&self) -> Option<u64> {
+        let ago = boot_time().saturating_sub(self.last_key?);
+        u64::try_from(ago.as_millis()).ok()
     }
 
     /// Deadlines that have come, and whether the session is over.
@@ -477,6 +486,7 @@ impl Host {
         match self.keyboard.input.read(&mut keys) {
             Ok(ReadOutcome::Data(count)) => {
                 let keys = &keys[..count];
+                self.last_key = Some(boot_time());
                 self.keyboard.ends_in_line = keys.ends_with(b"\n");
                 self.sent_locally |= keys.iter().any(|key| SENDS_A_LINE.contains(key));
                 let _ = self.gate.type_local(keys);

@@ -27,6 +27,21 @@ pub enum Request {
         session: String,
     },
     StopHub,
+    /// A one-time link to the web page.
+    WebLink,
+    /// Who has opened the page with a link and may come back.
+    WebLogins,
+    /// Ends one login by its name, or all of them.
+    WebRevoke {
+        name: Option<String>,
+    },
+    /// Offers the prompts of a session again that were held back because it asked too often.
+    ResumeSession {
+        session: String,
+    },
+    /// Asked by a newer program.
+    #[serde(other)]
+    Unknown,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +59,12 @@ pub enum Response {
         sessions: Vec<SessionView>,
     },
     Session(SessionView),
+    WebLink {
+        url: String,
+    },
+    WebLogins {
+        logins: Vec<LoginView>,
+    },
     /// What was asked for is under way or done.
     Done,
     /// An ordinary no, in a sentence for a person.
@@ -105,6 +126,21 @@ pub struct HubView {
 pub struct ChannelView {
     pub name: String,
     pub state: String,
+    /// Why it is not connected, in a sentence.
+    pub detail: Option<String>,
+    /// Where it is reached: the URL of the page.
+    pub address: Option<String>,
+}
+
+/// A browser that may open the page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginView {
+    pub name: String,
+    /// What the browser says of itself.
+    pub device: String,
+    /// RFC 3339.
+    pub created_at: String,
+    pub seen_at: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,12 +11,24 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum Entry {
     /// On disk before the first byte is typed.
-    Intent { reply_id: String, prompt_id: String },
+    Intent {
+        reply_id: String,
+        prompt_id: String,
+    },
     /// The bytes are in the terminal's queue.
-    Typed { reply_id: String },
+    Typed {
+        reply_id: String,
+    },
+    /// As [`Entry::Intent`], for keys or a line from afar that answer no prompt.
+    TypingIntent {
+        typing_id: String,
+    },
+    TypingDone {
+        typing_id: String,
+    },
 }
 
-/// What the journal says of one reply.
+/// What the journal says of one reply, or of one typing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trace {
     NotTyped,
@@ -25,13 +37,17 @@ pub enum Trace {
     Typed,
 }
 
-/// The traces of all replies in a journal. A torn last line is what a crash leaves: it counts as not written.
+/// The traces of everything in a journal, by id. A torn last line is what a crash leaves: it counts as not written.
 pub fn traces(text: &str) -> HashMap<String, Trace> {
     let mut traces = HashMap::new();
     for entry in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
         match entry {
-            Entry::Intent { reply_id, .. } => traces.entry(reply_id).or_insert(Trace::Unknown),
-            Entry::Typed { reply_id } => traces.entry(reply_id).insert_entry(Trace::Typed).into_mut(),
+            Entry::Intent { reply_id: id, .. } | Entry::TypingIntent { typing_id: id } => {
+                traces.entry(id).or_insert(Trace::Unknown)
+            }
+            Entry::Typed { reply_id: id } | Entry::TypingDone { typing_id: id } => {
+                traces.entry(id).insert_entry(Trace::Typed).into_mut()
+            }
         };
     }
     traces
@@ -45,7 +61,8 @@ mod tests {
     fn a_torn_journal_tells_what_is_certain() {
         let intent = |n: u8| format!(r#"{{"entry":"intent","reply_id":"r{n}","prompt_id":"p{n}"}}"#);
         let text = format!(
-            "{}\n{{\"entry\":\"typed\",\"reply_id\":\"r1\"}}\n{}\n{{\"entry\":\"ty",
+            "{}\n{{\"entry\":\"typed\",\"reply_id\":\"r1\"}}\n{}\n{{\"entry\":\"typing_intent\",\"typing_id\":\"t1\"}}\n\
+             {{\"entry\":\"added_later\"}}\n{{\"entry\":\"ty",
             intent(1),
             intent(2)
         );
@@ -53,5 +70,6 @@ mod tests {
         assert_eq!(traces.get("r1"), Some(&Trace::Typed));
         assert_eq!(traces.get("r2"), Some(&Trace::Unknown));
         assert_eq!(traces.get("r3"), None);
+        assert_eq!(traces.get("t1"), Some(&Trace::Unknown));
     }
 }

@@ -2,14 +2,15 @@
 //!
 //! This room owns the serialised twins of model types and nothing else: no sockets, no clocks, so the session
 //! host (plain poll loop) and the hub (tokio) share it. Every frame has a golden text in `tests/golden.rs`; the
-//! contract for other readers is `docs/wire.md`. Fields may be added (readers ignore what they do not know);
-//! anything else is a new protocol number.
+//! contract for other readers is `docs/wire.md`. Members and frames may be added (readers pass over what they do not
+//! know); anything else is a new protocol number.
 #![forbid(unsafe_code)]
 
 pub mod codec;
 pub mod command;
 pub mod hello;
 pub mod journal;
+pub mod picture;
 pub mod session;
 pub mod twin;
 

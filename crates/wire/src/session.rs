@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::picture::Change;
 use crate::twin::{Departure, Outcome, Sighting, Value};
 
 /// Everything that a hub must know of a session; sent first on each connection.
@@ -32,6 +33,26 @@ pub enum FromSession {
     },
     /// The answer to [`ToSession::HowAreYou`].
     Health(Health),
+    /// The screen while it is watched: whole at first, then what changed.
+    Picture(Change),
+    /// The answer to [`ToSession::Screen`]: plain lines, masked and cut.
+    ScreenText {
+        asked: u64,
+        text: String,
+    },
+    /// The answer to [`ToSession::Lines`]: oldest first, masked and cut.
+    Lines {
+        asked: u64,
+        lines: Vec<String>,
+    },
+    /// What became of a [`ToSession::Type`].
+    TypingDone {
+        typing_id: String,
+        outcome: TypingOutcome,
+    },
+    /// Said by a newer session host: passed over.
+    #[serde(other)]
+    Unknown,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +61,13 @@ pub enum Report {
     ToolStarted {
         pid: i32,
     },
-    Sighted(Sighting),
+    Sighted {
+        #[serde(flatten)]
+        sighting: Sighting,
+        /// How long ago the last key came from the local terminal, when the prompt was seen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        typed_ms_ago: Option<u64>,
+    },
     Left {
         sighting: u32,
         how: Departure,
@@ -51,6 +78,25 @@ pub enum Report {
         outcome: Outcome,
     },
     Ended(End),
+    /// By a newer session host, or unreadable: noted, or it would come again without end.
+    #[serde(untagged)]
+    Unknown(Unread),
+}
+
+/// What cannot be read is not kept either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unread;
+
+impl Serialize for Unread {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+}
+
+impl<'de> Deserialize<'de> for Unread {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Unread)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +125,9 @@ pub struct Health {
     pub injecting: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_for_ms: Option<u64>,
+    /// How long ago the last key came from the local terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed_ms_ago: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +143,92 @@ pub enum ToSession {
     },
     /// End the tool: SIGTERM, three seconds, SIGKILL.
     Stop,
+    /// Somebody looks at the screen, or nobody any more. Holds for this connection.
+    Watch {
+        on: bool,
+    },
+    /// The screen of this moment as text.
+    Screen {
+        asked: u64,
+    },
+    /// The last lines that scrolled off the screen.
+    Lines {
+        asked: u64,
+        most: u32,
+    },
+    /// Keys or a line, typed at most once, through the gate.
+    Type {
+        typing_id: String,
+        what: Typing,
+    },
+    /// Said by a newer hub: passed over.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A key by its name, or a line of text: a hub never sends bytes for the terminal.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Typing {
+    Key(Key),
+    /// Without control characters; Enter follows by itself where `enter` says so.
+    Text {
+        text: String,
+        enter: bool,
+    },
+}
+
+/// What somebody typed stays out of logs.
+impl std::fmt::Debug for Typing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Typing::Key(key) => f.debug_tuple("Key").field(key).finish(),
+            Typing::Text { text, enter } => {
+                write!(f, "Text({} characters, enter: {enter})", text.chars().count())
+            }
+        }
+    }
+}
+
+/// The keys that may be pressed from afar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Key {
+    Escape,
+    Tab,
+    Up,
+    Down,
+    Left,
+    Right,
+    Enter,
+    Backspace,
+    CtrlC,
+    CtrlD,
+    /// Named by a newer hub: refused.
+    #[serde(other)]
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TypingOutcome {
+    /// The bytes are in the terminal's queue.
+    Typed,
+    /// A reply is being injected, or another typing is under way.
+    Busy,
+    /// Somebody types at the terminal itself.
+    TypingLocally,
+    /// Control characters, too long, or nothing at all.
+    Refused,
+    /// The terminal takes nothing: its queue is full of what the tool does not read.
+    NotTaken,
+    /// The journal could not be written, so nothing was typed.
+    NotRecorded,
+    /// The tool has ended.
+    Gone,
+    /// Said by a newer session host.
+    #[serde(other)]
+    Unknown,
 }
 
 /// The right to type one reply, once.

@@ -4,9 +4,15 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
-use atlasbridge_wire::command::{ChoiceView, HubView, PromptView, Request, Response, SessionView};
+use atlasbridge_model::picture;
+use atlasbridge_wire::command::{
+    ChannelView, ChoiceView, HubView, LoginView, PromptView, Request, Response, SessionView,
+};
 use atlasbridge_wire::journal::Entry as JournalEntry;
-use atlasbridge_wire::session::{End, FromSession, Health, Inject, Report, SessionInfo, ToSession};
+use atlasbridge_wire::picture::Change;
+use atlasbridge_wire::session::{
+    End, FromSession, Health, Inject, Key, Report, SessionInfo, ToSession, Typing, TypingOutcome, Unread,
+};
 use atlasbridge_wire::twin::{Choice, Departure, Effect, Entry, Outcome, Said, Sighting, Stroke, Value};
 use atlasbridge_wire::{Greeting, Hello, Role, decode, encode};
 use serde::Serialize;
@@ -25,6 +31,38 @@ fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(frame: T, text: &s
 
 fn report(report: Report) -> FromSession {
     FromSession::Report { n: 7, report }
+}
+
+fn sighted(typed_ms_ago: Option<u64>) -> Report {
+    let sighting = Sighting {
+        no: 1,
+        kind: "yes_no".into(),
+        confidence: 95,
+        excerpt: "Go on? [y/n]".into(),
+        detail: "Go on? [y/n]".into(),
+        choices: vec![Choice {
+            label: "yes".into(),
+            effect: Effect::Accepts,
+            strokes: vec![
+                Stroke {
+                    keys: "y".into(),
+                    if_still_there: false,
+                },
+                Stroke {
+                    keys: "\r".into(),
+                    if_still_there: true,
+                },
+            ],
+        }],
+        max_length: 200,
+        offers_default: false,
+        entry: Entry::Line,
+        fingerprint: "00".repeat(16),
+    };
+    Report::Sighted {
+        sighting,
+        typed_ms_ago,
+    }
 }
 
 #[test]
@@ -87,32 +125,12 @@ fn from_a_session() {
         r#"{"type":"report","n":7,"report":{"tool_started":{"pid":5}}}"#,
     );
     check(
-        report(Report::Sighted(Sighting {
-            no: 1,
-            kind: "yes_no".into(),
-            confidence: 95,
-            excerpt: "Go on? [y/n]".into(),
-            detail: "Go on? [y/n]".into(),
-            choices: vec![Choice {
-                label: "yes".into(),
-                effect: Effect::Accepts,
-                strokes: vec![
-                    Stroke {
-                        keys: "y".into(),
-                        if_still_there: false,
-                    },
-                    Stroke {
-                        keys: "\r".into(),
-                        if_still_there: true,
-                    },
-                ],
-            }],
-            max_length: 200,
-            offers_default: false,
-            entry: Entry::Line,
-            fingerprint: "00".repeat(16),
-        })),
+        report(sighted(None)),
         r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"yes","effect":"accepts","strokes":[{"keys":"y"},{"keys":"\r","if_still_there":true}]}],"max_length":200,"offers_default":false,"entry":"line","fingerprint":"00000000000000000000000000000000"}}}"#,
+    );
+    check(
+        report(sighted(Some(250))),
+        r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"yes","effect":"accepts","strokes":[{"keys":"y"},{"keys":"\r","if_still_there":true}]}],"max_length":200,"offers_default":false,"entry":"line","fingerprint":"00000000000000000000000000000000","typed_ms_ago":250}}}"#,
     );
     check(
         report(Report::Left {
@@ -139,9 +157,112 @@ fn from_a_session() {
             pty_alive: true,
             injecting: false,
             silent_for_ms: Some(10),
+            typed_ms_ago: None,
         }),
         r#"{"type":"health","asked":3,"pty_alive":true,"injecting":false,"silent_for_ms":10}"#,
     );
+    check(
+        FromSession::Health(Health {
+            asked: 3,
+            pty_alive: true,
+            injecting: false,
+            silent_for_ms: None,
+            typed_ms_ago: Some(99),
+        }),
+        r#"{"type":"health","asked":3,"pty_alive":true,"injecting":false,"typed_ms_ago":99}"#,
+    );
+}
+
+#[test]
+fn what_a_session_shows() {
+    check(
+        FromSession::ScreenText {
+            asked: 4,
+            text: "$ ls\na".into(),
+        },
+        r#"{"type":"screen_text","asked":4,"text":"$ ls\na"}"#,
+    );
+    check(
+        FromSession::Lines {
+            asked: 5,
+            lines: vec!["one".into(), String::new()],
+        },
+        r#"{"type":"lines","asked":5,"lines":["one",""]}"#,
+    );
+    let done = |outcome| FromSession::TypingDone {
+        typing_id: "t".into(),
+        outcome,
+    };
+    for (outcome, word) in [
+        (TypingOutcome::Typed, "typed"),
+        (TypingOutcome::Busy, "busy"),
+        (TypingOutcome::TypingLocally, "typing_locally"),
+        (TypingOutcome::Refused, "refused"),
+        (TypingOutcome::NotTaken, "not_taken"),
+        (TypingOutcome::NotRecorded, "not_recorded"),
+        (TypingOutcome::Gone, "gone"),
+    ] {
+        check(
+            done(outcome),
+            &format!(r#"{{"type":"typing_done","typing_id":"t","outcome":"{word}"}}"#),
+        );
+    }
+    check_picture(
+        picture::Change {
+            columns: 4,
+            height: 2,
+            cursor: Some((1, 3)),
+            is_alternate: true,
+            is_whole: true,
+            rows: vec![(0, picture::Row::default()), (1, coloured_row())],
+        },
+        r#"{"type":"picture","c":4,"h":2,"k":[1,3],"a":true,"w":true,"r":[[0,[]],[1,[{"t":"a"},{"t":"日","n":2,"f":9,"b":[1,2,3],"s":"bdiusrh"}]]]}"#,
+    );
+    check_picture(
+        picture::Change {
+            columns: 4,
+            height: 2,
+            cursor: None,
+            is_alternate: false,
+            is_whole: false,
+            rows: vec![],
+        },
+        r#"{"type":"picture","c":4,"h":2}"#,
+    );
+}
+
+fn coloured_row() -> picture::Row {
+    let plain = picture::Run {
+        text: "a".into(),
+        cells: 1,
+        style: picture::Style::default(),
+    };
+    let loud = picture::Run {
+        text: "日".into(),
+        cells: 2,
+        style: picture::Style {
+            foreground: picture::Colour::Indexed(9),
+            background: picture::Colour::Rgb(1, 2, 3),
+            is_bold: true,
+            is_dim: true,
+            is_italic: true,
+            is_underlined: true,
+            is_struck: true,
+            is_reversed: true,
+            is_hidden: true,
+        },
+    };
+    picture::Row {
+        runs: vec![plain, loud],
+    }
+}
+
+/// There and back through the twin: nothing of the picture is lost.
+#[track_caller]
+fn check_picture(change: picture::Change, text: &str) {
+    let twin = Change::from(&change);
+    check(FromSession::Picture(twin.clone()), text);
+    assert_eq!(picture::Change::from(twin), change);
 }
 
 #[test]
@@ -167,6 +288,43 @@ fn to_a_session() {
         r#"{"type":"how_are_you","asked":3}"#,
     );
     check(ToSession::Stop, r#"{"type":"stop"}"#);
+    check(ToSession::Watch { on: true }, r#"{"type":"watch","on":true}"#);
+    check(ToSession::Screen { asked: 4 }, r#"{"type":"screen","asked":4}"#);
+    check(
+        ToSession::Lines { asked: 5, most: 1000 },
+        r#"{"type":"lines","asked":5,"most":1000}"#,
+    );
+    let keys = [
+        (Key::Escape, "escape"),
+        (Key::Tab, "tab"),
+        (Key::Up, "up"),
+        (Key::Down, "down"),
+        (Key::Left, "left"),
+        (Key::Right, "right"),
+        (Key::Enter, "enter"),
+        (Key::Backspace, "backspace"),
+        (Key::CtrlC, "ctrl_c"),
+        (Key::CtrlD, "ctrl_d"),
+    ];
+    for (key, name) in keys {
+        check(
+            ToSession::Type {
+                typing_id: "t".into(),
+                what: Typing::Key(key),
+            },
+            &format!(r#"{{"type":"type","typing_id":"t","what":{{"key":"{name}"}}}}"#),
+        );
+    }
+    check(
+        ToSession::Type {
+            typing_id: "t".into(),
+            what: Typing::Text {
+                text: "ls".into(),
+                enter: true,
+            },
+        },
+        r#"{"type":"type","typing_id":"t","what":{"text":{"text":"ls","enter":true}}}"#,
+    );
 }
 
 #[test]
@@ -201,6 +359,22 @@ fn requests() {
         r#"{"request":"stop_session","session":"s"}"#,
     );
     check(Request::StopHub, r#"{"request":"stop_hub"}"#);
+    check(Request::WebLink, r#"{"request":"web_link"}"#);
+    check(Request::WebLogins, r#"{"request":"web_logins"}"#);
+    check(
+        Request::WebRevoke { name: None },
+        r#"{"request":"web_revoke","name":null}"#,
+    );
+    check(
+        Request::WebRevoke {
+            name: Some("web:3f9c".into()),
+        },
+        r#"{"request":"web_revoke","name":"web:3f9c"}"#,
+    );
+    check(
+        Request::ResumeSession { session: "s".into() },
+        r#"{"request":"resume_session","session":"s"}"#,
+    );
 }
 
 #[test]
@@ -241,10 +415,15 @@ fn responses() {
             started_at: "2026-01-01T00:00:00.000Z".into(),
             sessions: 2,
             prompts: 3,
-            channels: vec![],
+            channels: vec![ChannelView {
+                name: "web".into(),
+                state: "connected".into(),
+                detail: None,
+                address: Some("http://127.0.0.1:8787/".into()),
+            }],
             trouble: None,
         }),
-        r#"{"response":"status","pid":1,"version":"0.1.0","protocol":1,"started_at":"2026-01-01T00:00:00.000Z","sessions":2,"prompts":3,"channels":[],"trouble":null}"#,
+        r#"{"response":"status","pid":1,"version":"0.1.0","protocol":1,"started_at":"2026-01-01T00:00:00.000Z","sessions":2,"prompts":3,"channels":[{"name":"web","state":"connected","detail":null,"address":"http://127.0.0.1:8787/"}],"trouble":null}"#,
     );
     check(
         Response::Session(SessionView {
@@ -267,6 +446,23 @@ fn responses() {
             host_healthy: true,
         }),
         r#"{"response":"session","session_id":"s","tool":"bash","command":["bash"],"cwd":"/tmp","label":null,"status":"active","state":"running","pid":5,"host_pid":4,"started_at":"2026-01-01T00:00:00.000Z","ended_at":null,"uptime_seconds":6,"exit_code":null,"prompts":1,"seconds_since_output":2,"pty_alive":true,"host_healthy":true}"#,
+    );
+    check(
+        Response::WebLink {
+            url: "http://127.0.0.1:8787/in/k".into(),
+        },
+        r#"{"response":"web_link","url":"http://127.0.0.1:8787/in/k"}"#,
+    );
+    check(
+        Response::WebLogins {
+            logins: vec![LoginView {
+                name: "web:3f9c".into(),
+                device: "Firefox on Android".into(),
+                created_at: "2026-01-01T00:00:00.000Z".into(),
+                seen_at: "2026-01-02T00:00:00.000Z".into(),
+            }],
+        },
+        r#"{"response":"web_logins","logins":[{"name":"web:3f9c","device":"Firefox on Android","created_at":"2026-01-01T00:00:00.000Z","seen_at":"2026-01-02T00:00:00.000Z"}]}"#,
     );
     check(Response::Done, r#"{"response":"done"}"#);
     check(
@@ -294,6 +490,18 @@ fn journal_entries() {
         JournalEntry::Typed { reply_id: "r".into() },
         r#"{"entry":"typed","reply_id":"r"}"#,
     );
+    check(
+        JournalEntry::TypingIntent {
+            typing_id: "t".into(),
+        },
+        r#"{"entry":"typing_intent","typing_id":"t"}"#,
+    );
+    check(
+        JournalEntry::TypingDone {
+            typing_id: "t".into(),
+        },
+        r#"{"entry":"typing_done","typing_id":"t"}"#,
+    );
 }
 
 #[test]
@@ -303,11 +511,49 @@ fn what_is_no_frame_is_refused() {
         "{}",
         "[]",
         "null",
-        r#"{"type":"explode"}"#,
         r#"{"type":"noted"}"#,
         "\u{0}",
         "{\"type\":\"noted\",\"n\":-1}",
     ] {
         assert!(decode::<ToSession>(text.as_bytes()).is_err(), "{text:?}");
     }
+}
+
+#[test]
+fn what_a_newer_peer_says_is_passed_over() {
+    let explode = br#"{"type":"explode","how":{"loud":[1,2]}}"#;
+    assert_eq!(decode::<ToSession>(explode).unwrap(), ToSession::Unknown);
+    assert_eq!(decode::<FromSession>(explode).unwrap(), FromSession::Unknown);
+    assert_eq!(
+        decode::<Request>(br#"{"request":"explode","how":1}"#).unwrap(),
+        Request::Unknown
+    );
+    assert_eq!(
+        decode::<FromSession>(br#"{"type":"report","n":7,"report":{"exploded":{"how":"loud"}}}"#).unwrap(),
+        report(Report::Unknown(Unread)),
+        "its number must be noted all the same"
+    );
+    assert_eq!(
+        decode::<FromSession>(br#"{"type":"typing_done","typing_id":"t","outcome":"exploded"}"#).unwrap(),
+        FromSession::TypingDone {
+            typing_id: "t".into(),
+            outcome: TypingOutcome::Unknown
+        }
+    );
+    assert_eq!(
+        decode::<ToSession>(br#"{"type":"type","typing_id":"t","what":{"key":"f13"}}"#).unwrap(),
+        ToSession::Type {
+            typing_id: "t".into(),
+            what: Typing::Key(Key::Unknown)
+        }
+    );
+}
+
+#[test]
+fn what_is_typed_stays_out_of_logs() {
+    let typing = Typing::Text {
+        text: "hunter22".into(),
+        enter: true,
+    };
+    assert_eq!(format!("{typing:?}"), "Text(8 characters, enter: true)");
 }

@@ -26,11 +26,18 @@ impl Host {
                         pty_alive: matches!(self.phase, Phase::Running | Phase::Ending { .. }),
                         injecting: self.gate.is_injecting(),
                         silent_for_ms,
+                        typed_ms_ago: self.typed_ms_ago(),
                     }));
                 }
                 Heard::Message(ToSession::Stop) => self.stop(Signal::Term),
-                // The link keeps its own books.
-                Heard::Message(ToSession::Noted { .. }) => {}
+                // The link keeps its own books, and what a newer hub says besides is not for us.
+                Heard::Message(ToSession::Noted { .. } | ToSession::Unknown) => {}
+                Heard::Message(
+                    ToSession::Watch { .. }
+                    | ToSession::Screen { .. }
+                    | ToSession::Lines { .. }
+                    | ToSession::Type { .. },
+                ) => {}
             }
         }
     }

@@ -82,7 +82,10 @@ impl Host {
         if let Some(captures) = &mut self.captures {
             captures.seen(sighting, self.detector.screen(), now);
         }
-        self.link.report(Report::Sighted(sighting.into()));
+        self.link.report(Report::Sighted {
+            sighting: sighting.into(),
+            typed_ms_ago: self.typed_ms_ago(),
+        });
     }
 
     pub(super) fn on_gone(&mut self, no: SightingNo, how: Departure) {
