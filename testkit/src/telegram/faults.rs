@@ -109,7 +109,11 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
+    /// Without a chance nothing is rolled, so that polls that do not lie leave the dice alone.
     pub(crate) fn falls(&mut self, chance: f64) -> bool {
+        if chance <= 0.0 {
+            return false;
+        }
         let unit = (self.roll() >> 11) as f64 / (1_u64 << 53) as f64;
         unit < chance
     }
