@@ -2,7 +2,7 @@
 //!
 //! A [`Home`] is an `ATLASBRIDGE_HOME` of a test's own, whose processes end with it; a [`Terminal`] is a person's
 //! terminal with a program on it; a [`Pause`] stops a process at a named point; a [`Peer`] speaks to the hub's socket
-//! without manners. Waiting is always for a state, with
+//! without manners; [`telegram::FakeTelegram`] is a Bot API server and everybody who uses it. Waiting is always for a state, with
 //! a reason and a limit, never for a duration.
 #![allow(
     clippy::unwrap_used,
@@ -11,12 +11,16 @@
 )]
 
 mod home;
+pub mod http;
+mod packages;
 mod pause;
 mod peer;
+pub mod telegram;
 mod terminal;
 mod wait;
 
 pub use home::{Finished, Following, Home, Running, kill};
+pub use packages::{npm_package, python_package};
 pub use pause::Pause;
 pub use peer::{DeafHub, Peer};
 pub use terminal::Terminal;
