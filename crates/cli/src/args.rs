@@ -20,7 +20,8 @@ pub(crate) struct Args {
 const AFTER_HELP: &str = "\
 Begin with:
   atlasbridge run -- claude        work as always; prompts are noticed
-  atlasbridge approvals            in another terminal: what waits
+  atlasbridge open                 in another terminal: answer them in your browser
+  atlasbridge approvals            or on the command line: what waits
   atlasbridge approve 3f2a91c4     answer it (the first digits of its id are enough)
 
 Environment:
@@ -89,7 +90,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// List, show or stop sessions
+    /// List, show, stop or resume sessions
     #[command(subcommand)]
     Sessions(Sessions),
     /// Show what happened: the audit log in words
@@ -110,6 +111,15 @@ pub(crate) enum Command {
     /// List, show or check adapters: what is known of the dialogs of single tools
     #[command(subcommand)]
     Adapters(Adapters),
+    /// Open the page in a browser, with a link that works once
+    #[command(
+        after_help = "The page shows every waiting prompt, live screens, sessions and history. It is served by the hub on \
+                      the address of `listen` in [web]; `atlasbridge status` shows it."
+    )]
+    Open(Open),
+    /// Set up a channel, step by step
+    #[command(subcommand)]
+    Setup(Setup),
     /// Start, stop or look at the background process (it starts by itself when needed)
     #[command(subcommand, visible_alias = "daemon")]
     Hub(Hub),
@@ -140,12 +150,51 @@ pub(crate) struct Run {
     /// Read the tool's dialogs with this adapter, not with the one of its name (`atlasbridge adapters list`)
     #[arg(long, value_name = "NAME")]
     pub(crate) adapter: Option<String>,
+    /// Do not say before the tool starts where its prompts can be answered
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
     /// Append one JSON line to this file or FIFO for each prompt seen or gone and each answer typed
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) events: Option<PathBuf>,
     /// The program to run, and its arguments
     #[arg(value_name = "TOOL", required = true, trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::CommandWithArguments)]
     pub(crate) tool: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Open {
+    /// Show the link as a QR code, for a phone
+    #[arg(long)]
+    pub(crate) qr: bool,
+    /// Print the link and open no browser
+    #[arg(long)]
+    pub(crate) print: bool,
+    /// List the browsers that are signed in
+    #[arg(long, conflicts_with_all = ["qr", "print", "revoke"])]
+    pub(crate) list: bool,
+    /// Sign a browser out, by its name in --list, or `all`
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["qr", "print", "json"])]
+    pub(crate) revoke: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Setup {
+    /// Connect your own Telegram bot: checks its token, takes your id from the chat, sends a test and writes the
+    /// configuration
+    Telegram {
+        /// Read the bot's token from standard input and ask nothing; needs --user
+        #[arg(long, requires = "user")]
+        token_stdin: bool,
+        /// The numeric id of a person who may answer; may be given several times
+        #[arg(long, value_name = "ID", requires = "token_stdin", value_parser = clap::value_parser!(i64).range(1..))]
+        user: Vec<i64>,
+        /// A Bot API server of your own
+        #[arg(long, value_name = "URL")]
+        api_url: Option<String>,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -166,6 +215,11 @@ pub(crate) enum Sessions {
         /// As JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Let answers from channels through again, after more than ten in a minute paused them
+    Resume {
+        /// The session's id, or its first digits
+        session: String,
     },
     /// End a session's tool: SIGTERM, three seconds, SIGKILL; its terminal is restored
     Stop {

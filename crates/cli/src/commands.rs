@@ -8,8 +8,10 @@ mod config;
 mod hub;
 mod lab;
 mod logs;
+mod open;
 mod run;
 mod sessions;
+mod setup;
 mod status;
 mod version;
 
@@ -34,6 +36,8 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
         Command::Logs { tail, lines, json } => logs::run(tail, lines, json, output),
         Command::Audit(command) => audit::run(command, output),
         Command::Adapters(command) => adapters::run(command, output),
+        Command::Open(args) => open::run(args, output),
+        Command::Setup(command) => setup::run(command, output),
         Command::Hub(command) => hub::run(command, output),
         Command::Config(command) => config::run(command, output),
         Command::Lab(command) => lab::run(command, output),

@@ -2,29 +2,78 @@
 
 use std::time::Duration;
 
+use atlasbridge_channel::Receipt;
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, PromptState};
 use atlasbridge_model::{PromptId, ReplyId, SessionId, Timestamp};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, Moved, OpenPrompt, Outcome, PromptRecord, SessionRecord, SessionStatus, rfc3339,
+    AcceptedAnswer, Advance, Moved, OpenPrompt, Outcome, PromptRecord, Reply, SessionRecord, SessionStatus,
+    rfc3339,
 };
 use atlasbridge_wire::PROTOCOL;
-use atlasbridge_wire::command::{HubView, Request, Response};
+use atlasbridge_web::desk;
+use atlasbridge_wire::command::{HubView, Request, Response, SessionView};
 use atlasbridge_wire::session::{Health, ToSession};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::cards::card;
 use crate::hub::{Broken, Event, Hub, random};
 use crate::peer::Peer;
 use crate::views::{Life, prompt_view, session_view};
-use crate::{clock, pause};
+use crate::{clock, pause, words};
 
 /// How long a command waits for the proof that its answer was taken: the gate's own limit and a little more.
 const PROOF_LIMIT: Duration = Duration::from_secs(4);
+/// How long a tap waits for it: the chat shows a spinner meanwhile.
+const RECEIPT_LIMIT: Duration = Duration::from_secs(2);
 /// How long a session host may take to say how it is.
 const HEALTH_LIMIT: Duration = Duration::from_secs(1);
 /// Sessions in a listing.
 const MOST_SESSIONS: u32 = 200;
+
+/// Somebody who waits for the end of a prompt, each in their own way.
+#[derive(Debug)]
+pub(crate) enum Waiter {
+    Command(mpsc::Sender<Response>),
+    /// A tap in a chat.
+    Receipt {
+        receipt: Receipt,
+        answer: Option<String>,
+    },
+    Page(oneshot::Sender<desk::Answer>),
+}
+
+impl Waiter {
+    fn limit(&self) -> Duration {
+        match self {
+            Waiter::Command(_) | Waiter::Page(_) => PROOF_LIMIT,
+            Waiter::Receipt { .. } => RECEIPT_LIMIT,
+        }
+    }
+
+    fn tell(self, open: &OpenPrompt, reply: Option<&Reply>) {
+        match self {
+            Waiter::Command(respond) => {
+                let _ = respond.try_send(Response::Answered {
+                    prompt: prompt_view(open),
+                });
+            }
+            Waiter::Receipt {
+                receipt: Receipt(way),
+                answer,
+            } => {
+                let _ = way.send(words::receipt(&open.prompt, answer.as_deref()));
+            }
+            Waiter::Page(way) => {
+                let card = card(&open.prompt, &open.session, reply);
+                let _ = way.send(desk::Answer::Done {
+                    card: Some(Box::new(card)),
+                });
+            }
+        }
+    }
+}
 
 impl Hub {
     pub(crate) async fn asked(
@@ -61,12 +110,10 @@ impl Hub {
                 self.is_stopping = true;
                 Response::Done
             }
-            Request::WebLink
-            | Request::WebLogins
-            | Request::WebRevoke { .. }
-            | Request::ResumeSession { .. } => Response::Refused {
-                reason: "not yet".to_owned(),
-            },
+            Request::WebLink => self.web_link().await?,
+            Request::WebLogins => self.web_logins().await?,
+            Request::WebRevoke { name } => self.web_revoke(name.as_deref(), peer).await?,
+            Request::ResumeSession { session } => self.resume_session(&session, peer).await?,
             Request::Unknown => Response::Refused {
                 reason: format!(
                     "the running hub (version {}) does not know this request: run `atlasbridge hub restart`; sessions \
@@ -93,7 +140,7 @@ impl Hub {
             started_at: rfc3339(Timestamp(self.started_at)),
             sessions: self.store.active_sessions().await?.len(),
             prompts: self.store.open_prompts().await?.len(),
-            channels: Vec::new(),
+            channels: self.channel_views(),
             trouble: self.trouble.clone(),
         }))
     }
@@ -161,6 +208,8 @@ impl Hub {
 
     async fn accepted(&mut self, outcome: Outcome, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
         match outcome {
+            // No update brought it, so it cannot have come before.
+            Outcome::Repeated => Ok(()),
             Outcome::Refused(refusal) => {
                 let _ = respond.try_send(Response::Refused {
                     reason: refusal.to_string(),
@@ -220,7 +269,7 @@ impl Hub {
         prompt: PromptId,
         respond: mpsc::Sender<Response>,
     ) -> Result<(), Broken> {
-        self.waiting.entry(prompt).or_default().push(respond);
+        self.wait_for_end(prompt, Waiter::Command(respond));
         if self
             .store
             .prompt(prompt)
@@ -229,12 +278,18 @@ impl Hub {
         {
             return self.answer_waiting(prompt).await;
         }
+        Ok(())
+    }
+
+    /// Tells somebody how a prompt ended, or after a while how it stands then.
+    pub(crate) fn wait_for_end(&mut self, prompt: PromptId, waiter: Waiter) {
+        let limit = waiter.limit();
+        self.waiting.entry(prompt).or_default().push(waiter);
         let events = self.events.clone();
         tokio::spawn(async move {
-            tokio::time::sleep(PROOF_LIMIT).await;
+            tokio::time::sleep(limit).await;
             let _ = events.send(Event::WaitedEnough { prompt }).await;
         });
-        Ok(())
     }
 
     pub(crate) async fn answer_waiting(&mut self, prompt: PromptId) -> Result<(), Broken> {
@@ -247,12 +302,13 @@ impl Hub {
         let Some(session) = self.store.session(record.session).await? else {
             return Ok(());
         };
-        let view = prompt_view(&OpenPrompt {
+        let reply = self.store.reply_of(prompt).await?;
+        let open = OpenPrompt {
             prompt: record,
             session,
-        });
-        for respond in waiting {
-            let _ = respond.try_send(Response::Answered { prompt: view.clone() });
+        };
+        for waiter in waiting {
+            waiter.tell(&open, reply.as_ref());
         }
         Ok(())
     }
@@ -281,6 +337,7 @@ impl Hub {
         if self.pictures.receiver_count() > 0 {
             self.pictures.send_replace(self.approvals().await?);
         }
+        self.page_changed();
         Ok(())
     }
 
@@ -364,6 +421,28 @@ impl Hub {
                 Err("several sessions begin with these digits; give more of the id".to_owned())
             }
         })
+    }
+
+    /// Running sessions as the store knows them; nobody is asked how they are.
+    pub(crate) async fn active_views(&mut self) -> Result<Vec<SessionView>, Broken> {
+        let mut views = Vec::new();
+        for session in self.store.active_sessions().await? {
+            let (life, _) = self.life(&session).await?;
+            views.push(session_view(&session, &life));
+        }
+        Ok(views)
+    }
+
+    async fn resume_session(&mut self, wanted: &str, peer: &Peer) -> Result<Response, Broken> {
+        let session = match self.find_session(wanted).await? {
+            Ok(session) => session,
+            Err(reason) => return Ok(Response::Refused { reason }),
+        };
+        self.store
+            .resume_session(session.id, &format!("uid:{}", peer.uid), clock::now())
+            .await?;
+        self.channels.is_due = true;
+        Ok(Response::Done)
     }
 
     async fn stop_session(&mut self, wanted: &str) -> Result<Response, Broken> {

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atlasbridge_channel::{Address, Inbound, Target};
 use atlasbridge_model::answer::{Source, default_value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::Do;
@@ -14,13 +15,17 @@ use atlasbridge_model::{BootTime, Kind, PromptId, ReplyId, SessionId};
 use atlasbridge_store::{
     AcceptError, Advance, BackendError, Moved, PromptRecord, Recovery, SessionRecord, Store, StoreConfig,
 };
+use atlasbridge_web::desk::Ask;
 use atlasbridge_wire::command::{Request, Response};
 use atlasbridge_wire::session::{FromSession, Inject, SessionInfo, ToSession};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use crate::answers::Waiter;
+use crate::channels::Channels;
 use crate::clock::{self, Alarm};
 use crate::listener::{self, Identity, Lock};
+use crate::page::Page;
 use crate::peer::{self, Peer};
 use crate::registry::{ConnectionNo, Registry};
 use crate::{HubConfig, HubError, Settings, pause};
@@ -61,6 +66,26 @@ pub(crate) enum Event {
     WaitedEnough {
         prompt: PromptId,
     },
+    Channel {
+        name: &'static str,
+        inbound: Inbound,
+    },
+    /// The worker of a channel has ended.
+    ChannelEnded {
+        name: &'static str,
+    },
+    ChannelRestart {
+        name: &'static str,
+    },
+    /// A screen that a chat asked for, or that its host did not tell.
+    ScreenCame {
+        channel: &'static str,
+        target: Target,
+        session: SessionId,
+        text: Option<String>,
+        reply_to: Option<Address>,
+    },
+    Page(Ask),
 }
 
 pub(crate) struct Hub {
@@ -71,8 +96,11 @@ pub(crate) struct Hub {
     pub(crate) boot_id: String,
     pub(crate) started_at: i64,
     pub(crate) events: mpsc::Sender<Event>,
-    /// Commands that wait for the end of a prompt.
-    pub(crate) waiting: HashMap<PromptId, Vec<mpsc::Sender<Response>>>,
+    /// Those who wait for the end of a prompt.
+    pub(crate) waiting: HashMap<PromptId, Vec<Waiter>>,
+    pub(crate) channels: Channels,
+    pub(crate) page: Page,
+    pub(crate) files: Files,
     /// The list of open prompts, for whoever watches it: the latest, however slow they read.
     pub(crate) pictures: watch::Sender<Response>,
     /// Why remote answers are refused at the moment.
@@ -82,6 +110,13 @@ pub(crate) struct Hub {
     alarm: Alarm,
     /// Deadlines are not looked at before this, after a failure.
     not_before: BootTime,
+}
+
+/// What `audit verify` looks at.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    pub(crate) database: std::path::PathBuf,
+    pub(crate) audit_log: std::path::PathBuf,
 }
 
 /// What could not be recorded. The loop says so and goes on; what is poisoned ends the hub.
@@ -103,6 +138,10 @@ pub async fn serve(config: HubConfig) -> Result<(), HubError> {
     };
     let started = clock::now();
     let boot_id = clock::boot_id().map_err(HubError::BootId)?;
+    let files = Files {
+        database: config.database.clone(),
+        audit_log: config.audit_log.clone(),
+    };
     let (store, recovery) = Store::open(
         StoreConfig {
             database: config.database,
@@ -129,6 +168,9 @@ pub async fn serve(config: HubConfig) -> Result<(), HubError> {
         started_at: started.wall.0,
         events: events.clone(),
         waiting: HashMap::new(),
+        channels: Channels::default(),
+        page: Page::default(),
+        files,
         pictures: watch::Sender::new(Response::Approvals { prompts: Vec::new() }),
         trouble: None,
         journals: config.journals,
@@ -160,10 +202,18 @@ impl Hub {
             tracing::error!(error = %chain(error.as_ref()), "the start could not be recorded");
             HubError::StoreLost
         })?;
+        let opened = self.open_channels(self.settings.clone()).await;
+        if let Err(error) = opened {
+            tracing::error!(error = %chain(error.as_ref()), "the channels could not be started");
+            return Err(HubError::StoreLost);
+        }
         if let Some(mut ready) = ready {
             let _ = writeln!(ready, "{}", std::process::id());
         }
         while !self.is_stopping {
+            if let Err(error) = self.feed_channels().await {
+                tracing::error!(error = %chain(error.as_ref()), "channels cannot be told");
+            }
             self.set_alarm().await;
             let result = tokio::select! {
                 event = mailbox.recv() => match event {
@@ -227,6 +277,11 @@ impl Hub {
         Ok(())
     }
 
+    async fn open_channels(&mut self, settings: Settings) -> Result<(), Broken> {
+        self.set_page(settings.page);
+        self.set_channels(settings.channels).await
+    }
+
     /// Sends an event when the host's process ends; at once if it has ended, or if its boot is over.
     pub(crate) fn watch_host(&mut self, session: &SessionRecord) {
         let (id, pid, start) = (session.id, session.host_pid, session.host_started);
@@ -281,6 +336,20 @@ impl Hub {
                 result
             }
             Event::WaitedEnough { prompt } => self.answer_waiting(prompt).await,
+            Event::Channel { name, inbound } => self.channel_said(name, inbound).await,
+            Event::ChannelEnded { name } => self.channel_ended(name).await,
+            Event::ChannelRestart { name } => self.channel_restart(name).await,
+            Event::ScreenCame {
+                channel,
+                target,
+                session,
+                text,
+                reply_to,
+            } => {
+                self.screen_came(channel, &target, session, text.as_deref(), reply_to.as_ref())
+                    .await
+            }
+            Event::Page(ask) => self.page_asked(ask).await,
         }
     }
 
@@ -304,17 +373,23 @@ impl Hub {
     }
 
     async fn set_alarm(&mut self) {
-        match self.store.next_deadline().await {
+        match self.next_deadline().await {
             Ok(deadline) => drop(
                 self.alarm
                     .set(deadline.map(|deadline| deadline.max(self.not_before))),
             ),
-            Err(error) => tracing::error!(error = %chain(&error), "deadlines cannot be read"),
+            Err(error) => tracing::error!(error = %chain(error.as_ref()), "deadlines cannot be read"),
         }
+    }
+
+    async fn next_deadline(&self) -> Result<Option<BootTime>, Broken> {
+        let deadlines = [self.store.next_deadline().await?, self.next_channel_time().await?];
+        Ok(deadlines.into_iter().flatten().min())
     }
 
     /// Time is up for some prompts: the safe default of each contends as any answer does.
     async fn expire(&mut self) -> Result<(), Broken> {
+        self.channels.is_due = true;
         for prompt in self.store.due(clock::now()).await? {
             self.expire_one(&prompt).await?;
         }
@@ -349,11 +424,13 @@ impl Hub {
     pub(crate) async fn perform(&mut self, moved: Moved) -> Result<(), Broken> {
         let Moved { prompt, effects } = moved;
         self.trouble = None;
+        self.channels.is_due = true;
         tracing::info!(session = %prompt.session, prompt = %prompt.id, status = prompt.state.status(),
             reason = prompt.state.reason(), "prompt moved");
         for effect in effects {
             match effect {
                 Do::Deliver(_) => self.deliver(prompt.session).await?,
+                // What became of it is wanted on every message of the prompt since the move itself; see below.
                 Do::Tell => {}
                 Do::Alarm => tracing::warn!(session = %prompt.session, prompt = %prompt.id,
                     "answered though neither the keyboard nor AtlasBridge typed anything"),
@@ -397,7 +474,8 @@ impl Hub {
     async fn reload(&mut self, reload: &(dyn Fn() -> Result<Settings, String> + Send)) -> Result<(), Broken> {
         let value = match reload() {
             Ok(settings) => {
-                self.settings = settings;
+                self.settings = settings.clone();
+                self.open_channels(settings).await?;
                 "ok".to_owned()
             }
             Err(reason) => {

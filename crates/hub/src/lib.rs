@@ -1,8 +1,8 @@
 //! One per user: process B. Owns the store, the audit log, the deadlines and the delivery of replies. It cannot type.
 //!
 //! It may be killed at any moment: what it has accepted is in the store, what a session host has not been told yet
-//! is sent again, and what a session host has not been thanked for comes again. Channels and the page will be its
-//! other rooms; today the command line is the one that answers.
+//! is sent again, and what a session host has not been thanked for comes again. Channels and the page run inside it as
+//! tasks of their own; a part that fails is started again, and the others go on.
 //!
 //! `serve` wires the parts; `hub` is the one task that owns all state, in the shape next event → store → effects.
 #![forbid(unsafe_code)]
@@ -12,6 +12,13 @@ mod hub;
 mod answers;
 mod reports;
 mod views;
+
+mod channels;
+mod updates;
+mod words;
+
+mod cards;
+mod page;
 
 mod clock;
 mod descriptor;
@@ -27,6 +34,7 @@ use std::time::Duration;
 
 use atlasbridge_store::OpenError;
 
+pub use channels::{ChannelFuture, ChannelStart};
 pub use hub::serve;
 
 /// What a hub is told; it reads neither environment nor configuration itself.
@@ -61,7 +69,14 @@ pub struct Settings {
     pub retention: Duration,
     pub free_text_enabled: bool,
     pub secrets_over_channels: bool,
+    /// How long after a key at its own terminal a prompt stays away from chats.
+    pub presence_grace: Duration,
+    /// Messages show the whole dialog at once.
+    pub show_detail: bool,
     pub defaults: Defaults,
+    pub channels: Vec<ChannelStart>,
+    /// `None`: no page.
+    pub page: Option<atlasbridge_web::Config>,
 }
 
 /// Which kinds of prompts take their safe default when time is up; switched off, a prompt just stays.

@@ -1,18 +1,19 @@
 //! What session hosts report. Every report may come twice, and is thanked for only once it is on disk.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{self, Failure, NotApplied, PromptState};
 use atlasbridge_model::{Kind, Nonce, PromptId, ReplyId, SessionId, Sighting, Timestamp};
-use atlasbridge_store::{Advance, NewPrompt, PromptRecord, SessionRecord, SessionStatus};
+use atlasbridge_store::{Advance, Moved, NewPrompt, Outcome, PromptRecord, SessionRecord, SessionStatus};
 use atlasbridge_wire::journal::{Trace, traces};
 use atlasbridge_wire::session::{End, FromSession, Report, SessionInfo, ToSession};
 use tokio::sync::mpsc;
 
 use crate::hub::{Broken, Hub, random};
 use crate::registry::ConnectionNo;
-use crate::{clock, pause, peer};
+use crate::{clock, pause, peer, words};
 
 /// Signals that ask a program to end, by their numbers on Linux.
 const HANGUP: i32 = 1;
@@ -62,9 +63,12 @@ impl Hub {
         self.store.begin_session(&record, clock::now()).await?;
         if known.is_none() {
             self.watch_host(&record);
+            self.notify_all(|channel| channel.notify_start, &words::started(&record))
+                .await?;
         }
         self.registry.connect(id, no, mailbox);
         tracing::info!(session = %id, tool = %record.tool, "session connected");
+        self.page_changed();
         self.deliver(id).await
     }
 
@@ -79,13 +83,12 @@ impl Hub {
                 self.registry.send(session, ToSession::Noted { n });
             }
             FromSession::Health(health) => self.registry.health_came(health),
-            // `Begin` is said once per connection, before this. The rest is not asked for.
-            FromSession::Begin(_)
-            | FromSession::Picture(_)
-            | FromSession::ScreenText { .. }
-            | FromSession::Lines { .. }
-            | FromSession::TypingDone { .. }
-            | FromSession::Unknown => {}
+            FromSession::Picture(change) => self.registry.picture_came(session, change.into()),
+            FromSession::ScreenText { asked, text } => self.registry.screen_came(asked, text),
+            FromSession::Lines { asked, lines } => self.registry.lines_came(asked, lines),
+            FromSession::TypingDone { typing_id, outcome } => self.registry.typing_done(&typing_id, outcome),
+            // `Begin` is said once per connection, before this.
+            FromSession::Begin(_) | FromSession::Unknown => {}
         }
         Ok(())
     }
@@ -93,8 +96,14 @@ impl Hub {
     async fn report(&mut self, session: SessionId, report: Report) -> Result<(), Broken> {
         match report {
             Report::ToolStarted { pid } => Ok(self.store.set_tool_pid(session, pid, clock::now()).await?),
-            Report::Sighted { sighting, .. } => match Sighting::try_from(sighting) {
-                Ok(sighting) => self.sighted(session, &sighting).await,
+            Report::Sighted {
+                sighting,
+                typed_ms_ago,
+            } => match Sighting::try_from(sighting) {
+                Ok(sighting) => {
+                    self.sighted(session, &sighting, typed_ms_ago.map(Duration::from_millis))
+                        .await
+                }
                 Err(error) => {
                     tracing::error!(%session, %error, "an impossible sighting was left out");
                     Ok(())
@@ -131,11 +140,16 @@ impl Hub {
         }
     }
 
-    async fn sighted(&mut self, session: SessionId, sighting: &Sighting) -> Result<(), Broken> {
+    async fn sighted(
+        &mut self,
+        session: SessionId,
+        sighting: &Sighting,
+        typed_ago: Option<Duration>,
+    ) -> Result<(), Broken> {
         let expires = sighting.kind != Kind::Idle;
         let at_once = sighting.kind == Kind::FreeText && !self.settings.free_text_enabled;
         let ttl = if at_once {
-            std::time::Duration::ZERO
+            Duration::ZERO
         } else {
             self.settings.ttl
         };
@@ -153,6 +167,10 @@ impl Hub {
             tracing::info!(%session, prompt = %recorded.prompt.id, kind = %sighting.kind, "prompt recorded");
         }
         pause::point("hub-after-record");
+        self.offer(&recorded.prompt, typed_ago).await?;
+        if sighting.kind == Kind::Idle {
+            self.send_queued_text(&recorded.prompt).await?;
+        }
         self.tell_watchers().await
     }
 
@@ -196,7 +214,32 @@ impl Hub {
             .end_session(session, status, Some(code), clock::now())
             .await?;
         tracing::info!(%session, status = status.as_str(), code, "session ended");
+        self.session_over(session, &format!("{}, exit code {code}", status.as_str()))
+            .await?;
         self.tell_watchers().await
+    }
+
+    async fn session_over(&mut self, session: SessionId, how: &str) -> Result<(), Broken> {
+        self.registry.screen_ended(session);
+        match self.store.session(session).await? {
+            Some(record) => {
+                self.notify_all(|channel| channel.notify_end, &words::ended(&record, how))
+                    .await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The tool takes its next instruction, and one was left for it: it contends as any answer does.
+    async fn send_queued_text(&mut self, prompt: &PromptRecord) -> Result<(), Broken> {
+        let reply = ReplyId::from_random(random()?);
+        match self.store.accept_queued(prompt.session, prompt.id, reply, clock::now()).await? {
+            Some(Outcome::Won { reply, prompt }) => {
+                let effects = vec![lifecycle::Do::Deliver(reply.id)];
+                self.perform(Moved { prompt, effects }).await
+            }
+            Some(Outcome::Refused(_) | Outcome::Repeated) | None => Ok(()),
+        }
     }
 
     /// The host's process has ended. If the session had not, it was killed; its journal says what was typed.
@@ -212,6 +255,8 @@ impl Hub {
             pause::point("hub-before-end");
             self.store
                 .end_session(session, SessionStatus::Crashed, None, clock::now())
+                .await?;
+            self.session_over(session, "its host was killed, and the tool with it")
                 .await?;
         }
         // Nobody will ask it again.

@@ -42,7 +42,7 @@ pub(crate) fn prompt_view(open: &OpenPrompt) -> PromptView {
     }
 }
 
-fn safe_default(prompt: &PromptRecord) -> Option<String> {
+pub(crate) fn safe_default(prompt: &PromptRecord) -> Option<String> {
     match SafeDefault::of(&prompt.sighting)? {
         SafeDefault::Refuse { .. } => default_value(&prompt.sighting)
             .ok()

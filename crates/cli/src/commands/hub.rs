@@ -1,12 +1,15 @@
 //! `hub`: start, stop, restart, status, and being it.
 
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use atlasbridge_hub::{Defaults, HubConfig, Settings, serve};
+use atlasbridge_channel::telegram;
+use atlasbridge_hub::{ChannelStart, Defaults, HubConfig, Settings, serve};
 use atlasbridge_model::Kind;
 use atlasbridge_wire::command::{HubView, Request, Response};
 use serde_json::json;
@@ -14,7 +17,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::args::Hub;
 use crate::client::{Client, ClientError, start_hub};
-use crate::config::{self, Config, Environment, OnExpiry, Paths};
+use crate::config::{self, Config, Environment, OnExpiry, Paths, Telegram};
 use crate::output::Output;
 
 /// How long a hub may take to finish what it is recording.
@@ -139,7 +142,11 @@ pub(super) fn channels(hub: &HubView) -> String {
         false => hub
             .channels
             .iter()
-            .map(|channel| format!("{} ({})", channel.name, channel.state))
+            .map(|channel| {
+                let more = [&channel.address, &channel.detail];
+                let more: String = more.into_iter().flatten().map(|text| format!(", {text}")).collect();
+                format!("{} ({}{more})", channel.name, channel.state)
+            })
             .collect::<Vec<_>>()
             .join(", "),
     }
@@ -183,6 +190,8 @@ fn be_the_hub(paths: &Paths, background: bool, output: &Output) -> anyhow::Resul
 }
 
 fn config_and_serve(paths: &Paths, ready: Option<File>) -> anyhow::Result<()> {
+    // One provider for every TLS connection of the process; a second call would only say that there is one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let loaded = config::load(paths, &Environment::of_process())?;
     let again = paths.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -196,24 +205,28 @@ fn config_and_serve(paths: &Paths, ready: Option<File>) -> anyhow::Result<()> {
         audit_log: paths.audit_log(),
         journals: paths.journal_dir(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        settings: settings(&loaded.config),
+        settings: settings(&loaded.config, paths),
         reload: Box::new(move || {
             let loaded =
                 config::load(&again, &Environment::of_process()).map_err(|error| error.to_string())?;
-            Ok(settings(&loaded.config))
+            Ok(settings(&loaded.config, &again))
         }),
         ready,
     }))?;
     Ok(())
 }
 
-fn settings(config: &Config) -> Settings {
+fn settings(config: &Config, paths: &Paths) -> Settings {
     let takes = |kind| config.prompts.defaults.of(kind) == OnExpiry::SafeDefault;
     Settings {
         ttl: config.prompts.timeout,
         retention: Duration::from_secs(u64::from(config.store.retention_days) * 24 * 60 * 60),
         free_text_enabled: config.prompts.free_text_enabled,
         secrets_over_channels: config.prompts.secrets_over_channels,
+        presence_grace: config.prompts.presence_grace,
+        show_detail: config.prompts.show_detail,
+        channels: config.telegram.iter().map(telegram).collect(),
+        page: page(config, paths),
         defaults: Defaults {
             yes_no: takes(Kind::YesNo),
             confirm_enter: takes(Kind::ConfirmEnter),
@@ -221,6 +234,48 @@ fn settings(config: &Config) -> Settings {
             free_text: takes(Kind::FreeText),
         },
     }
+}
+
+/// How the hub starts the Telegram channel. What changes in the configuration changes `version`.
+fn telegram(config: &Telegram) -> ChannelStart {
+    let mut hasher = DefaultHasher::new();
+    (config.bot_token.expose(), &config.allowed_users, &config.chats, &config.api_url).hash(&mut hasher);
+    (config.notify_start, config.notify_end, config.messages_per_second.to_bits()).hash(&mut hasher);
+    let settings = config.clone();
+    ChannelStart {
+        name: "telegram",
+        notify_start: config.notify_start,
+        notify_end: config.notify_end,
+        version: hasher.finish(),
+        start: Arc::new(move |last_offset, inbound| {
+            let config = telegram::Config {
+                token: telegram::Token::new(settings.bot_token.expose()),
+                api_url: settings.api_url.clone(),
+                allowed_users: settings.allowed_users.clone(),
+                chats: settings.chats.clone(),
+                messages_per_second: settings.messages_per_second,
+                last_offset,
+            };
+            let (handle, work) = telegram::start(config, inbound);
+            (handle, Box::pin(work))
+        }),
+    }
+}
+
+fn page(config: &Config, paths: &Paths) -> Option<atlasbridge_web::Config> {
+    let web = &config.web;
+    let files = web.tls.as_ref().map(|tls| atlasbridge_web::Tls::Files {
+        certificate: tls.certificate.clone(),
+        key: tls.key.clone(),
+    });
+    let self_signed = web.self_signed.then(|| atlasbridge_web::Tls::SelfSigned {
+        dir: paths.home.clone(),
+    });
+    web.enabled.then(|| atlasbridge_web::Config {
+        listen: web.listen,
+        tls: files.or(self_signed),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
 }
 
 fn log_to(paths: &Paths, background: bool) -> anyhow::Result<()> {

@@ -29,6 +29,9 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         Some(name) => Some(super::adapters::named(&packs, name)?),
         None => packs.for_program(&tool),
     };
+    if !args.quiet && std::io::IsTerminal::is_terminal(&std::io::stderr()) {
+        output.notice(&where_to_answer(&config));
+    }
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random numbers from the kernel: {error}"))?;
     let session = SessionId::from_random(bytes);
@@ -64,6 +67,17 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         tell_not_started(&program, ended.code, error, output);
     }
     Ok(ExitCode::from(u8::try_from(ended.code & 0xff).unwrap_or(1)))
+}
+
+/// One line, before the tool has the terminal. Nobody is asked for it: a start waits for nothing.
+fn where_to_answer(config: &Config) -> String {
+    let ways = [
+        config.web.enabled.then_some("in a browser (`atlasbridge open`)"),
+        config.telegram.is_some().then_some("in Telegram"),
+        Some("with `atlasbridge approvals`"),
+    ];
+    let ways: Vec<&str> = ways.into_iter().flatten().collect();
+    format!("prompts can be answered here, {}", ways.join(", "))
 }
 
 pub(super) fn tell_not_started(program: &OsStr, code: i32, error: &std::io::Error, output: &Output) {

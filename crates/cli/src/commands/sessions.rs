@@ -1,4 +1,4 @@
-//! `sessions`: list, show, stop.
+//! `sessions`: list, show, stop, resume.
 
 use std::process::ExitCode;
 
@@ -12,10 +12,17 @@ use crate::output::Output;
 pub(super) fn run(command: Sessions, output: &Output) -> anyhow::Result<ExitCode> {
     let paths = super::home()?;
     let mut client = Client::connect_or_start(&paths)?;
+    let done = match &command {
+        Sessions::Resume { .. } => "Answers from channels are taken again.",
+        Sessions::List { .. } | Sessions::Show { .. } | Sessions::Stop { .. } => {
+            "The tool was asked to end; it is killed if it does not within three seconds."
+        }
+    };
     let (request, json) = match command {
         Sessions::List { all, json } => (Request::Sessions { all }, json),
         Sessions::Show { session, json } => (Request::Session { session }, json),
         Sessions::Stop { session } => (Request::StopSession { session }, false),
+        Sessions::Resume { session } => (Request::ResumeSession { session }, false),
     };
     match client.ask(&request)? {
         Response::Sessions { sessions } if json => output.json(&sessions)?,
@@ -25,9 +32,7 @@ pub(super) fn run(command: Sessions, output: &Output) -> anyhow::Result<ExitCode
         Response::Sessions { sessions } => list(&sessions, output),
         Response::Session(session) if json => output.json(&session)?,
         Response::Session(session) => show(&session, output),
-        Response::Done => {
-            output.line("The tool was asked to end; it is killed if it does not within three seconds.")
-        }
+        Response::Done => output.line(done),
         Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
         other => bail!("the hub answered something else: {other:?}"),
     }

@@ -1,0 +1,73 @@
+//! Prompts as channels show them.
+
+use atlasbridge_channel::{Answered, Card, Offer, SessionTag};
+use atlasbridge_model::Timestamp;
+use atlasbridge_model::answer::{Source, Value};
+use atlasbridge_store::{PromptRecord, Reply, SessionRecord};
+
+use crate::clock;
+use crate::views::safe_default;
+
+/// The card of a prompt as it stands now, for an offer that carries the prompt's present nonce.
+pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option<&Reply>) -> Card {
+    let sighting = &prompt.sighting;
+    let now = clock::now();
+    Card {
+        prompt: prompt.id,
+        session: tag(session),
+        nonce: prompt.nonce,
+        kind: sighting.kind,
+        confidence: sighting.confidence.level(),
+        excerpt: sighting.excerpt.clone(),
+        detail: sighting.detail.clone(),
+        choices: sighting
+            .choices
+            .iter()
+            .flat_map(|choices| choices.iter())
+            .map(|choice| Offer {
+                label: choice.label.clone(),
+                effect: choice.effect,
+            })
+            .collect(),
+        max_length: sighting.constraints.max_length,
+        asked_at: prompt.created_at,
+        expires_at: prompt.expires_at,
+        seconds_left: prompt
+            .deadline
+            .map(|deadline| deadline.millis_after(now.boot).div_ceil(1_000)),
+        silence: safe_default(prompt),
+        state: prompt.state.clone(),
+        answered: reply.map(answered),
+        is_replaced: false,
+        level: 0,
+    }
+}
+
+pub(crate) fn tag(session: &SessionRecord) -> SessionTag {
+    SessionTag {
+        id: session.id,
+        tool: session.tool.clone(),
+        label: session.label.clone(),
+        cwd: session.cwd.clone(),
+    }
+}
+
+fn answered(reply: &Reply) -> Answered {
+    Answered {
+        value: reply
+            .value
+            .as_ref()
+            .map_or_else(|| "secret".to_owned(), Value::on_record),
+        by: match &reply.source {
+            Source::Timeout => "the safe default, since nobody answered".to_owned(),
+            Source::Command => "the command line".to_owned(),
+            Source::Keyboard => "the terminal".to_owned(),
+            Source::Channel(_) => reply.decided_by.clone(),
+        },
+    }
+}
+
+/// How long until a moment of the wall clock, on which chats wait.
+pub(crate) fn millis_until(at: Timestamp) -> i64 {
+    at.0.saturating_sub(clock::now().wall.0).max(0)
+}

@@ -1,0 +1,564 @@
+//! What the page asks for. A visitor has shown a right to look and to answer; everything decided here goes through the
+//! same doors as any other answer.
+
+use std::time::Duration;
+
+use atlasbridge_channel::Card;
+use atlasbridge_model::answer::{self, Checked, Rules, Said, Source};
+use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::lifecycle::{Do, PromptState};
+use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId};
+use atlasbridge_store::{
+    AcceptedAnswer, Advance, Along, Moved, OpenPrompt, Outcome, PromptRecord, PromptSearch, QueuedText,
+    SessionRecord, SessionStatus, rfc3339,
+};
+use atlasbridge_web::desk::{
+    Answer, Ask, AuditLine, AuditVerdict, Desk, Figures, Key, Search, SessionCard, SessionStory, Typing, Visitor,
+};
+use atlasbridge_web::{Config as PageConfig, WebHandle};
+use atlasbridge_wire::command::{ChannelView, LoginView, Response};
+use atlasbridge_wire::session::{self, ToSession, TypingOutcome};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::answers::Waiter;
+use crate::cards::{card, tag};
+use crate::hub::{Broken, Event, Hub, random};
+use crate::peer::Peer;
+use crate::{clock, pause};
+
+/// The name of this channel on the audit log.
+const NAME: &str = "web";
+/// Questions that wait for the loop.
+const MAILBOX: usize = 64;
+/// How long a one-time link is good for.
+const LINK_LIMIT: Duration = Duration::from_secs(300);
+/// How long a session host may take to tell its lines, or what became of keys.
+const HOST_LIMIT: Duration = Duration::from_secs(5);
+/// Lines of scrollback.
+const MOST_LINES: u32 = 1_000;
+/// Sessions in a listing of all.
+const MOST_SESSIONS: u32 = 500;
+
+/// The page that is served, or why it is not.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    config: Option<PageConfig>,
+    served: Option<Served>,
+    trouble: Option<String>,
+    /// Counts what a page may want to look at again.
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct Served {
+    handle: WebHandle,
+    worker: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.worker.abort();
+    }
+}
+
+impl Hub {
+    /// Serves the page as configured now; what has not changed is left alone.
+    pub(crate) fn set_page(&mut self, wanted: Option<PageConfig>) {
+        if self.page.config == wanted && (self.page.served.is_some() || wanted.is_none()) {
+            return;
+        }
+        self.page.served = None;
+        self.page.trouble = None;
+        self.page.config = wanted.clone();
+        let Some(config) = wanted else {
+            return;
+        };
+        let (asks, mut asked) = mpsc::channel(MAILBOX);
+        let desk = Desk {
+            asks,
+            changes: self.page.changes.subscribe(),
+        };
+        match atlasbridge_web::start(config, desk) {
+            Ok((handle, work)) => {
+                let events = self.events.clone();
+                let worker = tokio::spawn(async move {
+                    let serving = tokio::spawn(work);
+                    while let Some(ask) = asked.recv().await {
+                        if events.send(Event::Page(ask)).await.is_err() {
+                            break;
+                        }
+                    }
+                    serving.abort();
+                });
+                tracing::info!(address = %handle.base_url, "the page is served");
+                self.page.served = Some(Served { handle, worker });
+            }
+            Err(error) => {
+                let why = crate::hub::chain(&error);
+                tracing::error!(error = %why, "the page cannot be served");
+                self.page.trouble = Some(why);
+            }
+        }
+    }
+
+    /// Something that a page shows has changed.
+    pub(crate) fn page_changed(&mut self) {
+        self.page.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// All channels, for `status`: the page first, if there is to be one.
+    pub(crate) fn channel_views(&self) -> Vec<ChannelView> {
+        let page = self.page.config.as_ref().map(|_| match &self.page.served {
+            Some(served) => ChannelView {
+                name: NAME.to_owned(),
+                state: "connected".to_owned(),
+                detail: served
+                    .handle
+                    .fingerprint
+                    .as_ref()
+                    .map(|fingerprint| format!("certificate SHA-256 {fingerprint}")),
+                address: Some(served.handle.base_url.clone()),
+            },
+            None => ChannelView {
+                name: NAME.to_owned(),
+                state: "stopped".to_owned(),
+                detail: self.page.trouble.clone(),
+                address: None,
+            },
+        });
+        page.into_iter().chain(self.channels.views()).collect()
+    }
+
+    pub(crate) async fn page_asked(&mut self, ask: Ask) -> Result<(), Broken> {
+        // Whoever has gone meanwhile does not want the answer: each `send` may fail.
+        match ask {
+            Ask::Inbox { reply } => drop(reply.send(self.inbox().await?)),
+            Ask::Sessions { all, reply } => drop(reply.send(self.session_cards(all).await?)),
+            Ask::Session { session, reply } => drop(reply.send(self.story(session).await?)),
+            Ask::History { search, reply } => drop(reply.send(self.history(search).await?)),
+            Ask::Audit { search, reply } => drop(reply.send(self.audit_lines(search).await?)),
+            Ask::VerifyAudit { reply } => self.verify_audit(reply),
+            Ask::Answer {
+                prompt,
+                nonce,
+                said,
+                visitor,
+                reply,
+            } => return self.page_answers(prompt, nonce, &said, None, &visitor, reply).await,
+            Ask::DenyWithReason {
+                prompt,
+                nonce,
+                reason,
+                visitor,
+                reply,
+            } => {
+                return self
+                    .page_answers(prompt, nonce, &Said::Deny, Some(reason), &visitor, reply)
+                    .await;
+            }
+            Ask::Watch { session, reply } => drop(reply.send(self.registry.watch_screen(session))),
+            Ask::Lines { session, reply } => {
+                let asked = self.registry.ask_lines(session, MOST_LINES);
+                tokio::spawn(async move { drop(reply.send(heard(asked).await)) });
+            }
+            Ask::Type {
+                session,
+                typing,
+                visitor,
+                reply,
+            } => return self.page_types(session, typing, &visitor, reply).await,
+            Ask::StopSession {
+                session,
+                visitor,
+                reply,
+            } => drop(reply.send(self.page_stops(session, &visitor).await?)),
+            Ask::Redeem {
+                link,
+                login,
+                device,
+                reply,
+            } => {
+                let name = format!("{NAME}:{}", &atlasbridge_model::id::hex(&random()?)[..6]);
+                let is_good = self
+                    .store
+                    .redeem_link(&link.0, &login.0, &name, &device, clock::now())
+                    .await?;
+                drop(reply.send(is_good));
+            }
+            Ask::Login { login, reply } => {
+                let known = self.store.login(&login.0, clock::now()).await?;
+                drop(reply.send(known.map(|login| Visitor(login.name))));
+            }
+            Ask::Logout { login, reply } => {
+                self.store.logout(&login.0, clock::now()).await?;
+                drop(reply.send(()));
+            }
+            Ask::Figures { reply } => drop(reply.send(self.figures().await?)),
+            Ask::Refused { reason, from } => {
+                self.record_rejection(AuditEvent {
+                    value: Some(reason.to_owned()),
+                    source: Some(NAME.to_owned()),
+                    decided_by: Some(from),
+                    ..AuditEvent::new(EventName::ReplyRejected)
+                })
+                .await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn inbox(&self) -> Result<Vec<Card>, Broken> {
+        let open = self.store.open_prompts().await?;
+        let mut cards = Vec::with_capacity(open.len());
+        for OpenPrompt { prompt, session } in open {
+            let reply = self.store.reply_of(prompt.id).await?;
+            cards.push(card(&prompt, &session, reply.as_ref()));
+        }
+        Ok(cards)
+    }
+
+    async fn session_cards(&self, all: bool) -> Result<Vec<SessionCard>, Broken> {
+        let sessions = match all {
+            true => self.store.sessions(MOST_SESSIONS).await?,
+            false => self.store.active_sessions().await?,
+        };
+        let mut cards = Vec::with_capacity(sessions.len());
+        for session in sessions {
+            cards.push(self.session_card(&session).await?);
+        }
+        Ok(cards)
+    }
+
+    async fn session_card(&self, session: &SessionRecord) -> Result<SessionCard, Broken> {
+        let prompts = self.store.prompts_of(session.id).await?;
+        Ok(SessionCard {
+            session: tag(session),
+            command: session.command.clone(),
+            status: session.status.as_str(),
+            started_at: session.started_at,
+            ended_at: session.ended_at,
+            exit_code: session.exit_code,
+            prompts: prompts.len() as u64,
+            is_waiting: prompts
+                .iter()
+                .any(|prompt| matches!(prompt.state, PromptState::AwaitingReply)),
+            is_connected: self.registry.is_connected(session.id),
+        })
+    }
+
+    async fn story(&self, session: SessionId) -> Result<Option<SessionStory>, Broken> {
+        let Some(record) = self.store.session(session).await? else {
+            return Ok(None);
+        };
+        let mut prompts = Vec::new();
+        for prompt in self.store.prompts_of(session).await? {
+            let reply = self.store.reply_of(prompt.id).await?;
+            prompts.push(card(&prompt, &record, reply.as_ref()));
+        }
+        Ok(Some(SessionStory {
+            session: self.session_card(&record).await?,
+            prompts,
+        }))
+    }
+
+    async fn history(&self, search: Search) -> Result<Vec<Card>, Broken> {
+        let found = self.store.search_prompts(&prompt_search(search)).await?;
+        let cards = found
+            .iter()
+            .map(|found| card(&found.prompt, &found.session, found.reply.as_ref()));
+        Ok(cards.collect())
+    }
+
+    async fn audit_lines(&self, search: Search) -> Result<Vec<AuditLine>, Broken> {
+        let found = self.store.search_audit(&prompt_search(search)).await?;
+        let line = |record: atlasbridge_store::AuditRecord| AuditLine {
+            seq: record.seq,
+            at: record.ts,
+            event: record.event,
+            session: record.session_id,
+            prompt: record.prompt_id,
+            value: record.value,
+            source: record.source,
+            decided_by: record.decided_by,
+        };
+        Ok(found.into_iter().map(line).collect())
+    }
+
+    /// Outside the loop: a long log takes a second or two.
+    fn verify_audit(&self, reply: oneshot::Sender<AuditVerdict>) {
+        let files = self.files.clone();
+        tokio::task::spawn_blocking(move || {
+            let told = match atlasbridge_store::verify(&files.audit_log, Some(&files.database)) {
+                Ok(verdict) => AuditVerdict {
+                    is_whole: verdict.flaw.is_none(),
+                    records: verdict.records,
+                    told: match &verdict.flaw {
+                        None => format!("All {} records are whole and in order.", verdict.records),
+                        Some(flaw) => flaw.to_string(),
+                    },
+                },
+                Err(error) => AuditVerdict {
+                    is_whole: false,
+                    records: 0,
+                    told: crate::hub::chain(&error),
+                },
+            };
+            let _ = reply.send(told);
+        });
+    }
+
+    /// An answer from the page. With a reason: refuse, and leave it as the next instruction.
+    async fn page_answers(
+        &mut self,
+        id: PromptId,
+        nonce: Nonce,
+        said: &Said,
+        reason: Option<String>,
+        visitor: &Visitor,
+        reply: oneshot::Sender<Answer>,
+    ) -> Result<(), Broken> {
+        let source = Source::Channel(NAME.to_owned());
+        let prompt: PromptRecord = match self.store.prompt(id).await? {
+            Some(prompt) => prompt,
+            None => {
+                let refusal = answer::Refusal::UnknownPrompt;
+                self.store
+                    .reject(None, None, refusal.name(), &source, &visitor.0, clock::now())
+                    .await?;
+                drop(reply.send(refused(refusal.told_on_channel())));
+                return Ok(());
+            }
+        };
+        let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
+        let rules = Rules {
+            secrets_over_channels: self.settings.secrets_over_channels,
+        };
+        let checked = match answer::check(said, &prompt.sighting, rules) {
+            Err(_) if !is_waiting => Err(prompt.state.refusal()),
+            checked => checked,
+        };
+        match checked {
+            Err(refusal) => {
+                let (id, session) = (Some(prompt.id), Some(prompt.session));
+                self.store
+                    .reject(id, session, refusal.name(), &source, &visitor.0, clock::now())
+                    .await?;
+                drop(reply.send(refused(refusal.told_on_channel())));
+                Ok(())
+            }
+            Ok(Checked::Cancel) => {
+                let advance = self.store.cancel(prompt.id, &source, &visitor.0, clock::now()).await?;
+                match advance {
+                    Advance::Moved(moved) => {
+                        self.wait_for_end(id, Waiter::Page(reply));
+                        self.perform(moved).await
+                    }
+                    Advance::Refused(refusal) => {
+                        drop(reply.send(refused(refusal.told_on_channel())));
+                        Ok(())
+                    }
+                }
+            }
+            Ok(Checked::Type(value)) => {
+                let accepted = AcceptedAnswer {
+                    prompt: prompt.id,
+                    session: prompt.session,
+                    nonce,
+                    value,
+                    reply: ReplyId::from_random(random()?),
+                    source: source.clone(),
+                    decided_by: visitor.0.clone(),
+                };
+                let along = Along {
+                    queue_text: reason.map(|text| QueuedText {
+                        session: prompt.session,
+                        text,
+                        source,
+                        decided_by: visitor.0.clone(),
+                    }),
+                    ..Along::default()
+                };
+                pause::point("hub-before-accept");
+                let outcome = self.store.accept_with(accepted, along, clock::now()).await?;
+                pause::point("hub-after-accept");
+                match outcome {
+                    Outcome::Refused(refusal) => {
+                        drop(reply.send(refused(refusal.told_on_channel())));
+                        Ok(())
+                    }
+                    Outcome::Won { reply: won, prompt } => {
+                        if let Some(value @ answer::Value::Secret(_)) = &won.value {
+                            self.registry.keep_secret(won.id, value.clone());
+                        }
+                        self.wait_for_end(id, Waiter::Page(reply));
+                        let effects = vec![Do::Deliver(won.id)];
+                        self.perform(Moved { prompt, effects }).await
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keys from the page: on record first, sent once, and the gate's word is told.
+    async fn page_types(
+        &mut self,
+        session: SessionId,
+        typing: Typing,
+        visitor: &Visitor,
+        reply: oneshot::Sender<Answer>,
+    ) -> Result<(), Broken> {
+        let (value, what) = match typing {
+            Typing::Key(key) => (format!("key {key:?}"), session::Typing::Key(key_name(key))),
+            Typing::Text { text, enter } => (
+                format!("text of {} characters", text.chars().count()),
+                session::Typing::Text { text, enter },
+            ),
+        };
+        self.store
+            .audit(
+                AuditEvent {
+                    session: Some(session),
+                    value: Some(value),
+                    source: Some(NAME.to_owned()),
+                    decided_by: Some(visitor.0.clone()),
+                    ..AuditEvent::new(EventName::ReplyReceived)
+                },
+                clock::now(),
+            )
+            .await?;
+        let id = ReplyId::from_random(random()?).to_string();
+        let outcome = self.registry.type_into(session, id, what);
+        tokio::spawn(async move {
+            let answer = match heard(outcome).await {
+                Some(TypingOutcome::Typed) => Answer::Done { card: None },
+                Some(TypingOutcome::Busy) => refused("an answer is being typed right now; try again"),
+                Some(TypingOutcome::TypingLocally) => {
+                    refused("somebody is in the middle of typing at the terminal")
+                }
+                Some(TypingOutcome::Refused) => refused("this cannot be typed: too long, or not plain text"),
+                Some(TypingOutcome::Gone) | None => refused("the session does not answer"),
+            };
+            drop(reply.send(answer));
+        });
+        Ok(())
+    }
+
+    async fn page_stops(&mut self, session: SessionId, visitor: &Visitor) -> Result<Answer, Broken> {
+        let known = self.store.session(session).await?;
+        if known.is_none_or(|known| known.status != SessionStatus::Active) {
+            return Ok(refused("this session is over"));
+        }
+        self.store
+            .audit(
+                AuditEvent {
+                    session: Some(session),
+                    value: Some("stop".to_owned()),
+                    source: Some(NAME.to_owned()),
+                    decided_by: Some(visitor.0.clone()),
+                    ..AuditEvent::new(EventName::ReplyReceived)
+                },
+                clock::now(),
+            )
+            .await?;
+        Ok(match self.registry.send(session, ToSession::Stop) {
+            true => Answer::Done { card: None },
+            false => refused("its host is not connected at the moment; try again"),
+        })
+    }
+
+    async fn figures(&self) -> Result<Figures, Broken> {
+        let figures = self.store.figures().await?;
+        Ok(Figures {
+            version: self.identity.version.clone(),
+            sessions_active: self.store.active_sessions().await?.len() as u64,
+            prompts_open: self.store.open_prompts().await?.len() as u64,
+            prompts_total: figures.prompts_total,
+            replies_total: figures.replies_total,
+            rejected_total: figures.rejected_total,
+            channels: self
+                .channel_views()
+                .into_iter()
+                .map(|channel| (channel.name, channel.state))
+                .collect(),
+            trouble: self.trouble.clone(),
+        })
+    }
+
+    /// A one-time link: its secret is told once, to whoever asked, and kept nowhere.
+    pub(crate) async fn web_link(&mut self) -> Result<Response, Broken> {
+        let Some(served) = &self.page.served else {
+            let reason = match &self.page.trouble {
+                Some(trouble) => format!("the page is not served: {trouble}"),
+                None => "the page is switched off; set `enabled = true` in [web] and restart the hub".to_owned(),
+            };
+            return Ok(Response::Refused { reason });
+        };
+        let base = served.handle.base_url.clone();
+        let secret = format!("{}{}", atlasbridge_model::id::hex(&random()?), atlasbridge_model::id::hex(&random()?));
+        let now = clock::now();
+        let expires_at = now.wall.plus_millis(LINK_LIMIT.as_millis() as i64);
+        self.store
+            .add_link(&atlasbridge_web::link_hash(&secret).0, expires_at, now)
+            .await?;
+        Ok(Response::WebLink {
+            url: atlasbridge_web::link_url(&base, &secret),
+        })
+    }
+
+    pub(crate) async fn web_logins(&self) -> Result<Response, Broken> {
+        let logins = self.store.logins().await?;
+        let view = |login: atlasbridge_store::Login| LoginView {
+            name: login.name,
+            device: login.device,
+            created_at: rfc3339(login.created_at),
+            seen_at: rfc3339(login.seen_at),
+        };
+        Ok(Response::WebLogins {
+            logins: logins.into_iter().map(view).collect(),
+        })
+    }
+
+    pub(crate) async fn web_revoke(&mut self, name: Option<&str>, peer: &Peer) -> Result<Response, Broken> {
+        let by = format!("uid:{}", peer.uid);
+        let revoked = self.store.revoke_logins(name, &by, clock::now()).await?;
+        self.page_changed();
+        Ok(match (revoked, name) {
+            (0, Some(_)) => Response::Refused {
+                reason: "no browser has this name; `atlasbridge open --list` shows them".to_owned(),
+            },
+            _ => Response::Done,
+        })
+    }
+}
+
+async fn heard<T>(answer: Option<oneshot::Receiver<T>>) -> Option<T> {
+    tokio::time::timeout(HOST_LIMIT, answer?).await.ok()?.ok()
+}
+
+fn refused(why: impl Into<String>) -> Answer {
+    Answer::Refused { why: why.into() }
+}
+
+fn prompt_search(search: Search) -> PromptSearch {
+    PromptSearch {
+        text: search.text,
+        session: search.session,
+        before: search.before,
+        most: search.most,
+    }
+}
+
+fn key_name(key: Key) -> session::Key {
+    match key {
+        Key::Escape => session::Key::Escape,
+        Key::Tab => session::Key::Tab,
+        Key::Up => session::Key::Up,
+        Key::Down => session::Key::Down,
+        Key::Left => session::Key::Left,
+        Key::Right => session::Key::Right,
+        Key::Enter => session::Key::Enter,
+        Key::Backspace => session::Key::Backspace,
+        Key::CtrlC => session::Key::CtrlC,
+        Key::CtrlD => session::Key::CtrlD,
+    }
+}
