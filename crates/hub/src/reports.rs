@@ -50,6 +50,7 @@ impl Hub {
             ended_at: None,
             exit_code: None,
             status: SessionStatus::Active,
+            paused_at: None,
         };
         let known = self.store.session(id).await?;
         if known

@@ -120,6 +120,16 @@ pub enum Refusal {
         "a password is taken from here only with `secrets_over_channels = true`; type it at the terminal"
     )]
     SecretsOff,
+    #[error("this message is out of date: the prompt was offered again; answer the newer one")]
+    Replaced,
+    #[error(
+        "more than 10 answers in a minute came over channels for this session, so they are paused; `/resume` on a channel lets them go on, the terminal and `atlasbridge reply` work as before"
+    )]
+    TooMany,
+    #[error(
+        "answers over channels are paused for this session; `/resume` on a channel lets them go on, the terminal and `atlasbridge reply` work as before"
+    )]
+    Paused,
 }
 
 impl Refusal {
@@ -139,6 +149,53 @@ impl Refusal {
             Refusal::TooLong { .. } => "too_long",
             Refusal::NotOneLine => "not_one_line",
             Refusal::SecretsOff => "secrets_off",
+            Refusal::Replaced => "replaced",
+            Refusal::TooMany => "too_many",
+            Refusal::Paused => "paused",
+        }
+    }
+
+    /// For somebody far from the machine: whole sentences, and no command lines.
+    pub fn told_on_channel(&self) -> String {
+        match self {
+            Refusal::UnknownPrompt => "There is no such prompt. Nothing was typed.".to_owned(),
+            Refusal::AmbiguousPrompt => {
+                "Several prompts begin like this. Reply to the message of the one you mean.".to_owned()
+            }
+            Refusal::NotWaiting { status, reason } => {
+                format!("Too late: this prompt is {}{reason}. Nothing was typed.", status.replace('_', " "))
+            }
+            Refusal::Expired => "This prompt has expired. Nothing was typed.".to_owned(),
+            Refusal::Queued => {
+                "Another prompt of this session waits first. Answer that one; this one comes next.".to_owned()
+            }
+            Refusal::InsideSession => "Answers from inside a supervised session are not taken.".to_owned(),
+            Refusal::NotAChoice { given, choices } => {
+                format!("{given:?} is none of the choices: {choices}. Nothing was typed.")
+            }
+            Refusal::NeedsValue { wanted } => {
+                format!("This prompt asks for {wanted}. Send it as a reply to its message.")
+            }
+            Refusal::NoRefusingAnswer => {
+                "No answer of this prompt refuses. Choose one of its answers, or leave it to the terminal.".to_owned()
+            }
+            Refusal::NoDefault => "This prompt has no safe default. Nothing was typed.".to_owned(),
+            Refusal::TooLong { length, limit } => {
+                format!("Your answer has {length} characters; this prompt takes at most {limit}. Nothing was typed.")
+            }
+            Refusal::NotOneLine => "The answer must be one line. Nothing was typed.".to_owned(),
+            Refusal::SecretsOff => {
+                "Passwords are not taken from here unless that was switched on. Type it at the terminal.".to_owned()
+            }
+            Refusal::Replaced => "This message is out of date. Answer the newer one of the same prompt.".to_owned(),
+            Refusal::TooMany => {
+                "More than 10 answers within a minute: this session takes no more from here until you send /resume."
+                    .to_owned()
+            }
+            Refusal::Paused => {
+                "This session is paused after too many answers. Send /resume to let it go on. Nothing was typed."
+                    .to_owned()
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod lifecycle;
 pub mod mask;
 pub mod picture;
 pub mod prompt;
+pub mod routing;
 pub mod sighting;
 pub mod strokes;
 pub mod time;

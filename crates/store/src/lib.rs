@@ -1,4 +1,5 @@
-//! What AtlasBridge remembers: sessions, prompts, replies, and the audit log.
+//! What AtlasBridge remembers: sessions, prompts, replies, what is shown on channels and what came from
+//! there, and the audit log.
 //!
 //! Data comes from the hub alone and goes to two places: an SQLite file, and `audit.log` beside it. This room
 //! decides nothing by itself: [`lifecycle::step`](atlasbridge_model::lifecycle::step) says what may follow, and one
@@ -14,7 +15,18 @@ mod sessions;
 
 mod prompts;
 
+mod accept;
 mod moves;
+
+mod offers;
+mod posts;
+
+mod inbox;
+mod notices;
+
+mod logins;
+
+mod history;
 
 mod rows;
 mod schema;
@@ -23,11 +35,18 @@ mod audit_log;
 mod record;
 mod verify;
 
+pub use accept::{AcceptError, AcceptedAnswer, MOST_ANSWERS, Outcome};
 pub use audit_log::{Missing, Recovery, Torn};
-pub use moves::{AcceptError, AcceptedAnswer, Advance, AdvanceError, Moved, Outcome};
+pub use history::{Counts, PastPrompt, Search};
+pub use inbox::{CameBy, ChatChange, Handled, Handling, InboxError, NewAsk, Once, QueuedText};
+pub use logins::{Login, LoginError, Logins, Redeem};
+pub use moves::{Advance, AdvanceError, Cancel, Moved};
+pub use notices::{NewNotice, Notice, NoticeId};
+pub use offers::Offered;
+pub use posts::{DuePost, Post, PostError, PostId};
 pub use prompts::{Delivery, NewPrompt, OpenPrompt, PromptRecord, RecordError, Recorded, Reply};
 pub use record::{AuditRecord, ReadError, RecordFilter, Records, read_records, rfc3339, tail};
 pub use schema::Migration;
-pub use sessions::{SessionError, SessionRecord, SessionStatus};
+pub use sessions::{Resume, SessionError, SessionRecord, SessionStatus};
 pub use store::{AuditError, BackendError, OpenError, QueryError, Store, StoreConfig};
 pub use verify::{Flaw, Verdict, VerifyError, verify};

@@ -1,52 +1,38 @@
-//! What becomes of a prompt: accepting an answer, letting a deadline pass, and every other event.
+//! What becomes of a prompt: letting a deadline pass, and every other event but an answer.
 //!
 //! # At-most-once invariant
-//! A reply row exists only for the contender whose guarded UPDATE changed a row, and a prompt leaves
-//! `awaiting_reply` only through such an UPDATE. Taps, texts, policy and the deadline contend for the same row under
-//! the same guard; whoever changes zero rows was late, whatever it believed before.
+//! A prompt leaves `awaiting_reply` only through a guarded UPDATE, here or in `accept.rs`.
+//!
+//! # Told-everywhere invariant
+//! Every move asks for the messages that show the prompt to be shown anew, in its own transaction: no crash can lose
+//! the edit that takes a button away.
 
 use atlasbridge_model::answer::{self, Refusal, Source, Value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, Event, PromptState, Resolution, Step, step};
 use atlasbridge_model::{Nonce, Now, PromptId, ReplyId, SessionId};
 
+use crate::inbox::{self, CameBy, Handled, Once};
+use crate::offers;
+use crate::posts::{self, Answerable};
 use crate::prompts::{PromptRecord, Reply, load};
 use crate::rows::{self, StoredValue};
 use crate::store::{AuditError, BackendError, Draft, Store};
-
-/// An answer that fits its prompt, and who sent it. Whether it is the one is decided here.
-#[derive(Debug, Clone)]
-pub struct AcceptedAnswer {
-    pub prompt: PromptId,
-    pub session: SessionId,
-    pub nonce: Nonce,
-    pub value: Value,
-    /// The id that the reply gets if this answer wins.
-    pub reply: ReplyId,
-    pub source: Source,
-    pub decided_by: String,
-}
-
-/// What became of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one per answer: a box would save nothing that anybody notices"
-)]
-pub enum Outcome {
-    /// It is the reply. The value of a secret is here, and nowhere else.
-    Won {
-        reply: Reply,
-        prompt: PromptRecord,
-    },
-    Refused(Refusal),
-}
 
 /// A prompt after its move, and what is to be done now that the move is on record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
     pub prompt: PromptRecord,
     pub effects: Vec<Do>,
+}
+
+/// Somebody leaves a prompt to the terminal, with a button.
+#[derive(Debug, Clone)]
+pub struct Cancel {
+    pub prompt: PromptId,
+    pub nonce: Nonce,
+    pub source: Source,
+    pub decided_by: String,
 }
 
 /// What became of an event.
@@ -59,15 +45,6 @@ pub enum Advance {
     Moved(Moved),
     /// Late, repeated or out of place: nothing changed.
     Refused(Refusal),
-}
-
-/// Deciding about an answer failed: it is neither accepted nor refused.
-#[derive(Debug, thiserror::Error)]
-#[error("recording the reply to prompt {prompt}")]
-pub struct AcceptError {
-    prompt: PromptId,
-    #[source]
-    source: BackendError,
 }
 
 /// Moving a prompt failed.
@@ -92,14 +69,6 @@ pub enum AdvanceError {
 }
 
 impl Store {
-    /// Lets exactly one answer win. Reply, change of state and audit row are one transaction.
-    pub async fn accept(&self, answer: AcceptedAnswer, now: Now) -> Result<Outcome, AcceptError> {
-        let prompt = answer.prompt;
-        self.write(now, move |draft| Box::pin(contend(draft, answer)))
-            .await
-            .map_err(|source| AcceptError { prompt, source })
-    }
-
     /// The deadline has passed, as far as the caller knows: a prompt whose time is not up refuses. `fallback` is its
     /// safe default, if it has one; for a queued prompt it is not used, since nothing may be typed for it.
     pub async fn expire(
@@ -140,6 +109,33 @@ impl Store {
         let event = Event::CanceledByOperator;
         self.write(now, move |draft| {
             Box::pin(advance(draft, prompt, event, operator))
+        })
+        .await
+        .map_err(|source| AdvanceError::Prompt { prompt, source })
+    }
+
+    /// The same from a card on a channel: whoever cancels must hold the prompt's present right to answer. With the
+    /// update that brought it, and all that follows from what became of it, as in [`Store::accept_from`].
+    pub async fn cancel_from<F>(
+        &self,
+        cancel: Cancel,
+        came: Option<CameBy>,
+        then: F,
+        now: Now,
+    ) -> Result<Once<Advance>, AdvanceError>
+    where
+        F: FnOnce(&Advance) -> Handled + Send + 'static,
+    {
+        let prompt = cancel.prompt;
+        self.write(now, move |draft| {
+            Box::pin(async move {
+                if !inbox::is_first(draft, came.as_ref()).await? {
+                    return Ok(Once::Repeated);
+                }
+                let advance = cancel_card(draft, cancel).await?;
+                inbox::apply(draft, then(&advance)).await?;
+                Ok(Once::First(advance))
+            })
         })
         .await
         .map_err(|source| AdvanceError::Prompt { prompt, source })
@@ -200,96 +196,7 @@ fn any_other(event: &Event) -> Result<Event, AdvanceError> {
     }
 }
 
-async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, BackendError> {
-    let won = sqlx::query(
-        "UPDATE prompts SET status = 'reply_received', nonce_used = 1, reply_id = $1, source = $2, changed_at = $3
-         WHERE id = $4 AND session_id = $5 AND status = 'awaiting_reply' AND nonce = $6 AND nonce_used = 0
-             AND boot_id = $7 AND (deadline IS NULL OR deadline > $8)",
-    )
-    .bind(answer.reply.to_string())
-    .bind(answer.source.to_string())
-    .bind(draft.now.wall.0)
-    .bind(answer.prompt.to_string())
-    .bind(answer.session.to_string())
-    .bind(answer.nonce.to_hex())
-    .bind(draft.boot_id.to_string())
-    .bind(draft.now.boot.0)
-    .execute(&mut draft.conn)
-    .await?;
-    if won.rows_affected() == 0 {
-        return refuse(draft, answer).await;
-    }
-    let reply = Reply {
-        id: answer.reply,
-        prompt: answer.prompt,
-        session: answer.session,
-        value: Some(answer.value),
-        source: answer.source,
-        decided_by: answer.decided_by,
-        at: draft.now.wall,
-    };
-    insert_reply(draft, &reply).await?;
-    draft
-        .record(AuditEvent {
-            session: Some(reply.session),
-            prompt: Some(reply.prompt),
-            value: reply.value.as_ref().map(Value::on_record),
-            source: Some(reply.source.to_string()),
-            decided_by: Some(reply.decided_by.clone()),
-            ..AuditEvent::new(EventName::ReplyReceived)
-        })
-        .await?;
-    let prompt = load(&mut draft.conn, reply.prompt)
-        .await?
-        .ok_or(sqlx::Error::RowNotFound)?;
-    Ok(Outcome::Won { reply, prompt })
-}
-
-/// Why no row was changed: for the sender in words, for the log in one.
-async fn refuse(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, BackendError> {
-    let found = load(&mut draft.conn, answer.prompt).await?;
-    let (refusal, reason) = reason_to_refuse(found, &answer, draft);
-    draft
-        .record(AuditEvent {
-            session: Some(answer.session),
-            prompt: Some(answer.prompt),
-            value: Some(reason.to_owned()),
-            source: Some(answer.source.to_string()),
-            decided_by: Some(answer.decided_by),
-            ..AuditEvent::new(EventName::ReplyRejected)
-        })
-        .await?;
-    Ok(Outcome::Refused(refusal))
-}
-
-/// The state is looked at before the nonce: who taps an old button hears that the prompt was answered, not that it
-/// never was. A wrong session or nonce is told as little as an unknown prompt.
-fn reason_to_refuse(
-    found: Option<PromptRecord>,
-    answer: &AcceptedAnswer,
-    draft: &Draft,
-) -> (Refusal, &'static str) {
-    let Some(prompt) = found else {
-        return (Refusal::UnknownPrompt, Refusal::UnknownPrompt.name());
-    };
-    if prompt.session != answer.session {
-        return (Refusal::UnknownPrompt, "wrong_session");
-    }
-    let answered = Event::Answered {
-        reply: answer.reply,
-        source: answer.source.clone(),
-    };
-    let deadline = prompt.deadline_under(&draft.boot_id);
-    let refusal = match step(&prompt.state, &answered, deadline, draft.now) {
-        Step::Moved(..) => return (Refusal::UnknownPrompt, "wrong_nonce"),
-        Step::Refused(Refusal::NotWaiting { .. }) => prompt.state.refusal(),
-        Step::Refused(refusal) => refusal,
-    };
-    let reason = refusal.name();
-    (refusal, reason)
-}
-
-async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(), BackendError> {
+pub(crate) async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(), BackendError> {
     let value = reply.value.as_ref().map(StoredValue::from);
     sqlx::query(
         "INSERT INTO replies (id, prompt_id, session_id, kind, choice_row, value, source, decided_by, created_at)
@@ -339,6 +246,25 @@ async fn pass_deadline(
         }),
     };
     perform(draft, found, event, behind).await.map(Some)
+}
+
+async fn cancel_card(draft: &mut Draft, cancel: Cancel) -> Result<Advance, BackendError> {
+    let Some(found) = load(&mut draft.conn, cancel.prompt).await? else {
+        return Ok(Advance::Refused(Refusal::UnknownPrompt));
+    };
+    if found.nonce != cancel.nonce {
+        return Ok(Advance::Refused(
+            match offers::was_offered(draft, found.id, &cancel.nonce).await? {
+                true => Refusal::Replaced,
+                false => Refusal::UnknownPrompt,
+            },
+        ));
+    }
+    let operator = Behind::Operator {
+        source: cancel.source.to_string(),
+        decided_by: cancel.decided_by,
+    };
+    perform(draft, found, Event::CanceledByOperator, operator).await
 }
 
 async fn advance(
@@ -424,6 +350,7 @@ async fn perform(
         }));
     }
     prompt.state = state;
+    posts::touch(draft, prompt.id, Answerable::of(&prompt.state)).await?;
     // A queued prompt expires without its fallback: only the new state says whether there is a reply.
     if let (Behind::Deadline(reply), PromptState::Expired { fallback: Some(_) }) = (&behind, &prompt.state) {
         insert_reply(draft, reply).await?;
@@ -436,10 +363,7 @@ async fn perform(
 /// `false`: somebody else moved it since it was read. Columns of an earlier state are kept: a prompt that failed
 /// still knows which reply it had.
 async fn update(draft: &mut Draft, prompt: &PromptRecord, state: &PromptState) -> Result<bool, BackendError> {
-    let is_answerable = matches!(
-        state,
-        PromptState::Created | PromptState::Routed | PromptState::AwaitingReply
-    );
+    let is_answerable = matches!(Answerable::of(state), Answerable::Yes);
     let (reply, source) = rows::reply_and_source(state);
     let updated = sqlx::query(
         "UPDATE prompts SET status = $1, reason = $2, reply_id = COALESCE($3, reply_id),

@@ -13,7 +13,10 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use crate::store::{BackendError, OpenError};
 
 /// Each runs once, in order, in one transaction with its row in `schema_version`. Never edit one that was released.
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_first.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_channels.sql"),
+];
 
 /// How long a statement waits for another process's lock. Nobody else writes; a backup tool may hold it briefly.
 const BUSY: Duration = Duration::from_secs(5);

@@ -1,10 +1,12 @@
 //! Sessions: one `atlasbridge run` each.
 
+use atlasbridge_model::answer::Source;
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::{Now, SessionId, Timestamp};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use crate::notices;
 use crate::rows::{parsed, unreadable};
 use crate::store::{AuditError, BackendError, Draft, QueryError, Store};
 
@@ -26,6 +28,16 @@ pub struct SessionRecord {
     pub ended_at: Option<Timestamp>,
     pub exit_code: Option<i32>,
     pub status: SessionStatus,
+    /// Its channels answered too often: nothing from there is accepted until somebody resumes it.
+    pub paused_at: Option<Timestamp>,
+}
+
+/// Somebody lets the channels of a session answer again.
+#[derive(Debug, Clone)]
+pub struct Resume {
+    pub session: SessionId,
+    pub source: Source,
+    pub decided_by: String,
 }
 
 /// How a session stands, or how it ended.
@@ -123,7 +135,25 @@ impl Store {
         sessions("the active sessions", rows.fetch_all(&self.reader).await)
     }
 
-    /// Forgets sessions that ended before this, with their prompts and replies. The audit log forgets nothing: what
+    /// Lets the channels answer again. `false`: they were not paused.
+    pub async fn resume_session(
+        &self,
+        session: SessionId,
+        source: &Source,
+        decided_by: &str,
+        now: Now,
+    ) -> Result<bool, SessionError> {
+        let resume = Resume {
+            session,
+            source: source.clone(),
+            decided_by: decided_by.to_owned(),
+        };
+        self.write(now, move |draft| Box::pin(resume_paused(draft, resume)))
+            .await
+            .map_err(|source| SessionError { session, source })
+    }
+
+    /// Forgets sessions that ended before this, with their prompts, replies and messages. The audit log forgets nothing: what
     /// was decided stays on record. Returns how many.
     pub async fn forget_ended_before(&self, before: Timestamp, now: Now) -> Result<u64, AuditError> {
         Ok(self
@@ -229,16 +259,40 @@ async fn end(
     Ok(true)
 }
 
+pub(crate) async fn resume_paused(draft: &mut Draft, resume: Resume) -> Result<bool, BackendError> {
+    let resumed = sqlx::query(
+        "UPDATE sessions SET paused_at = NULL, resumed_at = $1 WHERE id = $2 AND paused_at IS NOT NULL",
+    )
+    .bind(draft.now.wall.0)
+    .bind(resume.session.to_string())
+    .execute(&mut draft.conn)
+    .await?;
+    if resumed.rows_affected() == 0 {
+        return Ok(false);
+    }
+    draft
+        .record(AuditEvent {
+            session: Some(resume.session),
+            value: Some("routing resumed".to_owned()),
+            source: Some(resume.source.to_string()),
+            decided_by: Some(resume.decided_by),
+            ..AuditEvent::new(EventName::PromptRouted)
+        })
+        .await?;
+    Ok(true)
+}
+
 /// Children first: the keys between the tables stay whole at every step.
 async fn forget(draft: &mut Draft, before: Timestamp) -> Result<u64, BackendError> {
     const OLD: &str = "(SELECT id FROM sessions WHERE status <> 'active' AND ended_at < $1)";
-    for table in ["replies", "prompts"] {
+    for table in ["replies", "posts", "notices", "queued_texts", "prompts"] {
         let old = format!("DELETE FROM {table} WHERE session_id IN {OLD}");
         sqlx::query(sqlx::AssertSqlSafe(old))
             .bind(before.0)
             .execute(&mut draft.conn)
             .await?;
     }
+    notices::forget_old(draft).await?;
     let forgotten = sqlx::query("DELETE FROM sessions WHERE status <> 'active' AND ended_at < $1")
         .bind(before.0)
         .execute(&mut draft.conn)
@@ -275,5 +329,6 @@ fn session(row: &SqliteRow) -> Result<SessionRecord, BackendError> {
             .into_iter()
             .find(|known| known.as_str() == status)
             .ok_or(unreadable("session status"))?,
+        paused_at: row.try_get::<Option<i64>, _>("paused_at")?.map(Timestamp),
     })
 }

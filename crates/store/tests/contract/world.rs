@@ -134,6 +134,7 @@ pub(crate) fn session_record() -> SessionRecord {
         ended_at: None,
         exit_code: None,
         status: SessionStatus::Active,
+        paused_at: None,
     }
 }
 

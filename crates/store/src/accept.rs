@@ -1,0 +1,296 @@
+//! Accepting an answer: who was first, and who is told why not.
+//!
+//! # At-most-once invariant
+//! A reply row exists only for the contender whose guarded UPDATE changed a row. Taps, texts, policy and the deadline
+//! contend for the same row under the same guard; whoever changes zero rows was late, whatever it believed before.
+
+use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source, Value};
+use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
+use atlasbridge_model::{Kind, Nonce, Now, PromptId, ReplyId, SessionId};
+
+use crate::inbox::{self, CameBy, Handled, Once};
+use crate::moves::insert_reply;
+use crate::offers;
+use crate::posts::{self, Answerable};
+use crate::prompts::{PromptRecord, Reply, load};
+use crate::store::{BackendError, Draft, Store};
+
+/// An answer that fits its prompt, and who sent it. Whether it is the one is decided here.
+#[derive(Debug, Clone)]
+pub struct AcceptedAnswer {
+    pub prompt: PromptId,
+    pub session: SessionId,
+    pub nonce: Nonce,
+    pub value: Value,
+    /// The id that the reply gets if this answer wins.
+    pub reply: ReplyId,
+    pub source: Source,
+    pub decided_by: String,
+}
+
+/// What became of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per answer: a box would save nothing that anybody notices"
+)]
+pub enum Outcome {
+    /// It is the reply. The value of a secret is here, and nowhere else.
+    Won {
+        reply: Reply,
+        prompt: PromptRecord,
+    },
+    Refused(Refusal),
+}
+
+/// Deciding about an answer failed: it is neither accepted nor refused.
+#[derive(Debug, thiserror::Error)]
+#[error("recording the reply to prompt {prompt}")]
+pub struct AcceptError {
+    prompt: PromptId,
+    #[source]
+    source: BackendError,
+}
+
+/// More accepted answers of channels than this, for one session within [`WINDOW_MS`], and its channels are paused
+/// (SPEC 4.7).
+pub const MOST_ANSWERS: i64 = 10;
+
+/// Milliseconds of the wall clock, because replies carry no other time.
+const WINDOW_MS: i64 = 60_000;
+
+impl Store {
+    /// Lets exactly one answer win. Reply, change of state and audit row are one transaction.
+    pub async fn accept(&self, answer: AcceptedAnswer, now: Now) -> Result<Outcome, AcceptError> {
+        let prompt = answer.prompt;
+        self.write(now, move |draft| Box::pin(contend(draft, answer)))
+            .await
+            .map_err(|source| AcceptError { prompt, source })
+    }
+
+    /// The same, with the update that brought the answer and with all that follows from its outcome: `then` says
+    /// that, and it is part of the transaction. `came` is `None` where answers have no numbers, as on the page.
+    pub async fn accept_from<F>(
+        &self,
+        answer: AcceptedAnswer,
+        came: Option<CameBy>,
+        then: F,
+        now: Now,
+    ) -> Result<Once<Outcome>, AcceptError>
+    where
+        F: FnOnce(&Outcome) -> Handled + Send + 'static,
+    {
+        let prompt = answer.prompt;
+        self.write(now, move |draft| {
+            Box::pin(async move {
+                if !inbox::is_first(draft, came.as_ref()).await? {
+                    return Ok(Once::Repeated);
+                }
+                let outcome = contend(draft, answer).await?;
+                inbox::apply(draft, then(&outcome)).await?;
+                Ok(Once::First(outcome))
+            })
+        })
+        .await
+        .map_err(|source| AcceptError { prompt, source })
+    }
+
+    /// Answers a prompt that waits for the next instruction with the one that waits for it; who sent that is who
+    /// answers. `None`: nothing waits, or this prompt takes no instruction. The text is spent when it wins, and
+    /// when its shape does not fit: no later prompt would take it either.
+    pub async fn accept_queued(
+        &self,
+        prompt: PromptId,
+        reply: ReplyId,
+        now: Now,
+    ) -> Result<Option<Outcome>, AcceptError> {
+        self.write(now, move |draft| Box::pin(spend_text(draft, prompt, reply)))
+            .await
+            .map_err(|source| AcceptError { prompt, source })
+    }
+}
+
+async fn spend_text(
+    draft: &mut Draft,
+    prompt: PromptId,
+    reply: ReplyId,
+) -> Result<Option<Outcome>, BackendError> {
+    let Some(found) = load(&mut draft.conn, prompt).await? else {
+        return Ok(None);
+    };
+    if found.sighting.kind != Kind::Idle || found.state != PromptState::AwaitingReply {
+        return Ok(None);
+    }
+    let Some(queued) = inbox::load_text(&mut draft.conn, found.session).await? else {
+        return Ok(None);
+    };
+    let said = Said::Text(queued.text);
+    let value = match answer::check(&said, &found.sighting, Rules::default()) {
+        Ok(Checked::Type(value)) => value,
+        Ok(Checked::Cancel) => return Ok(None),
+        Err(refusal) => {
+            inbox::delete_text(draft, found.session).await?;
+            let rejected = AuditEvent {
+                session: Some(found.session),
+                prompt: Some(prompt),
+                value: Some(refusal.name().to_owned()),
+                source: Some(queued.source.to_string()),
+                decided_by: Some(queued.decided_by),
+                ..AuditEvent::new(EventName::ReplyRejected)
+            };
+            draft.record(rejected).await?;
+            return Ok(Some(Outcome::Refused(refusal)));
+        }
+    };
+    let answer = AcceptedAnswer {
+        prompt,
+        session: found.session,
+        nonce: found.nonce,
+        value,
+        reply,
+        source: queued.source,
+        decided_by: queued.decided_by,
+    };
+    let outcome = contend(draft, answer).await?;
+    if matches!(outcome, Outcome::Won { .. }) {
+        inbox::delete_text(draft, found.session).await?;
+    }
+    Ok(Some(outcome))
+}
+
+async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, BackendError> {
+    let won = sqlx::query(
+        "UPDATE prompts SET status = 'reply_received', nonce_used = 1, reply_id = $1, source = $2, changed_at = $3
+         WHERE id = $4 AND session_id = $5 AND status = 'awaiting_reply' AND nonce = $6 AND nonce_used = 0
+             AND boot_id = $7 AND (deadline IS NULL OR deadline > $8)
+             AND (NOT $9 OR EXISTS (SELECT 1 FROM sessions s WHERE s.id = $5 AND s.paused_at IS NULL
+                 AND $10 > (SELECT COUNT(*) FROM replies r WHERE r.session_id = s.id
+                     AND r.source NOT IN ('cli:local', 'cli:command', 'timeout')
+                     AND r.created_at > $3 - $11 AND r.created_at <= $3
+                     AND r.created_at > COALESCE(s.resumed_at, -9223372036854775808))))",
+    )
+    .bind(answer.reply.to_string())
+    .bind(answer.source.to_string())
+    .bind(draft.now.wall.0)
+    .bind(answer.prompt.to_string())
+    .bind(answer.session.to_string())
+    .bind(answer.nonce.to_hex())
+    .bind(draft.boot_id.to_string())
+    .bind(draft.now.boot.0)
+    .bind(is_limited(&answer.source))
+    .bind(MOST_ANSWERS)
+    .bind(WINDOW_MS)
+    .execute(&mut draft.conn)
+    .await?;
+    if won.rows_affected() == 0 {
+        return refuse(draft, answer).await;
+    }
+    let reply = Reply {
+        id: answer.reply,
+        prompt: answer.prompt,
+        session: answer.session,
+        value: Some(answer.value),
+        source: answer.source,
+        decided_by: answer.decided_by,
+        at: draft.now.wall,
+    };
+    insert_reply(draft, &reply).await?;
+    posts::touch(draft, reply.prompt, Answerable::No).await?;
+    draft
+        .record(AuditEvent {
+            session: Some(reply.session),
+            prompt: Some(reply.prompt),
+            value: reply.value.as_ref().map(Value::on_record),
+            source: Some(reply.source.to_string()),
+            decided_by: Some(reply.decided_by.clone()),
+            ..AuditEvent::new(EventName::ReplyReceived)
+        })
+        .await?;
+    let prompt = load(&mut draft.conn, reply.prompt)
+        .await?
+        .ok_or(sqlx::Error::RowNotFound)?;
+    Ok(Outcome::Won { reply, prompt })
+}
+
+/// Whoever sits at the machine may answer as fast as they can type.
+fn is_limited(source: &Source) -> bool {
+    match source {
+        Source::Channel(_) => true,
+        Source::Keyboard | Source::Command | Source::Timeout => false,
+    }
+}
+
+/// Why no row was changed: for the sender in words, for the log in one.
+async fn refuse(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, BackendError> {
+    let found = load(&mut draft.conn, answer.prompt).await?;
+    let (refusal, reason) = match reason_to_refuse(found, &answer, draft) {
+        Reason::Told(refusal, reason) => (refusal, reason),
+        Reason::OtherNonce => match offers::was_offered(draft, answer.prompt, &answer.nonce).await? {
+            true => (Refusal::Replaced, Refusal::Replaced.name()),
+            false => (Refusal::UnknownPrompt, "wrong_nonce"),
+        },
+        Reason::TooOften => {
+            let refusal = match pause(draft, answer.session).await? {
+                true => Refusal::TooMany,
+                false => Refusal::Paused,
+            };
+            let reason = refusal.name();
+            (refusal, reason)
+        }
+    };
+    draft
+        .record(AuditEvent {
+            session: Some(answer.session),
+            prompt: Some(answer.prompt),
+            value: Some(reason.to_owned()),
+            source: Some(answer.source.to_string()),
+            decided_by: Some(answer.decided_by),
+            ..AuditEvent::new(EventName::ReplyRejected)
+        })
+        .await?;
+    Ok(Outcome::Refused(refusal))
+}
+
+/// `false`: it was paused before.
+async fn pause(draft: &mut Draft, session: SessionId) -> Result<bool, BackendError> {
+    let paused = sqlx::query("UPDATE sessions SET paused_at = $1 WHERE id = $2 AND paused_at IS NULL")
+        .bind(draft.now.wall.0)
+        .bind(session.to_string())
+        .execute(&mut draft.conn)
+        .await?;
+    Ok(paused.rows_affected() == 1)
+}
+
+/// What the prompt itself says about an answer that changed nothing.
+enum Reason {
+    Told(Refusal, &'static str),
+    /// It waits, but not for this right to answer.
+    OtherNonce,
+    /// All is well but for how often this session was answered.
+    TooOften,
+}
+
+/// The state is looked at before the nonce: who taps an old button hears that the prompt was answered, not that it
+/// never was. A wrong session or nonce is told as little as an unknown prompt.
+fn reason_to_refuse(found: Option<PromptRecord>, answer: &AcceptedAnswer, draft: &Draft) -> Reason {
+    let Some(prompt) = found else {
+        return Reason::Told(Refusal::UnknownPrompt, Refusal::UnknownPrompt.name());
+    };
+    if prompt.session != answer.session {
+        return Reason::Told(Refusal::UnknownPrompt, "wrong_session");
+    }
+    let answered = Event::Answered {
+        reply: answer.reply,
+        source: answer.source.clone(),
+    };
+    let deadline = prompt.deadline_under(&draft.boot_id);
+    let refusal = match step(&prompt.state, &answered, deadline, draft.now) {
+        Step::Moved(..) if prompt.nonce != answer.nonce => return Reason::OtherNonce,
+        Step::Moved(..) => return Reason::TooOften,
+        Step::Refused(Refusal::NotWaiting { .. }) => prompt.state.refusal(),
+        Step::Refused(refusal) => refusal,
+    };
+    let reason = refusal.name();
+    Reason::Told(refusal, reason)
+}

@@ -1,0 +1,468 @@
+//! What came from channels, and what follows from it: numbers of updates, questions of ours, the state of chats, and
+//! texts that wait for their tool.
+//!
+//! # Each-update-once invariant
+//! The number of an update is written in the transaction of everything that the update causes. A number that is there
+//! changes nothing, so whatever a service or a crash repeats happens once; and a channel confirms an update only after
+//! that transaction, so what did not happen comes again.
+
+use std::time::Duration;
+
+use atlasbridge_model::answer::Source;
+use atlasbridge_model::audit::AuditEvent;
+use atlasbridge_model::{Now, SessionId, Timestamp};
+use sqlx::Row;
+use sqlx::sqlite::SqliteConnection;
+
+use crate::notices::{self, NewNotice};
+use crate::posts::{self, PostId};
+use crate::sessions::{self, Resume};
+use crate::store::{BackendError, Draft, QueryError, Store};
+
+/// The update that brought something, by its channel's count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CameBy {
+    pub channel: String,
+    pub update: i64,
+}
+
+/// What became of something that happens once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Once<T> {
+    First(T),
+    /// The update was handled before: nothing changed, and nothing is on record twice.
+    Repeated,
+}
+
+/// What became of an update that was no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handling {
+    Done,
+    /// The question was answered before, or is too old: nothing that should have followed did.
+    AskGone,
+    Repeated,
+}
+
+/// All that follows from an update besides the answer that it may be. By default nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Handled {
+    pub audit: Option<AuditEvent>,
+    pub notices: Vec<NewNotice>,
+    pub chat: Vec<ChatChange>,
+    /// A question of ours, to be answered later.
+    pub ask: Option<NewAsk>,
+    /// The token of the question that this answers.
+    pub take_ask: Option<String>,
+    /// Show this much of the detail on this message.
+    pub level: Option<(PostId, u8)>,
+    pub resume: Option<Resume>,
+    pub queue_text: Option<QueuedText>,
+}
+
+/// One thing that a chat remembers. `None` forgets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatChange {
+    pub channel: String,
+    pub target: String,
+    pub key: String,
+    pub value: Option<String>,
+}
+
+/// A question of ours that waits for a tap. `what` is the hub's own note of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAsk {
+    pub token: String,
+    pub channel: String,
+    pub target: String,
+    pub what: String,
+    pub expires_at: Timestamp,
+}
+
+/// The next instruction for a tool that does not take one yet.
+#[derive(Clone, PartialEq, Eq)]
+pub struct QueuedText {
+    pub session: SessionId,
+    pub text: String,
+    pub source: Source,
+    pub decided_by: String,
+}
+
+/// Texts stay out of logs.
+impl std::fmt::Debug for QueuedText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QueuedText")
+            .field("session", &self.session)
+            .field("characters", &self.text.chars().count())
+            .field("decided_by", &self.decided_by)
+            .finish()
+    }
+}
+
+/// Recording what came from a channel failed: it must come again.
+#[derive(Debug, thiserror::Error)]
+#[error("recording {what}")]
+pub struct InboxError {
+    what: &'static str,
+    #[source]
+    source: BackendError,
+}
+
+/// Numbers that are remembered below the highest. A service repeats what was not confirmed, never so much of it.
+const REMEMBERED: i64 = 10_000;
+
+/// After a week without updates Telegram may begin its numbers anew, lower ones too. Repeats are not to be feared
+/// then: it keeps unconfirmed updates for a day.
+const NUMBERS_LAST: Duration = Duration::from_secs(6 * 24 * 3600);
+
+impl Store {
+    /// An update and all that follows from it, in one transaction. An update that answers or cancels a prompt goes
+    /// through [`Store::accept_from`] or [`Store::cancel_from`] instead.
+    pub async fn handle_update(
+        &self,
+        came: CameBy,
+        handled: Handled,
+        now: Now,
+    ) -> Result<Handling, InboxError> {
+        self.write(now, move |draft| Box::pin(handle(draft, came, handled)))
+            .await
+            .map_err(|source| InboxError {
+                what: "an update",
+                source,
+            })
+    }
+
+    /// Where the channel goes on asking for updates: one after the highest that was handled. `None`: from the
+    /// beginning, for none was handled, or so long ago that the numbers may have begun anew.
+    pub async fn offset(&self, channel: &str, now: Now) -> Result<Option<i64>, QueryError> {
+        const WHAT: &str = "the number of the last update";
+        let handled_at = self.channel_number(WHAT, channel, HANDLED_AT).await?;
+        match handled_at.is_some_and(|at| are_numbers_valid(at, now)) {
+            true => self.channel_number(WHAT, channel, OFFSET).await,
+            false => Ok(None),
+        }
+    }
+
+    /// When the channel last heard from its service.
+    pub async fn polled_at(&self, channel: &str) -> Result<Option<Timestamp>, QueryError> {
+        let polled = self.channel_number("the last poll", channel, POLLED_AT).await?;
+        Ok(polled.map(Timestamp))
+    }
+
+    pub async fn set_polled_at(&self, channel: &str, now: Now) -> Result<(), InboxError> {
+        let channel = channel.to_owned();
+        self.write(now, move |draft| {
+            Box::pin(async move {
+                let at = draft.now.wall.0;
+                set_number(draft, &channel, POLLED_AT, at).await
+            })
+        })
+        .await
+        .map_err(|source| InboxError {
+            what: "a poll",
+            source,
+        })
+    }
+
+    /// What a chat remembers under this key.
+    pub async fn chat_state(
+        &self,
+        channel: &str,
+        target: &str,
+        key: &str,
+    ) -> Result<Option<String>, QueryError> {
+        sqlx::query_scalar("SELECT value FROM chat_state WHERE channel = $1 AND target = $2 AND key = $3")
+            .bind(channel)
+            .bind(target)
+            .bind(key)
+            .fetch_optional(&self.reader)
+            .await
+            .map_err(|source| QueryError {
+                what: "what a chat remembers",
+                source: source.into(),
+            })
+    }
+
+    /// The question behind a token, unless it was answered or is too old. Whoever acts on the answer takes it, with
+    /// [`Handled::take_ask`].
+    pub async fn ask(&self, token: &str, now: Now) -> Result<Option<NewAsk>, QueryError> {
+        let row = sqlx::query("SELECT * FROM asks WHERE token = $1 AND expires_at > $2")
+            .bind(token)
+            .bind(now.wall.0)
+            .fetch_optional(&self.reader)
+            .await;
+        row.and_then(|row| {
+            let Some(row) = row else {
+                return Ok(None);
+            };
+            Ok(Some(NewAsk {
+                token: row.try_get("token")?,
+                channel: row.try_get("channel")?,
+                target: row.try_get("target")?,
+                what: row.try_get("what")?,
+                expires_at: Timestamp(row.try_get("expires_at")?),
+            }))
+        })
+        .map_err(|source| QueryError {
+            what: "a question",
+            source: source.into(),
+        })
+    }
+
+    /// The instruction that waits for this session's tool.
+    pub async fn queued_text(&self, session: SessionId) -> Result<Option<QueuedText>, QueryError> {
+        let what = "the queued text";
+        let mut conn = self.reader.acquire().await.map_err(|source| QueryError {
+            what,
+            source: source.into(),
+        })?;
+        load_text(&mut conn, session)
+            .await
+            .map_err(|source| QueryError { what, source })
+    }
+
+    /// Keeps an instruction until the tool takes one. A newer one takes its place.
+    pub async fn queue_text(&self, text: QueuedText, now: Now) -> Result<(), InboxError> {
+        self.write(now, move |draft| Box::pin(insert_text(draft, text)))
+            .await
+            .map_err(|source| InboxError {
+                what: "a text for later",
+                source,
+            })
+    }
+
+    /// Forgets the instruction that waits for this session's tool. `false`: none did.
+    pub async fn drop_queued_text(&self, session: SessionId, now: Now) -> Result<bool, InboxError> {
+        self.write(now, move |draft| Box::pin(delete_text(draft, session)))
+            .await
+            .map_err(|source| InboxError {
+                what: "that a text is no longer wanted",
+                source,
+            })
+    }
+
+    async fn channel_number(
+        &self,
+        what: &'static str,
+        channel: &str,
+        key: &str,
+    ) -> Result<Option<i64>, QueryError> {
+        sqlx::query_scalar("SELECT value FROM channel_state WHERE channel = $1 AND key = $2")
+            .bind(channel)
+            .bind(key)
+            .fetch_optional(&self.reader)
+            .await
+            .map_err(|source| QueryError {
+                what,
+                source: source.into(),
+            })
+    }
+}
+
+const OFFSET: &str = "offset";
+const HANDLED_AT: &str = "handled_at";
+const POLLED_AT: &str = "polled_at";
+
+fn are_numbers_valid(handled_at: i64, now: Now) -> bool {
+    now.wall.0.saturating_sub(handled_at) < NUMBERS_LAST.as_millis() as i64
+}
+
+async fn handle(draft: &mut Draft, came: CameBy, handled: Handled) -> Result<Handling, BackendError> {
+    if !is_first(draft, Some(&came)).await? {
+        return Ok(Handling::Repeated);
+    }
+    Ok(match apply(draft, handled).await? {
+        true => Handling::Done,
+        false => Handling::AskGone,
+    })
+}
+
+/// Puts the number of an update on record. `false`: it was handled before.
+pub(crate) async fn is_first(draft: &mut Draft, came: Option<&CameBy>) -> Result<bool, BackendError> {
+    let Some(came) = came else {
+        return Ok(true);
+    };
+    let offset = offset_of_lasting_numbers(draft, &came.channel).await?;
+    if offset.is_some_and(|offset| came.update < offset.saturating_sub(REMEMBERED)) {
+        return Ok(false);
+    }
+    let inserted = sqlx::query(
+        "INSERT INTO inbox (channel, update_no, handled_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+    )
+    .bind(&came.channel)
+    .bind(came.update)
+    .bind(draft.now.wall.0)
+    .execute(&mut draft.conn)
+    .await?;
+    if inserted.rows_affected() == 0 {
+        return Ok(false);
+    }
+    let next = came.update.saturating_add(1).max(offset.unwrap_or(i64::MIN));
+    let at = draft.now.wall.0;
+    set_number(draft, &came.channel, OFFSET, next).await?;
+    set_number(draft, &came.channel, HANDLED_AT, at).await?;
+    sqlx::query("DELETE FROM inbox WHERE channel = $1 AND update_no < $2")
+        .bind(&came.channel)
+        .bind(next.saturating_sub(REMEMBERED))
+        .execute(&mut draft.conn)
+        .await?;
+    Ok(true)
+}
+
+/// The offset, where the numbers of old updates still mean something; where not, they are forgotten.
+async fn offset_of_lasting_numbers(draft: &mut Draft, channel: &str) -> Result<Option<i64>, BackendError> {
+    let handled_at = number(draft, channel, HANDLED_AT).await?;
+    if handled_at.is_some_and(|at| are_numbers_valid(at, draft.now)) {
+        return number(draft, channel, OFFSET).await;
+    }
+    sqlx::query("DELETE FROM inbox WHERE channel = $1")
+        .bind(channel)
+        .execute(&mut draft.conn)
+        .await?;
+    Ok(None)
+}
+
+async fn number(draft: &mut Draft, channel: &str, key: &str) -> Result<Option<i64>, BackendError> {
+    Ok(
+        sqlx::query_scalar("SELECT value FROM channel_state WHERE channel = $1 AND key = $2")
+            .bind(channel)
+            .bind(key)
+            .fetch_optional(&mut draft.conn)
+            .await?,
+    )
+}
+
+async fn set_number(draft: &mut Draft, channel: &str, key: &str, value: i64) -> Result<(), BackendError> {
+    sqlx::query(
+        "INSERT INTO channel_state (channel, key, value) VALUES ($1, $2, $3)
+         ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value",
+    )
+    .bind(channel)
+    .bind(key)
+    .bind(value)
+    .execute(&mut draft.conn)
+    .await?;
+    Ok(())
+}
+
+/// `false`: the question that this answers is gone, so nothing was done. An answer to a prompt has contended by then:
+/// for that the prompt's own guard is the judge.
+pub(crate) async fn apply(draft: &mut Draft, handled: Handled) -> Result<bool, BackendError> {
+    if let Some(token) = handled.take_ask
+        && !take_ask(draft, &token).await?
+    {
+        return Ok(false);
+    }
+    if let Some(event) = handled.audit {
+        draft.record(event).await?;
+    }
+    if let Some(resume) = handled.resume {
+        sessions::resume_paused(draft, resume).await?;
+    }
+    if let Some(text) = handled.queue_text {
+        insert_text(draft, text).await?;
+    }
+    if let Some((post, level)) = handled.level {
+        posts::show_more(draft, post, level).await?;
+    }
+    if let Some(ask) = handled.ask {
+        insert_ask(draft, ask).await?;
+    }
+    for change in handled.chat {
+        change_chat(draft, change).await?;
+    }
+    for notice in handled.notices {
+        notices::insert(draft, notice).await?;
+    }
+    Ok(true)
+}
+
+async fn take_ask(draft: &mut Draft, token: &str) -> Result<bool, BackendError> {
+    let taken = sqlx::query("DELETE FROM asks WHERE token = $1 AND expires_at > $2")
+        .bind(token)
+        .bind(draft.now.wall.0)
+        .execute(&mut draft.conn)
+        .await?;
+    Ok(taken.rows_affected() == 1)
+}
+
+async fn insert_ask(draft: &mut Draft, ask: NewAsk) -> Result<(), BackendError> {
+    sqlx::query("DELETE FROM asks WHERE expires_at <= $1")
+        .bind(draft.now.wall.0)
+        .execute(&mut draft.conn)
+        .await?;
+    sqlx::query(
+        "INSERT INTO asks (token, channel, target, what, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(ask.token)
+    .bind(ask.channel)
+    .bind(ask.target)
+    .bind(ask.what)
+    .bind(draft.now.wall.0)
+    .bind(ask.expires_at.0)
+    .execute(&mut draft.conn)
+    .await?;
+    Ok(())
+}
+
+async fn change_chat(draft: &mut Draft, change: ChatChange) -> Result<(), BackendError> {
+    let query = match &change.value {
+        Some(_) => {
+            "INSERT INTO chat_state (channel, target, key, value) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (channel, target, key) DO UPDATE SET value = excluded.value"
+        }
+        None => "DELETE FROM chat_state WHERE channel = $1 AND target = $2 AND key = $3 AND $4 IS NULL",
+    };
+    sqlx::query(query)
+        .bind(change.channel)
+        .bind(change.target)
+        .bind(change.key)
+        .bind(change.value)
+        .execute(&mut draft.conn)
+        .await?;
+    Ok(())
+}
+
+/// An instruction for a session that has ended reaches nobody, and is not kept.
+async fn insert_text(draft: &mut Draft, text: QueuedText) -> Result<(), BackendError> {
+    sqlx::query(
+        "INSERT INTO queued_texts (session_id, text, source, decided_by, created_at)
+         SELECT id, $2, $3, $4, $5 FROM sessions WHERE id = $1 AND status = 'active'
+         ON CONFLICT (session_id) DO UPDATE SET text = excluded.text, source = excluded.source,
+             decided_by = excluded.decided_by, created_at = excluded.created_at",
+    )
+    .bind(text.session.to_string())
+    .bind(text.text)
+    .bind(text.source.to_string())
+    .bind(text.decided_by)
+    .bind(draft.now.wall.0)
+    .execute(&mut draft.conn)
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn load_text(
+    conn: &mut SqliteConnection,
+    session: SessionId,
+) -> Result<Option<QueuedText>, BackendError> {
+    let row = sqlx::query("SELECT * FROM queued_texts WHERE session_id = $1")
+        .bind(session.to_string())
+        .fetch_optional(conn)
+        .await?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    Ok(Some(QueuedText {
+        session,
+        text: row.try_get("text")?,
+        source: row.try_get::<&str, _>("source")?.into(),
+        decided_by: row.try_get("decided_by")?,
+    }))
+}
+
+pub(crate) async fn delete_text(draft: &mut Draft, session: SessionId) -> Result<bool, BackendError> {
+    let deleted = sqlx::query("DELETE FROM queued_texts WHERE session_id = $1")
+        .bind(session.to_string())
+        .execute(&mut draft.conn)
+        .await?;
+    Ok(deleted.rows_affected() == 1)
+}

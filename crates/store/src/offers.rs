@@ -1,0 +1,238 @@
+//! Offers: the right to answer that a message carries, and what becomes of the message when there is a newer one.
+
+use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::{Nonce, Now, PromptId};
+
+use crate::posts::{Answerable, Post, PostError, post};
+use crate::prompts::{PromptRecord, load};
+use crate::rows::unreadable;
+use crate::store::{BackendError, Draft, QueryError, Store};
+
+/// The prompt behind a card that somebody tapped, and the whole of the right that the card carried: the present one
+/// or that of an earlier offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    pub prompt: PromptRecord,
+    pub nonce: Nonce,
+}
+
+impl Store {
+    /// Somebody tapped a message that we sent and never heard of: a crash came between. It is ours from now on, and
+    /// will be shown anew. `None`: no such prompt.
+    pub async fn adopt_post(
+        &self,
+        offered: &Offered,
+        channel: &str,
+        target: &str,
+        address: &str,
+        now: Now,
+    ) -> Result<Option<Post>, PostError> {
+        let found = Found {
+            prompt: offered.prompt.id,
+            nonce: offered.nonce.to_hex(),
+            channel: channel.to_owned(),
+            target: target.to_owned(),
+            address: address.to_owned(),
+        };
+        self.write(now, move |draft| Box::pin(adopt(draft, found)))
+            .await
+            .map_err(|source| PostError {
+                what: "a message that was found again",
+                source,
+            })
+    }
+
+    /// Offers a waiting prompt again under a new right to answer, wherever it was offered; the old messages are
+    /// worth nothing from then on, and will say so. `None`: it does not wait any more.
+    pub async fn reoffer(
+        &self,
+        prompt: PromptId,
+        nonce: Nonce,
+        now: Now,
+    ) -> Result<Option<PromptRecord>, PostError> {
+        self.write(now, move |draft| Box::pin(replace_nonce(draft, prompt, nonce)))
+            .await
+            .map_err(|source| PostError {
+                what: "that a prompt is offered again",
+                source,
+            })
+    }
+
+    /// The prompt that a card's button names by the beginnings of its ids (8 digits each) and of its right to answer
+    /// (16 digits). Earlier offers are found too, so that whoever taps an old card hears why it is worth nothing.
+    pub async fn find_offer(
+        &self,
+        prompt: &str,
+        session: &str,
+        nonce: &str,
+    ) -> Result<Option<Offered>, QueryError> {
+        if !is_hex(prompt, 8) || !is_hex(session, 8) || !is_hex(nonce, 16) {
+            return Ok(None);
+        }
+        self.read_offer(prompt, session, nonce)
+            .await
+            .map_err(|source| QueryError {
+                what: "the prompt of a button",
+                source,
+            })
+    }
+
+    async fn read_offer(
+        &self,
+        prompt: &str,
+        session: &str,
+        nonce: &str,
+    ) -> Result<Option<Offered>, BackendError> {
+        let candidates = self.find_prompts_by_prefix(prompt).await;
+        let candidates = candidates.map_err(|error| error.source)?;
+        let mut found = None;
+        for candidate in candidates {
+            if !candidate.session.to_string().starts_with(session) {
+                continue;
+            }
+            let earlier: Vec<String> =
+                sqlx::query_scalar("SELECT DISTINCT nonce FROM posts WHERE prompt_id = $1")
+                    .bind(candidate.id.to_string())
+                    .fetch_all(&self.reader)
+                    .await?;
+            for known in earlier.iter().chain([&candidate.nonce.to_hex()]) {
+                if is_same(&known.as_bytes()[..nonce.len()], nonce.as_bytes()) {
+                    found = Some(Offered {
+                        prompt: candidate.clone(),
+                        nonce: known.parse().map_err(|_| unreadable("nonce"))?,
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn is_hex(text: &str, length: usize) -> bool {
+    text.len() == length
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// Takes the same time wherever the first difference is: nobody learns a right to answer digit by digit.
+fn is_same(known: &[u8], given: &[u8]) -> bool {
+    let differences = known
+        .iter()
+        .zip(given)
+        .fold(0, |differences, (known, given)| differences | (known ^ given));
+    known.len() == given.len() && std::hint::black_box(differences) == 0
+}
+
+/// Whether this was the right to answer of an earlier offer.
+pub(crate) async fn was_offered(
+    draft: &mut Draft,
+    prompt: PromptId,
+    nonce: &Nonce,
+) -> Result<bool, BackendError> {
+    let known: Option<i64> =
+        sqlx::query_scalar("SELECT 1 FROM posts WHERE prompt_id = $1 AND nonce = $2 LIMIT 1")
+            .bind(prompt.to_string())
+            .bind(nonce.to_hex())
+            .fetch_optional(&mut draft.conn)
+            .await?;
+    Ok(known.is_some())
+}
+
+/// A message in a chat that no post knows.
+struct Found {
+    prompt: PromptId,
+    nonce: String,
+    channel: String,
+    target: String,
+    address: String,
+}
+
+async fn adopt(draft: &mut Draft, found: Found) -> Result<Option<Post>, BackendError> {
+    let Some(prompt) = load(&mut draft.conn, found.prompt).await? else {
+        return Ok(None);
+    };
+    let known = sqlx::query("SELECT * FROM posts WHERE channel = $1 AND address = $2")
+        .bind(&found.channel)
+        .bind(&found.address)
+        .fetch_optional(&mut draft.conn)
+        .await?;
+    if let Some(row) = known {
+        return post(&row).map(Some);
+    }
+    // Its row may have been made and not filled, or filled by a second sending: then this is one more copy.
+    let row = sqlx::query(
+        "INSERT INTO posts (channel, target, prompt_id, session_id, nonce, copy, address, closed, not_before)
+         SELECT $1, $2, $3, $4, $5,
+             COALESCE((SELECT MAX(copy) + 1 FROM posts WHERE channel = $1 AND target = $2 AND prompt_id = $3
+                 AND nonce = $5 AND address IS NOT NULL), 0), $6, $7, $8
+         WHERE true
+         ON CONFLICT (channel, target, prompt_id, nonce, copy) DO UPDATE SET address = excluded.address, dead = NULL
+         RETURNING *",
+    )
+    .bind(&found.channel)
+    .bind(&found.target)
+    .bind(found.prompt.to_string())
+    .bind(prompt.session.to_string())
+    .bind(&found.nonce)
+    .bind(&found.address)
+    .bind(match Answerable::of(&prompt.state) {
+        Answerable::Yes if found.nonce == prompt.nonce.to_hex() => None,
+        Answerable::Yes | Answerable::No => Some(1),
+    })
+    .bind(draft.now.wall.0)
+    .fetch_one(&mut draft.conn)
+    .await?;
+    post(&row).map(Some)
+}
+
+async fn replace_nonce(
+    draft: &mut Draft,
+    prompt: PromptId,
+    nonce: Nonce,
+) -> Result<Option<PromptRecord>, BackendError> {
+    let replaced = sqlx::query(
+        "UPDATE prompts SET nonce = $1 WHERE id = $2 AND status = 'awaiting_reply' AND nonce_used = 0
+             AND boot_id = $3 AND (deadline IS NULL OR deadline > $4)",
+    )
+    .bind(nonce.to_hex())
+    .bind(prompt.to_string())
+    .bind(draft.boot_id.to_string())
+    .bind(draft.now.boot.0)
+    .execute(&mut draft.conn)
+    .await?;
+    if replaced.rows_affected() == 0 {
+        return Ok(None);
+    }
+    sqlx::query(
+        "INSERT INTO posts (channel, target, prompt_id, session_id, nonce, not_before)
+         SELECT DISTINCT channel, target, prompt_id, session_id, $1, $2 FROM posts
+             WHERE prompt_id = $3 AND closed IS NULL AND dead IS NULL",
+    )
+    .bind(nonce.to_hex())
+    .bind(draft.now.wall.0)
+    .bind(prompt.to_string())
+    .execute(&mut draft.conn)
+    .await?;
+    sqlx::query(
+        "UPDATE posts SET wanted = wanted + 1, closed = wanted + 1,
+             dead = CASE WHEN address IS NULL THEN 'the prompt was offered again' ELSE dead END
+         WHERE prompt_id = $1 AND nonce <> $2 AND closed IS NULL",
+    )
+    .bind(prompt.to_string())
+    .bind(nonce.to_hex())
+    .execute(&mut draft.conn)
+    .await?;
+    let record = load(&mut draft.conn, prompt)
+        .await?
+        .ok_or(sqlx::Error::RowNotFound)?;
+    draft
+        .record(AuditEvent {
+            session: Some(record.session),
+            prompt: Some(prompt),
+            value: Some("offered again".to_owned()),
+            ..AuditEvent::new(EventName::PromptRouted)
+        })
+        .await?;
+    Ok(Some(record))
+}
