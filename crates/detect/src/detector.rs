@@ -151,6 +151,11 @@ impl Detector {
             && self.keys.half_typed()
     }
 
+    /// A line was begun at the terminal and not ended.
+    pub fn is_half_typed(&self) -> bool {
+        self.keys.half_typed()
+    }
+
     pub fn screen(&self) -> &Screen {
         &self.screen
     }

@@ -27,5 +27,5 @@ pub mod recording;
 pub use detector::{Departure, Detector, DetectorConfig, Event, Explanation, Observation, Verdict};
 pub use moment::Moment;
 pub use packs::{Pack, PackError, PackErrors, Packs, Proved};
-pub use screen::Screen;
+pub use screen::{InputModes, Screen};
 pub use witness::{KernelWait, Waits};

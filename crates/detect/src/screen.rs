@@ -1,8 +1,12 @@
-//! The rendered screen: a grid, a cursor, a title. The only file that names the emulator.
+//! The rendered screen: a grid, a cursor, a title. Only this file and its parts name the emulator.
 //!
-//! The emulator never answers a query (its replies are dropped: the person's terminal answers) and keeps no
-//! scrollback. A synchronized update holds its bytes back until it ends; the detector ends it when it lasts too long.
+//! The emulator never answers a query (its replies are dropped: the person's terminal answers). What scrolls off is kept
+//! for people (`history`), and no recogniser reads it. A synchronized update holds its bytes back until it ends; the detector ends it when it lasts too long.
 
+mod history;
+mod picture;
+
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,13 +30,22 @@ pub struct Screen {
     term: Term<Listener>,
     parser: Processor<Held>,
     title: Title,
+    /// Lines that scrolled off before the last resize.
+    older: VecDeque<String>,
+}
+
+/// How the tool wants to be typed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InputModes {
+    pub application_cursor: bool,
+    pub bracketed_paste: bool,
 }
 
 impl Screen {
     pub(crate) fn new(cols: u16, rows: u16, newline_mode: bool) -> Self {
         let title = Title::default();
         let config = Config {
-            scrolling_history: 0,
+            scrolling_history: history::MOST_LINES,
             ..Config::default()
         };
         let term = Term::new(config, &Size::clamped(cols, rows), Listener(title.clone()));
@@ -40,6 +53,7 @@ impl Screen {
             term,
             parser: Processor::new(),
             title,
+            older: VecDeque::new(),
         };
         if newline_mode {
             screen.feed(b"\x1b[20h");
@@ -52,7 +66,10 @@ impl Screen {
     }
 
     pub(crate) fn resize(&mut self, cols: u16, rows: u16) {
-        self.term.resize(Size::clamped(cols, rows));
+        let size = Size::clamped(cols, rows);
+        if (size.cols, size.rows) != (self.term.columns(), self.term.screen_lines()) {
+            self.without_history(|screen| screen.term.resize(size));
+        }
     }
 
     /// A synchronized update is open: bytes were taken and not shown.
@@ -109,12 +126,19 @@ impl Screen {
             index += 1;
         }
         text.truncate(text.trim_end().len());
-        let last = Column(self.term.columns() - 1);
         Line {
             text,
-            wraps: cells[last].flags.contains(Flags::WRAPLINE),
+            wraps: self.wraps(row),
             runs,
         }
+    }
+
+    /// The row's line goes on in the next row.
+    fn wraps(&self, row: usize) -> bool {
+        let last = Column(self.term.columns() - 1);
+        self.term.grid()[GridLine(row as i32)][last]
+            .flags
+            .contains(Flags::WRAPLINE)
     }
 
     /// How many characters of the row stand before this point: wide ones take two columns.
@@ -159,6 +183,14 @@ impl Screen {
     /// A full-screen program has the alternate screen.
     pub fn is_alternate(&self) -> bool {
         self.term.mode().contains(TermMode::ALT_SCREEN)
+    }
+
+    pub fn input_modes(&self) -> InputModes {
+        let mode = self.term.mode();
+        InputModes {
+            application_cursor: mode.contains(TermMode::APP_CURSOR),
+            bracketed_paste: mode.contains(TermMode::BRACKETED_PASTE),
+        }
     }
 
     /// Columns and rows.

@@ -5,6 +5,7 @@
 //! costs a key.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -70,6 +71,28 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     masked
 }
 
+/// Where the secrets of `text` stand: byte ranges, in order, none touching another. For what must keep its shape.
+pub fn secrets(text: &str) -> Vec<Range<usize>> {
+    let named = NAMED
+        .iter()
+        .flat_map(|shape| shape.captures_iter(text))
+        .filter_map(|found| found.name("secret"));
+    let mut found: Vec<Range<usize>> = TOKENS
+        .find_iter(text)
+        .chain(named)
+        .map(|found| found.range())
+        .collect();
+    found.sort_by_key(|range| range.start);
+    let mut apart: Vec<Range<usize>> = Vec::with_capacity(found.len());
+    for range in found {
+        match apart.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            Some(_) | None => apart.push(range),
+        }
+    }
+    apart
+}
+
 /// The words of a command line, each masked; a word that follows `--password` and the like is masked whole.
 pub fn mask_words<'a>(words: impl IntoIterator<Item = Cow<'a, str>>) -> Vec<String> {
     let mut before = String::new();
@@ -96,6 +119,13 @@ mod tests {
     fn check(text: &str, expected: &str) {
         assert_eq!(mask(text), expected);
         assert_eq!(mask(expected), expected, "masking is stable");
+        let mut rest = expected.split(MASK);
+        let mut at = 0;
+        for secret in secrets(text) {
+            assert_eq!(rest.next(), Some(&text[at..secret.start]), "{text:?}");
+            at = secret.end;
+        }
+        assert_eq!((rest.next(), rest.next()), (Some(&text[at..]), None), "{text:?}");
     }
 
     #[test]
