@@ -169,6 +169,11 @@ pub(crate) fn load(paths: &Paths, environment: &Environment) -> Result<Loaded, C
     }
 }
 
+/// Whether this is the shape of a bot's token.
+pub(crate) fn is_telegram_token(text: &str) -> bool {
+    shape::telegram_token(text).is_ok()
+}
+
 /// The configuration in one named file, which must exist: `config check FILE`.
 pub(crate) fn load_file(file: &Path, environment: &Environment) -> Result<Loaded, ConfigError> {
     let text = source::read(file)?;

@@ -11,8 +11,8 @@ use atlasbridge_store::{
     AcceptedAnswer, Advance, Moved, OpenPrompt, Outcome, PromptRecord, Reply, SessionRecord, SessionStatus,
     rfc3339,
 };
-use atlasbridge_wire::PROTOCOL;
 use atlasbridge_web::desk;
+use atlasbridge_wire::PROTOCOL;
 use atlasbridge_wire::command::{HubView, Request, Response, SessionView};
 use atlasbridge_wire::session::{Health, ToSession};
 use tokio::sync::{mpsc, oneshot};
@@ -208,8 +208,6 @@ impl Hub {
 
     async fn accepted(&mut self, outcome: Outcome, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
         match outcome {
-            // No update brought it, so it cannot have come before.
-            Outcome::Repeated => Ok(()),
             Outcome::Refused(refusal) => {
                 let _ = respond.try_send(Response::Refused {
                     reason: refusal.to_string(),
@@ -439,7 +437,12 @@ impl Hub {
             Err(reason) => return Ok(Response::Refused { reason }),
         };
         self.store
-            .resume_session(session.id, &format!("uid:{}", peer.uid), clock::now())
+            .resume_session(
+                session.id,
+                &Source::Command,
+                &format!("uid:{}", peer.uid),
+                clock::now(),
+            )
             .await?;
         self.channels.is_due = true;
         Ok(Response::Done)

@@ -15,7 +15,7 @@ use atlasbridge_channel::{
 };
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::{BootTime, Nonce, Timestamp};
-use atlasbridge_store::{DuePost, NewNotice, PromptRecord};
+use atlasbridge_store::{DuePost, NewNotice, NoticeId, PostId, PromptRecord};
 use atlasbridge_wire::command::ChannelView;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -55,7 +55,9 @@ pub struct ChannelStart {
 
 impl std::fmt::Debug for ChannelStart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChannelStart").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("ChannelStart")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -63,8 +65,14 @@ impl std::fmt::Debug for ChannelStart {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Body {
-    Notice { blocks: Vec<(Voice, String)>, buttons: Vec<Vec<(String, String)>> },
-    File { name: String, text: String },
+    Notice {
+        blocks: Vec<(Voice, String)>,
+        buttons: Vec<Vec<(String, String)>>,
+    },
+    File {
+        name: String,
+        text: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -92,8 +100,8 @@ struct UnderWay {
 
 #[derive(Debug, Clone, Copy)]
 enum Errand {
-    Post { id: i64, wanted: i64 },
-    Notice { id: i64 },
+    Post { id: PostId, wanted: i64 },
+    Notice { id: NoticeId },
 }
 
 /// All of them.
@@ -136,7 +144,9 @@ impl Channels {
 
     fn targets(&self, name: &str) -> Vec<Target> {
         let running = self.running.iter().find(|running| running.start.name == name);
-        running.map(|running| running.handle.targets.clone()).unwrap_or_default()
+        running
+            .map(|running| running.handle.targets.clone())
+            .unwrap_or_default()
     }
 }
 
@@ -144,9 +154,15 @@ impl Hub {
     /// Starts what is configured, stops what is not, and leaves alone what has not changed.
     pub(crate) async fn set_channels(&mut self, wanted: Vec<ChannelStart>) -> Result<(), Broken> {
         let is_wanted = |running: &Running| {
-            wanted.iter().any(|start| start.name == running.start.name && start.version == running.start.version)
+            wanted
+                .iter()
+                .any(|start| start.name == running.start.name && start.version == running.start.version)
         };
-        for running in self.channels.running.extract_if(.., |running| !is_wanted(running)) {
+        for running in self
+            .channels
+            .running
+            .extract_if(.., |running| !is_wanted(running))
+        {
             running.worker.abort();
         }
         for start in wanted {
@@ -158,7 +174,7 @@ impl Hub {
     }
 
     async fn start_channel(&mut self, start: ChannelStart, failures: u32) -> Result<(), Broken> {
-        let offset = self.store.offset(start.name).await?;
+        let offset = self.store.offset(start.name, clock::now()).await?;
         let (inbound, mut said) = mpsc::channel(MAILBOX);
         let (handle, work) = (start.start)(offset, inbound);
         let (events, name) = (self.events.clone(), start.name);
@@ -211,7 +227,12 @@ impl Hub {
     }
 
     pub(crate) async fn channel_restart(&mut self, name: &str) -> Result<(), Broken> {
-        let Some(at) = self.channels.running.iter().position(|running| running.start.name == name) else {
+        let Some(at) = self
+            .channels
+            .running
+            .iter()
+            .position(|running| running.start.name == name)
+        else {
             return Ok(());
         };
         let old = self.channels.running.remove(at);
@@ -245,15 +266,20 @@ impl Hub {
     async fn polled(&mut self, name: &'static str, gap: Option<Duration>) -> Result<(), Broken> {
         let now = clock::now();
         let before = self.store.polled_at(name).await?;
-        self.store.set_polled_at(name, now.wall, now).await?;
-        let since = before.map(|before| Duration::from_millis(now.wall.0.saturating_sub(before.0).max(0) as u64));
+        self.store.set_polled_at(name, now).await?;
+        let since =
+            before.map(|before| Duration::from_millis(now.wall.0.saturating_sub(before.0).max(0) as u64));
         if gap.max(since).is_none_or(|gap| gap <= LONGEST_GAP) {
             return Ok(());
         }
         for open in self.store.open_prompts().await? {
             let waits = matches!(open.prompt.state, PromptState::AwaitingReply);
             let posts = self.store.posts_of(open.prompt.id).await?;
-            if !waits || !posts.iter().any(|post| post.channel == name && post.address.is_some()) {
+            if !waits
+                || !posts
+                    .iter()
+                    .any(|post| post.channel == name && post.address.is_some())
+            {
                 continue;
             }
             let nonce = Nonce::from_random(random()?);
@@ -266,14 +292,22 @@ impl Hub {
     }
 
     /// Lets every channel show this prompt; `typed_ago`: when somebody last typed at its terminal.
-    pub(crate) async fn offer(&mut self, prompt: &PromptRecord, typed_ago: Option<Duration>) -> Result<(), Broken> {
+    pub(crate) async fn offer(
+        &mut self,
+        prompt: &PromptRecord,
+        typed_ago: Option<Duration>,
+    ) -> Result<(), Broken> {
         let now = clock::now();
-        let grace = typed_ago.map_or(Duration::ZERO, |ago| self.settings.presence_grace.saturating_sub(ago));
+        let grace = typed_ago.map_or(Duration::ZERO, |ago| {
+            self.settings.presence_grace.saturating_sub(ago)
+        });
         let not_before = now.wall.plus_millis(grace.as_millis() as i64);
         for name in self.channels.names() {
             let targets = self.channels.targets(name);
-            let targets: Vec<&str> = targets.iter().map(|target| target.0.as_str()).collect();
-            self.store.offer(prompt.id, name, &targets, not_before, now).await?;
+            let targets: Vec<String> = targets.into_iter().map(|target| target.0).collect();
+            self.store
+                .offer(prompt.id, name, &targets, not_before, now)
+                .await?;
         }
         self.channels.is_due = true;
         Ok(())
@@ -301,7 +335,11 @@ impl Hub {
                 let errand = Errand::Notice { id: notice.id };
                 match serde_json::from_str(&notice.body) {
                     Ok(body) => self.give(name, target, errand, task_of(body, reply_to)),
-                    Err(_) => self.store.drop_notice(notice.id, "unreadable", clock::now()).await?,
+                    Err(_) => {
+                        self.store
+                            .drop_notice(notice.id, "unreadable", clock::now())
+                            .await?
+                    }
                 };
             }
             for due in self.store.due_posts(name, clock::now()).await? {
@@ -326,14 +364,16 @@ impl Hub {
             return Ok(false);
         }
         let muted = self.store.chat_state(name, &due.post.target, MUTED_UNTIL).await?;
-        let until = muted.and_then(|until| until.parse().ok()).map_or(0, |until: i64| until);
+        let until = muted
+            .and_then(|until| until.parse().ok())
+            .map_or(0, |until: i64| until);
         Ok(until <= clock::now().wall.0)
     }
 
     fn task_for(&self, due: &DuePost) -> Task {
         let mut card: Card = card(&due.prompt, &due.session, due.reply.as_ref());
         card.level = due.post.level.max(if self.settings.show_detail { 2 } else { 0 });
-        card.is_replaced = due.post.nonce != due.prompt.nonce;
+        card.is_replaced = due.is_replaced();
         card.nonce = due.post.nonce;
         match &due.post.address {
             None => Task::Post(card),
@@ -369,7 +409,8 @@ impl Hub {
         let Some(running) = self.channels.find(name) else {
             return Ok(());
         };
-        let Some(UnderWay { what, .. }) = running.busy.get(target).copied().filter(|busy| busy.job == job) else {
+        let Some(UnderWay { what, .. }) = running.busy.get(target).copied().filter(|busy| busy.job == job)
+        else {
             return Ok(());
         };
         running.busy.remove(target);
@@ -377,9 +418,16 @@ impl Hub {
         let now = clock::now();
         pause::point("hub-before-task-done");
         match (what, done) {
-            (Errand::Post { id, wanted }, Done::Shown { address: Some(address) }) => {
+            (
+                Errand::Post { id, wanted },
+                Done::Shown {
+                    address: Some(address),
+                },
+            ) => {
                 self.store.posted(id, &address.0, wanted, now).await?;
-                self.channels.countdown_at.get_or_insert(now.boot.plus_millis(COUNTDOWN.as_millis() as i64));
+                self.channels
+                    .countdown_at
+                    .get_or_insert(now.boot.plus_millis(COUNTDOWN.as_millis() as i64));
             }
             (Errand::Post { id, wanted }, Done::Shown { address: None }) => {
                 self.store.edited(id, wanted, now).await?;
@@ -389,7 +437,9 @@ impl Hub {
                 self.store.postpone(id, later(now.wall, after), now).await?;
             }
             (Errand::Notice { id }, Done::NotShown(Undelivered::Later { after })) => {
-                self.store.postpone_notice(id, later(now.wall, after), now).await?;
+                self.store
+                    .postpone_notice(id, later(now.wall, after), now)
+                    .await?;
             }
             (Errand::Post { id, .. }, Done::NotShown(Undelivered::Never { why })) => {
                 tracing::warn!(channel = name, %why, "a prompt could not be shown");
@@ -413,7 +463,8 @@ impl Hub {
         for name in self.channels.names() {
             waiting += self.store.touch_waiting(name, now).await?;
         }
-        self.channels.countdown_at = (waiting > 0).then(|| now.boot.plus_millis(COUNTDOWN.as_millis() as i64));
+        self.channels.countdown_at =
+            (waiting > 0).then(|| now.boot.plus_millis(COUNTDOWN.as_millis() as i64));
         Ok(())
     }
 
@@ -454,12 +505,19 @@ impl Hub {
     }
 }
 
-pub(crate) fn new_notice(channel: &str, target: &Target, body: &Body, reply_to: Option<&Address>) -> NewNotice {
+pub(crate) fn new_notice(
+    channel: &str,
+    target: &Target,
+    body: &Body,
+    reply_to: Option<&Address>,
+) -> NewNotice {
     NewNotice {
         channel: channel.to_owned(),
         target: target.0.clone(),
         body: serde_json::to_string(body).expect("strings and lists are always JSON"),
         reply_to: reply_to.map(|address| address.0.clone()),
+        session: None,
+        not_before: None,
     }
 }
 
@@ -481,7 +539,11 @@ fn task_of(body: Body, reply_to: Option<Address>) -> Task {
                     .collect(),
                 buttons: buttons
                     .into_iter()
-                    .map(|row| row.into_iter().map(|(label, token)| Button { label, token }).collect())
+                    .map(|row| {
+                        row.into_iter()
+                            .map(|(label, token)| Button { label, token })
+                            .collect()
+                    })
                     .collect(),
             },
             reply_to,
@@ -498,7 +560,11 @@ impl From<&Notice> for Body {
         let button = |button: &Button| (button.label.clone(), button.token.clone());
         Body::Notice {
             blocks: notice.blocks.iter().map(block).collect(),
-            buttons: notice.buttons.iter().map(|row| row.iter().map(button).collect()).collect(),
+            buttons: notice
+                .buttons
+                .iter()
+                .map(|row| row.iter().map(button).collect())
+                .collect(),
         }
     }
 }

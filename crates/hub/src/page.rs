@@ -9,11 +9,12 @@ use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, PromptState};
 use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, Along, Moved, OpenPrompt, Outcome, PromptRecord, PromptSearch, QueuedText,
-    SessionRecord, SessionStatus, rfc3339,
+    AcceptedAnswer, Advance, Cancel, Handled, Logins, Moved, Once, OpenPrompt, Outcome, PromptRecord,
+    QueuedText, Redeem, SessionRecord, SessionStatus, Verdict, rfc3339,
 };
 use atlasbridge_web::desk::{
-    Answer, Ask, AuditLine, AuditVerdict, Desk, Figures, Key, Search, SessionCard, SessionStory, Typing, Visitor,
+    Answer, Ask, AuditLine, AuditVerdict, Desk, Figures, Key, Search, SessionCard, SessionStory, Typing,
+    Visitor,
 };
 use atlasbridge_web::{Config as PageConfig, WebHandle};
 use atlasbridge_wire::command::{ChannelView, LoginView, Response};
@@ -144,7 +145,11 @@ impl Hub {
                 said,
                 visitor,
                 reply,
-            } => return self.page_answers(prompt, nonce, &said, None, &visitor, reply).await,
+            } => {
+                return self
+                    .page_answers(prompt, nonce, &said, None, &visitor, reply)
+                    .await;
+            }
             Ask::DenyWithReason {
                 prompt,
                 nonce,
@@ -179,18 +184,27 @@ impl Hub {
                 reply,
             } => {
                 let name = format!("{NAME}:{}", &atlasbridge_model::id::hex(&random()?)[..6]);
-                let is_good = self
-                    .store
-                    .redeem_link(&link.0, &login.0, &name, &device, clock::now())
-                    .await?;
+                let redeem = Redeem {
+                    link_hash: link.0,
+                    login_hash: login.0,
+                    name,
+                    device,
+                };
+                let is_good = self.store.redeem_link(redeem, clock::now()).await?;
                 drop(reply.send(is_good));
             }
             Ask::Login { login, reply } => {
-                let known = self.store.login(&login.0, clock::now()).await?;
+                let known = self.store.login(&login.0).await?;
+                self.store.touch_login(&login.0, clock::now()).await?;
                 drop(reply.send(known.map(|login| Visitor(login.name))));
             }
             Ask::Logout { login, reply } => {
-                self.store.logout(&login.0, clock::now()).await?;
+                if let Some(login) = self.store.login(&login.0).await? {
+                    let by = login.name.clone();
+                    self.store
+                        .revoke_logins(Logins::Named(login.name), &by, clock::now())
+                        .await?;
+                }
                 drop(reply.send(()));
             }
             Ask::Figures { reply } => drop(reply.send(self.figures().await?)),
@@ -262,7 +276,7 @@ impl Hub {
     }
 
     async fn history(&self, search: Search) -> Result<Vec<Card>, Broken> {
-        let found = self.store.search_prompts(&prompt_search(search)).await?;
+        let found = self.store.search_prompts(&store_search(search)).await?;
         let cards = found
             .iter()
             .map(|found| card(&found.prompt, &found.session, found.reply.as_ref()));
@@ -270,7 +284,7 @@ impl Hub {
     }
 
     async fn audit_lines(&self, search: Search) -> Result<Vec<AuditLine>, Broken> {
-        let found = self.store.search_audit(&prompt_search(search)).await?;
+        let found = self.store.search_audit(&store_search(search)).await?;
         let line = |record: atlasbridge_store::AuditRecord| AuditLine {
             seq: record.seq,
             at: record.ts,
@@ -290,12 +304,14 @@ impl Hub {
         tokio::task::spawn_blocking(move || {
             let told = match atlasbridge_store::verify(&files.audit_log, Some(&files.database)) {
                 Ok(verdict) => AuditVerdict {
-                    is_whole: verdict.flaw.is_none(),
-                    records: verdict.records,
-                    told: match &verdict.flaw {
-                        None => format!("All {} records are whole and in order.", verdict.records),
-                        Some(flaw) => flaw.to_string(),
+                    is_whole: matches!(verdict, Verdict::Good { .. }),
+                    records: match &verdict {
+                        Verdict::Good { records, .. } => *records,
+                        Verdict::Truncated { have, .. } | Verdict::Behind { have, .. } => *have,
+                        Verdict::Tampered { line, .. } | Verdict::TornTail { line } => line.saturating_sub(1),
+                        Verdict::TableDiffers { in_file, .. } => *in_file,
                     },
+                    told: verdict.to_string(),
                 },
                 Err(error) => AuditVerdict {
                     is_whole: false,
@@ -347,13 +363,23 @@ impl Hub {
                 Ok(())
             }
             Ok(Checked::Cancel) => {
-                let advance = self.store.cancel(prompt.id, &source, &visitor.0, clock::now()).await?;
+                let cancel = Cancel {
+                    prompt: prompt.id,
+                    nonce,
+                    source,
+                    decided_by: visitor.0.clone(),
+                };
+                let advance = self
+                    .store
+                    .cancel_from(cancel, None, |_| Handled::default(), clock::now())
+                    .await?;
                 match advance {
-                    Advance::Moved(moved) => {
+                    Once::Repeated => Ok(()),
+                    Once::First(Advance::Moved(moved)) => {
                         self.wait_for_end(id, Waiter::Page(reply));
                         self.perform(moved).await
                     }
-                    Advance::Refused(refusal) => {
+                    Once::First(Advance::Refused(refusal)) => {
                         drop(reply.send(refused(refusal.told_on_channel())));
                         Ok(())
                     }
@@ -369,24 +395,29 @@ impl Hub {
                     source: source.clone(),
                     decided_by: visitor.0.clone(),
                 };
-                let along = Along {
-                    queue_text: reason.map(|text| QueuedText {
-                        session: prompt.session,
-                        text,
-                        source,
-                        decided_by: visitor.0.clone(),
-                    }),
-                    ..Along::default()
+                let queue_text = reason.map(|text| QueuedText {
+                    session: prompt.session,
+                    text,
+                    source,
+                    decided_by: visitor.0.clone(),
+                });
+                let then = move |outcome: &Outcome| match outcome {
+                    Outcome::Won { .. } => Handled {
+                        queue_text,
+                        ..Handled::default()
+                    },
+                    Outcome::Refused(_) => Handled::default(),
                 };
                 pause::point("hub-before-accept");
-                let outcome = self.store.accept_with(accepted, along, clock::now()).await?;
+                let outcome = self.store.accept_from(accepted, None, then, clock::now()).await?;
                 pause::point("hub-after-accept");
                 match outcome {
-                    Outcome::Refused(refusal) => {
+                    Once::Repeated => Ok(()),
+                    Once::First(Outcome::Refused(refusal)) => {
                         drop(reply.send(refused(refusal.told_on_channel())));
                         Ok(())
                     }
-                    Outcome::Won { reply: won, prompt } => {
+                    Once::First(Outcome::Won { reply: won, prompt }) => {
                         if let Some(value @ answer::Value::Secret(_)) = &won.value {
                             self.registry.keep_secret(won.id, value.clone());
                         }
@@ -436,7 +467,13 @@ impl Hub {
                     refused("somebody is in the middle of typing at the terminal")
                 }
                 Some(TypingOutcome::Refused) => refused("this cannot be typed: too long, or not plain text"),
-                Some(TypingOutcome::Gone) | None => refused("the session does not answer"),
+                Some(TypingOutcome::NotTaken) => refused("the session did not take it"),
+                Some(TypingOutcome::NotRecorded) => {
+                    refused("it could not be put on record, so it was not typed")
+                }
+                Some(TypingOutcome::Gone | TypingOutcome::Unknown) | None => {
+                    refused("the session does not answer; whether it was typed is not known")
+                }
             };
             drop(reply.send(answer));
         });
@@ -489,12 +526,18 @@ impl Hub {
         let Some(served) = &self.page.served else {
             let reason = match &self.page.trouble {
                 Some(trouble) => format!("the page is not served: {trouble}"),
-                None => "the page is switched off; set `enabled = true` in [web] and restart the hub".to_owned(),
+                None => {
+                    "the page is switched off; set `enabled = true` in [web] and restart the hub".to_owned()
+                }
             };
             return Ok(Response::Refused { reason });
         };
         let base = served.handle.base_url.clone();
-        let secret = format!("{}{}", atlasbridge_model::id::hex(&random()?), atlasbridge_model::id::hex(&random()?));
+        let secret = format!(
+            "{}{}",
+            atlasbridge_model::id::hex(&random()?),
+            atlasbridge_model::id::hex(&random()?)
+        );
         let now = clock::now();
         let expires_at = now.wall.plus_millis(LINK_LIMIT.as_millis() as i64);
         self.store
@@ -506,7 +549,8 @@ impl Hub {
     }
 
     pub(crate) async fn web_logins(&self) -> Result<Response, Broken> {
-        let logins = self.store.logins().await?;
+        let mut logins = self.store.logins().await?;
+        logins.retain(|login| login.revoked_at.is_none());
         let view = |login: atlasbridge_store::Login| LoginView {
             name: login.name,
             device: login.device,
@@ -520,7 +564,8 @@ impl Hub {
 
     pub(crate) async fn web_revoke(&mut self, name: Option<&str>, peer: &Peer) -> Result<Response, Broken> {
         let by = format!("uid:{}", peer.uid);
-        let revoked = self.store.revoke_logins(name, &by, clock::now()).await?;
+        let which = name.map_or(Logins::All, |name| Logins::Named(name.to_owned()));
+        let revoked = self.store.revoke_logins(which, &by, clock::now()).await?;
         self.page_changed();
         Ok(match (revoked, name) {
             (0, Some(_)) => Response::Refused {
@@ -539,8 +584,8 @@ fn refused(why: impl Into<String>) -> Answer {
     Answer::Refused { why: why.into() }
 }
 
-fn prompt_search(search: Search) -> PromptSearch {
-    PromptSearch {
+fn store_search(search: Search) -> atlasbridge_store::Search {
+    atlasbridge_store::Search {
         text: search.text,
         session: search.session,
         before: search.before,

@@ -63,7 +63,11 @@ impl Registry {
             self.session_of.remove(&old.connection);
         }
         self.session_of.insert(connection, session);
-        if self.screens.get(&session).is_some_and(|screen| screen.receiver_count() > 0) {
+        if self
+            .screens
+            .get(&session)
+            .is_some_and(|screen| screen.receiver_count() > 0)
+        {
             self.send(session, ToSession::Watch { on: true });
         }
     }
@@ -129,15 +133,19 @@ impl Registry {
     /// Asks a session host how it is; the answer comes, or the receiver is dropped with the question.
     pub(crate) fn ask_health(&mut self, session: SessionId) -> Option<oneshot::Receiver<Health>> {
         let (way, answer) = oneshot::channel();
-        self.ask(session, Question::Health(way), |asked| ToSession::HowAreYou { asked })
-            .then_some(answer)
+        self.ask(session, Question::Health(way), |asked| ToSession::HowAreYou {
+            asked,
+        })
+        .then_some(answer)
     }
 
     /// Asks for the screen of this moment, as text.
     pub(crate) fn ask_screen(&mut self, session: SessionId) -> Option<oneshot::Receiver<String>> {
         let (way, answer) = oneshot::channel();
-        self.ask(session, Question::Screen(way), |asked| ToSession::Screen { asked })
-            .then_some(answer)
+        self.ask(session, Question::Screen(way), |asked| ToSession::Screen {
+            asked,
+        })
+        .then_some(answer)
     }
 
     /// Asks for the lines that scrolled off the screen last.
@@ -147,11 +155,14 @@ impl Registry {
         most: u32,
     ) -> Option<oneshot::Receiver<Vec<String>>> {
         let (way, answer) = oneshot::channel();
-        self.ask(session, Question::Lines(way), |asked| ToSession::Lines { asked, most })
-            .then_some(answer)
+        self.ask(session, Question::Lines(way), |asked| ToSession::Lines {
+            asked,
+            most,
+        })
+        .then_some(answer)
     }
 
-    fn ask(&mut self, session: SessionId, question: Question, message: fn(u64) -> ToSession) -> bool {
+    fn ask(&mut self, session: SessionId, question: Question, message: impl Fn(u64) -> ToSession) -> bool {
         self.next_question += 1;
         let asked = self.next_question;
         self.questions.retain(|_, question| !question.is_given_up());

@@ -234,12 +234,12 @@ impl Hub {
     /// The tool takes its next instruction, and one was left for it: it contends as any answer does.
     async fn send_queued_text(&mut self, prompt: &PromptRecord) -> Result<(), Broken> {
         let reply = ReplyId::from_random(random()?);
-        match self.store.accept_queued(prompt.session, prompt.id, reply, clock::now()).await? {
+        match self.store.accept_queued(prompt.id, reply, clock::now()).await? {
             Some(Outcome::Won { reply, prompt }) => {
                 let effects = vec![lifecycle::Do::Deliver(reply.id)];
                 self.perform(Moved { prompt, effects }).await
             }
-            Some(Outcome::Refused(_) | Outcome::Repeated) | None => Ok(()),
+            Some(Outcome::Refused(_)) | None => Ok(()),
         }
     }
 

@@ -9,11 +9,11 @@ use atlasbridge_channel::{
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, PromptState};
-use atlasbridge_model::routing::{self, Meaning, Waiting};
+use atlasbridge_model::routing::{self, Context, Meant, Waiting};
 use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId, Timestamp};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, Along, CameBy, Handled, Moved, NewAsk, NewNotice, OpenPrompt, Outcome, PromptRecord,
-    QueuedText, SessionRecord, SessionStatus,
+    AcceptedAnswer, Advance, CameBy, Cancel, ChatChange, Handled, Handling, Moved, NewAsk, NewNotice, Once,
+    OpenPrompt, Outcome, PromptRecord, QueuedText, Resume, SessionRecord, SessionStatus,
 };
 use atlasbridge_wire::session::ToSession;
 use serde::{Deserialize, Serialize};
@@ -36,11 +36,18 @@ const LEVELS: u8 = 2;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Question {
-    Stop { session: String },
-    DenyAndSay { prompt: String, nonce: String, text: String },
+    Stop {
+        session: String,
+    },
+    DenyAndSay {
+        prompt: String,
+        nonce: String,
+        text: String,
+    },
 }
 
 /// Who said it, where and by which update.
+#[derive(Clone)]
 struct Sender {
     channel: &'static str,
     came: CameBy,
@@ -57,6 +64,15 @@ impl Sender {
         new_notice(self.channel, &self.target, &Body::from(notice), reply_to)
     }
 
+    fn chat(&self, key: &str, value: Option<String>) -> ChatChange {
+        ChatChange {
+            channel: self.channel.to_owned(),
+            target: self.target.0.clone(),
+            key: key.to_owned(),
+            value,
+        }
+    }
+
     fn rejection(&self, prompt: Option<&PromptRecord>, reason: &str) -> AuditEvent {
         AuditEvent {
             session: prompt.map(|prompt| prompt.session),
@@ -71,7 +87,14 @@ impl Sender {
 
 impl Hub {
     pub(crate) async fn updated(&mut self, channel: &'static str, update: Update) -> Result<(), Broken> {
-        let Update { no, from, target, saying, recorded, receipt } = update;
+        let Update {
+            no,
+            from,
+            target,
+            saying,
+            recorded,
+            receipt,
+        } = update;
         let came = CameBy {
             channel: channel.to_owned(),
             update: no.0,
@@ -85,12 +108,24 @@ impl Hub {
                     decided_by: Some(id),
                     ..AuditEvent::new(EventName::ReplyRejected)
                 };
-                let handled = Handled { audit: Some(event), ..Handled::default() };
-                self.store.handle_update(came, handled, clock::now()).await.map(drop).map_err(Into::into)
+                let handled = Handled {
+                    audit: Some(event),
+                    ..Handled::default()
+                };
+                self.store
+                    .handle_update(came, handled, clock::now())
+                    .await
+                    .map(drop)
+                    .map_err(Into::into)
             }
             Person::Operator { id, name } => {
                 let _ = name;
-                let sender = Sender { channel, came, id, target };
+                let sender = Sender {
+                    channel,
+                    came,
+                    id,
+                    target,
+                };
                 self.operator_said(&sender, saying, receipt).await
             }
         };
@@ -105,26 +140,59 @@ impl Hub {
         }
     }
 
-    async fn operator_said(&mut self, sender: &Sender, saying: Saying, receipt: Option<Receipt>) -> Result<(), Broken> {
+    async fn operator_said(
+        &mut self,
+        sender: &Sender,
+        saying: Saying,
+        receipt: Option<Receipt>,
+    ) -> Result<(), Broken> {
         match saying {
-            Saying::Tap { on: TapOn::Card { prompt, session, nonce, tap }, address } => {
-                self.tapped(sender, (&prompt, &session, &nonce), tap, address, receipt).await
+            Saying::Tap {
+                on:
+                    TapOn::Card {
+                        prompt,
+                        session,
+                        nonce,
+                        tap,
+                    },
+                address,
+            } => {
+                self.tapped(sender, (&prompt, &session, &nonce), tap, address, receipt)
+                    .await
             }
-            Saying::Tap { on: TapOn::Question { token }, .. } => self.question_answered(sender, &token, receipt).await,
-            Saying::Text { text, message, reply_to, sent_at } => {
-                self.texted(sender, &text, &message, reply_to.as_ref(), sent_at).await
+            Saying::Tap {
+                on: TapOn::Question { token },
+                ..
+            } => self.question_answered(sender, &token, receipt).await,
+            Saying::Text {
+                text,
+                message,
+                reply_to,
+                sent_at,
+            } => {
+                self.texted(sender, &text, &message, reply_to.as_ref(), sent_at)
+                    .await
             }
             Saying::Command { command, message } => self.commanded(sender, command, &message).await,
             Saying::Nothing { attempt } => {
                 let audit = attempt.map(|word| sender.rejection(None, word));
-                self.handled(sender, Handled { audit, ..Handled::default() }).await
+                self.handled(
+                    sender,
+                    Handled {
+                        audit,
+                        ..Handled::default()
+                    },
+                )
+                .await
             }
         }
     }
 
     /// Puts an update on record with what it brought. One that comes again changes nothing.
     async fn handled(&mut self, sender: &Sender, handled: Handled) -> Result<(), Broken> {
-        self.store.handle_update(sender.came.clone(), handled, clock::now()).await?;
+        self.store
+            .handle_update(sender.came.clone(), handled, clock::now())
+            .await?;
         Ok(())
     }
 
@@ -139,59 +207,107 @@ impl Hub {
         let Some(offer) = self.store.find_offer(prompt, session, nonce).await? else {
             tell(receipt, Refusal::UnknownPrompt.told_on_channel());
             let audit = Some(sender.rejection(None, Refusal::UnknownPrompt.name()));
-            return self.handled(sender, Handled { audit, ..Handled::default() }).await;
+            return self
+                .handled(
+                    sender,
+                    Handled {
+                        audit,
+                        ..Handled::default()
+                    },
+                )
+                .await;
         };
         if let Some(address) = &address {
             // A message whose address was lost in a crash has just told it.
             self.store
-                .adopt_post(offer.prompt.id, offer.nonce, sender.channel, &sender.target.0, &address.0, clock::now())
+                .adopt_post(&offer, sender.channel, &sender.target.0, &address.0, clock::now())
                 .await?;
         }
         let said = match tap {
             Tap::ShowMore => return self.show_more(sender, &offer.prompt, address, receipt).await,
-            Tap::ShowScreen => return self.show_screen(sender, offer.prompt.session, address, receipt).await,
+            Tap::ShowScreen => {
+                return self
+                    .show_screen(sender, offer.prompt.session, address, receipt)
+                    .await;
+            }
             Tap::Row(row) => Said::Row(row),
             Tap::Enter => Said::Enter,
             Tap::UseDefault => Said::UseDefault,
             Tap::Cancel => Said::Cancel,
         };
-        self.contend(sender, &offer.prompt, offer.nonce, &said, Along::default(), Told::Tap(receipt)).await
+        self.contend(
+            sender,
+            &offer.prompt,
+            offer.nonce,
+            &said,
+            Handled::default(),
+            Told::Tap(receipt),
+        )
+        .await
     }
 
-    /// An answer from a channel: check its shape, contend, deliver.
+    /// An answer from a channel: check its shape, contend, deliver. `if_won` happens with it, or not at all.
     async fn contend(
         &mut self,
         sender: &Sender,
         prompt: &PromptRecord,
         nonce: Nonce,
         said: &Said,
-        along: Along,
-        told: Told<'_>,
+        if_won: Handled,
+        told: Told,
     ) -> Result<(), Broken> {
         let rules = Rules {
             secrets_over_channels: self.settings.secrets_over_channels,
         };
-        let checked = answer::check(said, &prompt.sighting, rules);
-        // Late answers hear their own reason and not one about their shape: the store says it.
-        let is_late = !matches!(prompt.state, PromptState::AwaitingReply);
+        let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
+        let checked = match answer::check(said, &prompt.sighting, rules) {
+            // A late answer hears its own reason, and not one about its shape.
+            Err(_) if !is_waiting => Err(prompt.state.refusal()),
+            checked => checked,
+        };
+        let came = Some(sender.came.clone());
+        let take_ask = if_won.take_ask.clone();
+        let if_refused = {
+            let (sender, message) = (sender.clone(), told.message());
+            move |refusal: &Refusal| Handled {
+                take_ask,
+                notices: message
+                    .map(|message| sender.notice(&words::say(refusal.told_on_channel()), Some(&message)))
+                    .into_iter()
+                    .collect(),
+                ..Handled::default()
+            }
+        };
         match checked {
-            Err(_) if is_late => self.refused(sender, prompt, &prompt.state.refusal(), along, told).await,
-            Err(refusal) => self.refused(sender, prompt, &refusal, along, told).await,
+            Err(refusal) => {
+                let handled = Handled {
+                    audit: Some(sender.rejection(Some(prompt), refusal.name())),
+                    ..if_refused(&refusal)
+                };
+                told.tell(refusal.told_on_channel());
+                self.handled(sender, handled).await
+            }
             Ok(Checked::Cancel) => {
-                let source = sender.source();
-                let came = sender.came.clone();
-                let advance =
-                    self.store.cancel_from(prompt.id, nonce, &source, &sender.id, came, clock::now()).await?;
-                match advance {
-                    None => Ok(()),
-                    Some(Advance::Moved(moved)) => {
-                        if let Told::Tap(receipt) = told {
-                            tell(receipt, words::receipt(&moved.prompt, None));
-                        }
-                        self.perform(moved).await
+                let cancel = Cancel {
+                    prompt: prompt.id,
+                    nonce,
+                    source: sender.source(),
+                    decided_by: sender.id.clone(),
+                };
+                let then = move |advance: &Advance| match advance {
+                    Advance::Moved(_) => if_won,
+                    Advance::Refused(refusal) => if_refused(refusal),
+                };
+                match self.store.cancel_from(cancel, came, then, clock::now()).await? {
+                    // Handled before a crash; what is still to be done is in the store.
+                    Once::Repeated => Ok(()),
+                    Once::First(Advance::Refused(refusal)) => {
+                        told.tell(refusal.told_on_channel());
+                        Ok(())
                     }
-                    Some(Advance::Refused(refusal)) => {
-                        self.tell_refusal(sender, &refusal, told).await
+                    Once::First(Advance::Moved(moved)) => {
+                        told.tell(words::receipt(&moved.prompt, None));
+                        self.perform(moved).await
                     }
                 }
             }
@@ -205,66 +321,33 @@ impl Hub {
                     source: sender.source(),
                     decided_by: sender.id.clone(),
                 };
+                let then = move |outcome: &Outcome| match outcome {
+                    Outcome::Won { .. } => if_won,
+                    Outcome::Refused(refusal) => if_refused(refusal),
+                };
                 pause::point("hub-before-accept");
-                let outcome = self.store.accept_from(accepted, sender.came.clone(), along, clock::now()).await?;
+                let outcome = self.store.accept_from(accepted, came, then, clock::now()).await?;
                 pause::point("hub-after-accept");
-                self.contended(sender, outcome, told).await
-            }
-        }
-    }
-
-    async fn contended(&mut self, sender: &Sender, outcome: Outcome, told: Told<'_>) -> Result<(), Broken> {
-        match outcome {
-            // Handled before a crash; what is still to be done is in the store.
-            Outcome::Repeated => Ok(()),
-            Outcome::Refused(refusal) => self.tell_refusal(sender, &refusal, told).await,
-            Outcome::Won { reply, prompt } => {
-                if let Some(value @ answer::Value::Secret(_)) = &reply.value {
-                    self.registry.keep_secret(reply.id, value.clone());
+                match outcome {
+                    Once::Repeated => Ok(()),
+                    Once::First(Outcome::Refused(refusal)) => {
+                        told.tell(refusal.told_on_channel());
+                        Ok(())
+                    }
+                    Once::First(Outcome::Won { reply, prompt }) => {
+                        if let Some(value @ answer::Value::Secret(_)) = &reply.value {
+                            self.registry.keep_secret(reply.id, value.clone());
+                        }
+                        let answer = reply.value.as_ref().map(answer::Value::on_record);
+                        if let Told::Tap(Some(receipt)) = told {
+                            self.wait_for_end(prompt.id, Waiter::Receipt { receipt, answer });
+                        }
+                        let effects = vec![Do::Deliver(reply.id)];
+                        self.perform(Moved { prompt, effects }).await
+                    }
                 }
-                let (id, answer) = (prompt.id, reply.value.as_ref().map(answer::Value::on_record));
-                if let Told::Tap(Some(receipt)) = told {
-                    self.wait_for_end(id, Waiter::Receipt { receipt, answer });
-                }
-                let effects = vec![Do::Deliver(reply.id)];
-                self.perform(Moved { prompt, effects }).await
             }
         }
-    }
-
-    /// An answer whose shape does not fit: on record with its reason, told where somebody waits for it.
-    async fn refused(
-        &mut self,
-        sender: &Sender,
-        prompt: &PromptRecord,
-        refusal: &Refusal,
-        along: Along,
-        told: Told<'_>,
-    ) -> Result<(), Broken> {
-        let mut handled = Handled {
-            audit: Some(sender.rejection(Some(prompt), refusal.name())),
-            take_ask: along.take_ask,
-            ..Handled::default()
-        };
-        match told {
-            Told::Tap(receipt) => tell(receipt, refusal.told_on_channel()),
-            Told::Message(message) => {
-                handled.notices.push(sender.notice(&words::say(refusal.told_on_channel()), Some(message)));
-            }
-        }
-        self.handled(sender, handled).await
-    }
-
-    /// The refusal itself is on record already.
-    async fn tell_refusal(&mut self, sender: &Sender, refusal: &Refusal, told: Told<'_>) -> Result<(), Broken> {
-        match told {
-            Told::Tap(receipt) => tell(receipt, refusal.told_on_channel()),
-            Told::Message(message) => {
-                let notice = sender.notice(&words::say(refusal.told_on_channel()), Some(message));
-                self.store.notify(notice, clock::now()).await?;
-            }
-        }
-        Ok(())
     }
 
     async fn show_more(
@@ -286,7 +369,12 @@ impl Hub {
                     name: format!("prompt-{}.txt", words::code(prompt)),
                     text: prompt.sighting.detail.as_str().to_owned(),
                 };
-                handled.notices.push(new_notice(sender.channel, &sender.target, &file, address.as_ref()));
+                handled.notices.push(new_notice(
+                    sender.channel,
+                    &sender.target,
+                    &file,
+                    address.as_ref(),
+                ));
             }
         }
         tell(receipt, String::new());
@@ -308,10 +396,19 @@ impl Hub {
         let (channel, target) = (sender.channel, sender.target.clone());
         tokio::spawn(async move {
             let text = match asked {
-                Some(asked) => tokio::time::timeout(SCREEN_LIMIT, asked).await.ok().and_then(Result::ok),
+                Some(asked) => tokio::time::timeout(SCREEN_LIMIT, asked)
+                    .await
+                    .ok()
+                    .and_then(Result::ok),
                 None => None,
             };
-            let came = Event::ScreenCame { channel, target, session, text, reply_to };
+            let came = Event::ScreenCame {
+                channel,
+                target,
+                session,
+                text,
+                reply_to,
+            };
             let _ = events.send(came).await;
         });
         Ok(())
@@ -329,7 +426,12 @@ impl Hub {
             return Ok(());
         };
         let notice = words::screen(&session, text);
-        self.store.notify(new_notice(channel, target, &Body::from(&notice), reply_to), clock::now()).await?;
+        self.store
+            .notify(
+                new_notice(channel, target, &Body::from(&notice), reply_to),
+                clock::now(),
+            )
+            .await?;
         self.channels.is_due = true;
         Ok(())
     }
@@ -355,6 +457,11 @@ impl Hub {
             None => None,
         };
         let switched = self.switched_to(sender).await?;
+        let context = Context {
+            replied_to: replied.as_ref().map(|(_, prompt)| prompt.id),
+            switched_to: switched,
+            sent_at,
+        };
         let candidates: Vec<Waiting> = waiting
             .iter()
             .map(|open| Waiting {
@@ -363,28 +470,40 @@ impl Hub {
                 asked_at: open.prompt.created_at,
             })
             .collect();
-        let to = replied.as_ref().map(|(_, prompt)| prompt.id);
         let answer_with = |notice: &Notice, reason: Option<&str>| Handled {
             audit: reason.map(|reason| sender.rejection(None, reason)),
             notices: vec![sender.notice(notice, Some(message))],
             ..Handled::default()
         };
-        let meant = match routing::meaning(&candidates, to, switched, sent_at) {
-            Meaning::Prompt(id) => id,
-            Meaning::NothingWaits => {
-                let notice = words::say("Nothing is waiting for an answer right now, so this was not used.");
-                return self.handled(sender, answer_with(&notice, Some("nothing_waits"))).await;
+        let meant = match routing::meant(&candidates, context) {
+            Meant::Means(id) => id,
+            Meant::NothingWaitsThere(_) => {
+                let notice = words::say(
+                    "Nothing waits in the session that plain messages are for (/switch), so this was not used. Reply to \
+                     the message of another prompt to answer that one.",
+                );
+                return self
+                    .handled(sender, answer_with(&notice, Some("nothing_waits")))
+                    .await;
             }
-            Meaning::Several => {
+            Meant::NothingWaits => {
+                let notice = words::say("Nothing is waiting for an answer right now, so this was not used.");
+                return self
+                    .handled(sender, answer_with(&notice, Some("nothing_waits")))
+                    .await;
+            }
+            Meant::Several => {
                 let handled = answer_with(&words::several(&waiting), Some("several_wait"));
                 return self.handled(sender, handled).await;
             }
-            Meaning::TooNew => {
+            Meant::TooNew(_) => {
                 let notice = words::say(
                     "A prompt appeared after you wrote this, so it was not taken as its answer. Reply to the prompt's \
                      message if you mean it.",
                 );
-                return self.handled(sender, answer_with(&notice, Some("prompt_too_new"))).await;
+                return self
+                    .handled(sender, answer_with(&notice, Some("prompt_too_new")))
+                    .await;
             }
         };
         let (prompt, nonce) = match (replied, self.store.prompt(meant).await?) {
@@ -396,10 +515,15 @@ impl Hub {
             (None, None) => return self.handled(sender, Handled::default()).await,
         };
         let said = Said::Text(text.trim_end().to_owned());
-        if let Some(question) = self.sentence_for_a_dialog(sender, &prompt, nonce, &said, message).await? {
+        if let Some(question) = self
+            .sentence_for_a_dialog(sender, &prompt, nonce, &said, message)
+            .await?
+        {
             return self.handled(sender, question).await;
         }
-        self.contend(sender, &prompt, nonce, &said, Along::default(), Told::Message(message)).await
+        let told = Told::Message(message.clone());
+        self.contend(sender, &prompt, nonce, &said, Handled::default(), told)
+            .await
     }
 
     /// # No-sentence-in-a-dialog invariant
@@ -453,7 +577,12 @@ impl Hub {
     }
 
     /// A tap on a question of ours: `token:y` or `token:n`. Each question is answered once.
-    async fn question_answered(&mut self, sender: &Sender, token: &str, receipt: Option<Receipt>) -> Result<(), Broken> {
+    async fn question_answered(
+        &mut self,
+        sender: &Sender,
+        token: &str,
+        receipt: Option<Receipt>,
+    ) -> Result<(), Broken> {
         let stale = "This question is out of date; nothing was done.";
         let (token, word) = token.split_once(':').unwrap_or((token, ""));
         let ask = self.store.ask(token, clock::now()).await?;
@@ -461,9 +590,20 @@ impl Hub {
         let Some(question) = ask.and_then(|ask| serde_json::from_str(&ask.what).ok()) else {
             tell(receipt, stale.to_owned());
             let audit = Some(sender.rejection(None, "stale_question"));
-            return self.handled(sender, Handled { audit, ..Handled::default() }).await;
+            return self
+                .handled(
+                    sender,
+                    Handled {
+                        audit,
+                        ..Handled::default()
+                    },
+                )
+                .await;
         };
-        let spent = || Handled { take_ask: Some(token.to_owned()), ..Handled::default() };
+        let spent = || Handled {
+            take_ask: Some(token.to_owned()),
+            ..Handled::default()
+        };
         if word != "y" {
             tell(receipt, "Nothing was done.".to_owned());
             return self.handled(sender, spent()).await;
@@ -486,21 +626,27 @@ impl Hub {
                     tell(receipt, stale.to_owned());
                     return self.handled(sender, spent()).await;
                 };
-                let along = Along {
-                    take_ask: Some(token.to_owned()),
+                let if_won = Handled {
                     queue_text: Some(QueuedText {
                         session: prompt.session,
                         text,
-                        source: sender.source().to_string(),
+                        source: sender.source(),
                         decided_by: sender.id.clone(),
                     }),
+                    ..spent()
                 };
-                self.contend(sender, &prompt, nonce, &Said::Deny, along, Told::Tap(receipt)).await
+                self.contend(sender, &prompt, nonce, &Said::Deny, if_won, Told::Tap(receipt))
+                    .await
             }
         }
     }
 
-    async fn stop_from(&mut self, sender: &Sender, session: SessionId, mut handled: Handled) -> Result<String, Broken> {
+    async fn stop_from(
+        &mut self,
+        sender: &Sender,
+        session: SessionId,
+        mut handled: Handled,
+    ) -> Result<String, Broken> {
         let is_active = self
             .store
             .session(session)
@@ -514,8 +660,13 @@ impl Hub {
             ..AuditEvent::new(EventName::ReplyReceived)
         });
         // On record first, then done.
-        if !self.store.handle_update(sender.came.clone(), handled, clock::now()).await? {
-            return Ok("It was asked to end already.".to_owned());
+        match self
+            .store
+            .handle_update(sender.came.clone(), handled, clock::now())
+            .await?
+        {
+            Handling::Done => {}
+            Handling::AskGone | Handling::Repeated => return Ok("It was asked to end already.".to_owned()),
         }
         Ok(match is_active && self.registry.send(session, ToSession::Stop) {
             true => "It is being ended.".to_owned(),
@@ -524,7 +675,12 @@ impl Hub {
         })
     }
 
-    async fn commanded(&mut self, sender: &Sender, command: Command, message: &Address) -> Result<(), Broken> {
+    async fn commanded(
+        &mut self,
+        sender: &Sender,
+        command: Command,
+        message: &Address,
+    ) -> Result<(), Broken> {
         let mut handled = Handled::default();
         let notice = match command {
             Command::Start => words::welcome(&sender.id),
@@ -544,21 +700,27 @@ impl Hub {
             Command::Switch { session } => match self.named_session(session.as_deref()).await? {
                 Err(reason) => words::say(reason),
                 Ok(session) => {
-                    handled.chat.push((sender.target.0.clone(), SWITCHED_TO, Some(session.id.to_string())));
+                    handled
+                        .chat
+                        .push(sender.chat(SWITCHED_TO, Some(session.id.to_string())));
                     words::say(format!("Plain messages are for {} now.", words::named(&session)))
                 }
             },
             Command::Mute { time: None } => {
                 words::say("Say how long: /mute 30m, /mute 2h, or /mute off to end it.")
             }
-            Command::Mute { time: Some(Duration::ZERO) } => {
-                handled.chat.push((sender.target.0.clone(), MUTED_UNTIL, None));
+            Command::Mute {
+                time: Some(Duration::ZERO),
+            } => {
+                handled.chat.push(sender.chat(MUTED_UNTIL, None));
                 words::say("Prompts appear here again.")
             }
             Command::Mute { time: Some(time) } => {
                 let time = time.min(LONGEST_MUTE);
                 let until = clock::now().wall.plus_millis(time.as_millis() as i64);
-                handled.chat.push((sender.target.0.clone(), MUTED_UNTIL, Some(until.0.to_string())));
+                handled
+                    .chat
+                    .push(sender.chat(MUTED_UNTIL, Some(until.0.to_string())));
                 words::say(format!(
                     "No new prompts here for {}. They still wait elsewhere, and silence never approves. /mute off ends it.",
                     words::duration(time.as_secs())
@@ -568,7 +730,9 @@ impl Hub {
                 Err(reason) => words::say(reason),
                 Ok(session) => {
                     let token = atlasbridge_model::id::hex(&random()?);
-                    let question = Question::Stop { session: session.id.to_string() };
+                    let question = Question::Stop {
+                        session: session.id.to_string(),
+                    };
                     handled.ask = Some(self.new_ask(sender, token.clone(), &question));
                     words::stop(&session, &token)
                 }
@@ -576,13 +740,21 @@ impl Hub {
             Command::Resume { session } => match self.named_session(session.as_deref()).await? {
                 Err(reason) => words::say(reason),
                 Ok(session) => {
-                    handled.resume = Some((session.id, sender.id.clone()));
+                    handled.resume = Some(Resume {
+                        session: session.id,
+                        source: sender.source(),
+                        decided_by: sender.id.clone(),
+                    });
                     words::say(format!("Answers to {} are taken again.", words::named(&session)))
                 }
             },
             Command::Screen { session } => match self.named_session(session.as_deref()).await? {
                 Err(reason) => words::say(reason),
-                Ok(session) => return self.show_screen(sender, session.id, Some(message.clone()), None).await,
+                Ok(session) => {
+                    return self
+                        .show_screen(sender, session.id, Some(message.clone()), None)
+                        .await;
+                }
             },
         };
         handled.notices.push(sender.notice(&notice, Some(message)));
@@ -590,7 +762,10 @@ impl Hub {
     }
 
     async fn switched_to(&self, sender: &Sender) -> Result<Option<SessionId>, Broken> {
-        let id = self.store.chat_state(sender.channel, &sender.target.0, SWITCHED_TO).await?;
+        let id = self
+            .store
+            .chat_state(sender.channel, &sender.target.0, SWITCHED_TO)
+            .await?;
         Ok(id.and_then(|id| id.parse().ok()))
     }
 
@@ -598,21 +773,47 @@ impl Hub {
     async fn named_session(&self, wanted: Option<&str>) -> Result<Result<SessionRecord, String>, Broken> {
         let mut active = self.store.active_sessions().await?;
         let wanted = wanted.map(str::to_ascii_lowercase);
-        active.retain(|session| wanted.as_ref().is_none_or(|wanted| session.id.to_string().starts_with(wanted)));
+        active.retain(|session| {
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| session.id.to_string().starts_with(wanted))
+        });
         Ok(match (active.len(), wanted) {
             (1, _) => Ok(active.remove(0)),
             (0, None) => Err("No session runs.".to_owned()),
-            (0, Some(_)) => Err("No running session begins with these digits; /sessions lists them.".to_owned()),
-            (_, None) => Err("Several sessions run: name one by the first digits of its id; /sessions lists them.".to_owned()),
+            (0, Some(_)) => {
+                Err("No running session begins with these digits; /sessions lists them.".to_owned())
+            }
+            (_, None) => Err(
+                "Several sessions run: name one by the first digits of its id; /sessions lists them."
+                    .to_owned(),
+            ),
             (_, Some(_)) => Err("Several sessions begin with these digits; give more of the id.".to_owned()),
         })
     }
 }
 
-/// How the sender of an answer hears of its refusal.
-enum Told<'a> {
+/// How the sender of an answer hears what became of it.
+enum Told {
     Tap(Option<Receipt>),
-    Message(&'a Address),
+    /// Only a refusal is told, as a reply to this message; the prompt's own message shows the rest.
+    Message(Address),
+}
+
+impl Told {
+    fn message(&self) -> Option<Address> {
+        match self {
+            Told::Tap(_) => None,
+            Told::Message(message) => Some(message.clone()),
+        }
+    }
+
+    fn tell(self, text: String) {
+        match self {
+            Told::Tap(receipt) => tell(receipt, text),
+            Told::Message(_) => {}
+        }
+    }
 }
 
 fn tell(receipt: Option<Receipt>, text: String) {

@@ -23,7 +23,8 @@ pub(crate) fn welcome(id: &str) -> Notice {
 }
 
 pub(crate) fn help() -> Notice {
-    say("Tap a button of a prompt, or reply to its message: yes, no, a number, a label or a text. With one prompt waiting a \
+    say(
+        "Tap a button of a prompt, or reply to its message: yes, no, a number, a label or a text. With one prompt waiting a \
          plain message answers it.\n\n\
          /sessions – what runs\n\
          /switch ID – plain messages are for this session from now on\n\
@@ -32,7 +33,8 @@ pub(crate) fn help() -> Notice {
          /stop ID – end a session's tool, after a question\n\
          /mute 30m – no new prompts here for a while; /mute off ends it\n\
          /resume ID – let answers through again after too many in a minute\n\n\
-         A text never goes into a dialog that asks for a choice. Silence never approves.")
+         A text never goes into a dialog that asks for a choice. Silence never approves.",
+    )
 }
 
 pub(crate) fn unknown_command(word: &str) -> Notice {
@@ -45,8 +47,16 @@ pub(crate) fn sessions(views: &[SessionView], switched_to: Option<&str>) -> Noti
         return say("No session runs. `atlasbridge run TOOL` starts one.");
     }
     let line = |view: &SessionView| {
-        let label = view.label.as_ref().map(|label| format!(" “{label}”")).unwrap_or_default();
-        let mark = if switched_to == Some(view.session_id.as_str()) { " ← plain messages" } else { "" };
+        let label = view
+            .label
+            .as_ref()
+            .map(|label| format!(" “{label}”"))
+            .unwrap_or_default();
+        let mark = if switched_to == Some(view.session_id.as_str()) {
+            " ← plain messages"
+        } else {
+            ""
+        };
         format!(
             "{} {}{label} · {} · {} · {} prompts{mark}",
             short(&view.session_id),
@@ -63,10 +73,20 @@ pub(crate) fn sessions(views: &[SessionView], switched_to: Option<&str>) -> Noti
     say(lines.join("\n"))
 }
 
-pub(crate) fn status(version: &str, sessions: usize, prompts: usize, channels: &[ChannelView], trouble: Option<&str>) -> Notice {
+pub(crate) fn status(
+    version: &str,
+    sessions: usize,
+    prompts: usize,
+    channels: &[ChannelView],
+    trouble: Option<&str>,
+) -> Notice {
     let mut text = format!("AtlasBridge {version}: {sessions} sessions, {prompts} prompts waiting.");
     for channel in channels {
-        let detail = channel.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        let detail = channel
+            .detail
+            .as_ref()
+            .map(|detail| format!(" ({detail})"))
+            .unwrap_or_default();
         text.push_str(&format!("\n{}: {}{detail}", channel.name, channel.state));
     }
     if let Some(trouble) = trouble {
@@ -77,11 +97,18 @@ pub(crate) fn status(version: &str, sessions: usize, prompts: usize, channels: &
 
 pub(crate) fn screen(session: &SessionRecord, text: Option<&str>) -> Notice {
     match text {
-        None => say(format!("{} does not answer at the moment; its screen is not known.", named(session))),
+        None => say(format!(
+            "{} does not answer at the moment; its screen is not known.",
+            named(session)
+        )),
         Some(text) => Notice {
             blocks: vec![
                 Block::Ours(format!("{} shows:", named(session))),
-                Block::Program(if text.is_empty() { "(an empty screen)".to_owned() } else { text.to_owned() }),
+                Block::Program(if text.is_empty() {
+                    "(an empty screen)".to_owned()
+                } else {
+                    text.to_owned()
+                }),
             ],
             buttons: Vec::new(),
         },
@@ -99,7 +126,13 @@ pub(crate) fn stop(session: &SessionRecord, token: &str) -> Notice {
 }
 
 /// A sentence for a dialog that asks for a choice: it is never typed into it.
-pub(crate) fn deny_and_say(prompt: &PromptRecord, session: &SessionRecord, text: &str, refusing: &str, token: &str) -> Notice {
+pub(crate) fn deny_and_say(
+    prompt: &PromptRecord,
+    session: &SessionRecord,
+    text: &str,
+    refusing: &str,
+    token: &str,
+) -> Notice {
     Notice {
         blocks: vec![
             Block::Ours(format!(
@@ -162,7 +195,11 @@ pub(crate) fn receipt(prompt: &PromptRecord, answer: Option<&str>) -> String {
 }
 
 pub(crate) fn named(session: &SessionRecord) -> String {
-    let label = session.label.as_ref().map(|label| format!(" “{label}”")).unwrap_or_default();
+    let label = session
+        .label
+        .as_ref()
+        .map(|label| format!(" “{label}”"))
+        .unwrap_or_default();
     format!("{}{label} ({})", session.tool, short(&session.id.to_string()))
 }
 

@@ -194,6 +194,20 @@ impl Store {
             })
     }
 
+    /// The reply that won this prompt, if one did.
+    pub async fn reply_of(&self, prompt: PromptId) -> Result<Option<Reply>, QueryError> {
+        sqlx::query("SELECT * FROM replies WHERE prompt_id = $1")
+            .bind(prompt.to_string())
+            .fetch_optional(&self.reader)
+            .await
+            .map_err(BackendError::from)
+            .and_then(|row| row.as_ref().map(rows::reply).transpose())
+            .map_err(|source| QueryError {
+                what: "the reply of a prompt",
+                source,
+            })
+    }
+
     /// The replies of a session that were decided and not yet reported as typed: to be sent (again) to its host.
     /// A host that has seen one answers with what became of it.
     pub async fn undelivered(&self, session: SessionId) -> Result<Vec<Delivery>, QueryError> {

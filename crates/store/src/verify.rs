@@ -3,6 +3,7 @@
 //! A chain alone proves nothing against somebody who rewrites all of it; and cutting off its end leaves a shorter
 //! chain that is just as good. So the end is compared with the table, where there is one to look at.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,39 @@ pub enum Verdict {
     Behind { have: u64, expected: u64 },
     /// The file is good in itself, but the table has fewer records than it.
     TableDiffers { in_file: u64, in_table: u64 },
+}
+
+/// For people; the command line and the page say the same.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Good { records, head } => write!(f, "good, {records} records, head {head}"),
+            Verdict::Tampered { line, seq, why } => {
+                write!(
+                    f,
+                    "tampered with: line {line}, where record {seq} must stand: {why}"
+                )
+            }
+            Verdict::TableDiffers { in_file, in_table } => write!(
+                f,
+                "the file has {in_file} records, the database only {in_table}: one of them was changed"
+            ),
+            Verdict::Truncated { have, expected } => {
+                write!(
+                    f,
+                    "truncated: it ends with record {have}, and {expected} were in it"
+                )
+            }
+            Verdict::TornTail { line } => write!(
+                f,
+                "the last line, {line}, is incomplete, as after a crash; the next start of the hub repairs it and says so"
+            ),
+            Verdict::Behind { have, expected } => write!(
+                f,
+                "it ends with record {have} of {expected}, as after a crash; the next start of the hub completes it"
+            ),
+        }
+    }
 }
 
 /// What is wrong with a line.

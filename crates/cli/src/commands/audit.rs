@@ -52,48 +52,22 @@ pub(super) fn run(command: Audit, output: &Output) -> anyhow::Result<ExitCode> {
 }
 
 fn judged(verdict: &Result<Verdict, VerifyError>) -> (u8, &'static str, String) {
-    match verdict {
-        Ok(Verdict::Good { records, head }) => {
-            (GOOD, "good", format!("good, {records} records, head {head}"))
-        }
-        Ok(Verdict::Tampered { line, seq, why }) => (
-            TAMPERED,
-            "tampered",
-            format!("tampered with: line {line}, where record {seq} must stand: {why}"),
-        ),
-        Ok(Verdict::TableDiffers { in_file, in_table }) => (
-            TAMPERED,
-            "tampered",
-            format!("the file has {in_file} records, the database only {in_table}: one of them was changed"),
-        ),
-        Ok(Verdict::Truncated { have, expected }) => (
-            TRUNCATED,
-            "truncated",
-            format!("truncated: it ends with record {have}, and {expected} were in it"),
-        ),
-        Ok(Verdict::TornTail { line }) => (
-            TRUNCATED,
-            "torn",
-            format!(
-                "the last line, {line}, is incomplete, as after a crash; the next start of the hub repairs it and says so"
-            ),
-        ),
-        Ok(Verdict::Behind { have, expected }) => (
-            TRUNCATED,
-            "behind",
-            format!(
-                "it ends with record {have} of {expected}, as after a crash; the next start of the hub completes it"
-            ),
-        ),
+    let (code, word) = match verdict {
+        Ok(Verdict::Good { .. }) => (GOOD, "good"),
+        Ok(Verdict::Tampered { .. } | Verdict::TableDiffers { .. }) => (TAMPERED, "tampered"),
+        Ok(Verdict::Truncated { .. }) => (TRUNCATED, "truncated"),
+        Ok(Verdict::TornTail { .. }) => (TRUNCATED, "torn"),
+        Ok(Verdict::Behind { .. }) => (TRUNCATED, "behind"),
+        Err(_) => (UNREADABLE, "unreadable"),
+    };
+    let told = match verdict {
+        Ok(verdict) => verdict.to_string(),
         Err(error) => {
             let cause = std::error::Error::source(error)
                 .map(|cause| format!(": {cause}"))
                 .unwrap_or_default();
-            (
-                UNREADABLE,
-                "unreadable",
-                format!("cannot be read: {error}{cause}"),
-            )
+            format!("cannot be read: {error}{cause}")
         }
-    }
+    };
+    (code, word, told)
 }

@@ -57,7 +57,7 @@ pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<ExitCode> {
 }
 
 /// Whether there was one to stop.
-fn stop(paths: &Paths) -> anyhow::Result<bool> {
+pub(super) fn stop(paths: &Paths) -> anyhow::Result<bool> {
     let mut client = match Client::connect(paths) {
         Ok(client) => client,
         Err(ClientError::NotRunning) => return Ok(false),
@@ -144,7 +144,11 @@ pub(super) fn channels(hub: &HubView) -> String {
             .iter()
             .map(|channel| {
                 let more = [&channel.address, &channel.detail];
-                let more: String = more.into_iter().flatten().map(|text| format!(", {text}")).collect();
+                let more: String = more
+                    .into_iter()
+                    .flatten()
+                    .map(|text| format!(", {text}"))
+                    .collect();
                 format!("{} ({}{more})", channel.name, channel.state)
             })
             .collect::<Vec<_>>()
@@ -239,8 +243,19 @@ fn settings(config: &Config, paths: &Paths) -> Settings {
 /// How the hub starts the Telegram channel. What changes in the configuration changes `version`.
 fn telegram(config: &Telegram) -> ChannelStart {
     let mut hasher = DefaultHasher::new();
-    (config.bot_token.expose(), &config.allowed_users, &config.chats, &config.api_url).hash(&mut hasher);
-    (config.notify_start, config.notify_end, config.messages_per_second.to_bits()).hash(&mut hasher);
+    (
+        config.bot_token.expose(),
+        &config.allowed_users,
+        &config.chats,
+        &config.api_url,
+    )
+        .hash(&mut hasher);
+    (
+        config.notify_start,
+        config.notify_end,
+        config.messages_per_second.to_bits(),
+    )
+        .hash(&mut hasher);
     let settings = config.clone();
     ChannelStart {
         name: "telegram",

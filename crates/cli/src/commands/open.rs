@@ -116,7 +116,9 @@ fn qr(url: &str) -> anyhow::Result<String> {
 }
 
 fn is_loopback(url: &str) -> bool {
-    ["//127.", "//[::1]", "//localhost"].iter().any(|host| url.contains(host))
+    ["//127.", "//[::1]", "//localhost"]
+        .iter()
+        .any(|host| url.contains(host))
 }
 
 fn has_display() -> bool {

@@ -254,7 +254,7 @@ fn address(text: &str) -> Checked {
 }
 
 /// `123456789:AAE…`: the bot's id, a colon, and a secret of 35 characters (30 leave room for other servers).
-fn telegram_token(text: &str) -> Checked {
+pub(super) fn telegram_token(text: &str) -> Checked {
     let is_secret = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let holds = text.split_once(':').is_some_and(|(bot, secret)| {
         (1..=20).contains(&bot.len())
