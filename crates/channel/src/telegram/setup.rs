@@ -1,0 +1,183 @@
+//! The conversation that sets a bot up: who is it, who pressed Start, does a tap come back. Before any of it is
+//! configured, and while no hub polls with the token.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+
+use atlasbridge_model::visible::visible;
+
+use super::Token;
+use super::api::{Api, ClientError, Trouble};
+
+/// The data of the test's button.
+const TEST: &str = "ask:setup";
+/// Longest name that is shown.
+const MOST_NAME: usize = 64;
+
+/// Why the setup cannot go on, with what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    #[error("{0}")]
+    Client(String),
+    #[error("Telegram does not know this token; copy the whole of it from @BotFather")]
+    WrongToken,
+    #[error(
+        "another program polls with this token, and Telegram serves one only: stop it (`atlasbridge hub stop`, if it is \
+         yours) and run the setup again"
+    )]
+    Conflict,
+    #[error("{0}; run the setup again when Telegram can be reached")]
+    Unreachable(String),
+    #[error("Telegram refuses it: {0}")]
+    Refused(String),
+}
+
+/// The bot, as its owner named it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bot {
+    pub username: String,
+}
+
+/// Somebody who wrote to the bot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    pub id: i64,
+    pub name: String,
+}
+
+/// One setup.
+#[derive(Debug)]
+pub struct Setup {
+    api: Result<Api, ClientError>,
+    offset: Option<i64>,
+    /// The message with the button.
+    test: Option<i64>,
+}
+
+impl Setup {
+    pub fn new(token: Token, api_url: &str) -> Self {
+        Self {
+            api: Api::new(token, api_url),
+            offset: None,
+            test: None,
+        }
+    }
+
+    /// Whose token this is.
+    pub async fn bot(&self) -> Result<Bot, SetupError> {
+        let me = self.api()?.me().await.map_err(told)?;
+        let username = me.get("username").and_then(Value::as_str).unwrap_or("your bot");
+        Ok(Bot {
+            username: shown(username),
+        })
+    }
+
+    /// The next person who writes to the bot in private. `None`: nobody did in time.
+    pub async fn wait_for_start(&mut self, limit: Duration) -> Result<Option<Candidate>, SetupError> {
+        let api = self.api()?;
+        if api.has_webhook().await.map_err(told)? {
+            api.delete_webhook().await.map_err(told)?;
+        }
+        self.wait(limit, |update| {
+            let message = update.get("message")?;
+            let is_private = message.pointer("/chat/type").and_then(Value::as_str) == Some("private");
+            let from = message.get("from").filter(|from| {
+                is_private && from.get("is_bot").and_then(Value::as_bool) != Some(true)
+            })?;
+            let name = ["first_name", "last_name"]
+                .iter()
+                .filter_map(|key| from.get(*key).and_then(Value::as_str))
+                .collect::<Vec<_>>()
+                .join(" ");
+            Some(Candidate {
+                id: from.get("id").and_then(Value::as_i64)?,
+                name: shown(&name),
+            })
+        })
+        .await
+    }
+
+    /// A message with one button.
+    pub async fn send_test(&mut self, user: i64) -> Result<(), SetupError> {
+        let body = json!({
+            "chat_id": user,
+            "text": "This is a test of AtlasBridge. Tap the button to finish the setup.",
+            "reply_markup": {"inline_keyboard": [[{"text": "It works", "callback_data": TEST}]]},
+        });
+        self.test = Some(self.api()?.send_message(&body).await.map_err(told)?);
+        Ok(())
+    }
+
+    /// Whether this person tapped it in time. The message says so afterwards.
+    pub async fn wait_for_tap(&mut self, user: i64, limit: Duration) -> Result<bool, SetupError> {
+        let tapped = self
+            .wait(limit, |update| {
+                let tap = update.get("callback_query")?;
+                let is_theirs = tap.pointer("/from/id").and_then(Value::as_i64) == Some(user);
+                let is_ours = tap.get("data").and_then(Value::as_str) == Some(TEST);
+                (is_theirs && is_ours).then(|| tap.get("id").and_then(Value::as_str).map(str::to_owned))?
+            })
+            .await?;
+        let (Some(tap), Some(message)) = (&tapped, self.test) else {
+            return Ok(tapped.is_some());
+        };
+        // The tap has arrived: what follows is courtesy, and must not undo it.
+        let api = self.api()?;
+        let _ = api.answer_tap(tap, "It works.").await;
+        let body = json!({
+            "chat_id": user,
+            "message_id": message,
+            "text": "AtlasBridge is set up: prompts of your tools will appear here.",
+        });
+        let _ = api.edit_message(&body).await;
+        // Confirms what was handled, so that the hub does not see the tap again.
+        let _ = timeout(Duration::from_secs(5), api.updates(self.offset, Duration::ZERO)).await;
+        Ok(true)
+    }
+
+    async fn wait<T>(
+        &mut self,
+        limit: Duration,
+        wanted: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Option<T>, SetupError> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let hold = left.min(super::api::POLL_HOLD);
+            let updates = self.api()?.updates(self.offset, hold).await.map_err(told)?;
+            for update in &updates {
+                if let Some(number) = update.get("update_id").and_then(Value::as_i64) {
+                    self.offset = self.offset.max(number.checked_add(1));
+                }
+                if let Some(found) = wanted(update) {
+                    return Ok(Some(found));
+                }
+            }
+        }
+    }
+
+    fn api(&self) -> Result<&Api, SetupError> {
+        self.api.as_ref().map_err(|error| SetupError::Client(error.to_string()))
+    }
+}
+
+fn told(trouble: Trouble) -> SetupError {
+    match trouble {
+        Trouble::Unauthorized | Trouble::NotFound => SetupError::WrongToken,
+        Trouble::Conflict(_) => SetupError::Conflict,
+        Trouble::BadRequest(said) | Trouble::Forbidden(said) => SetupError::Refused(said),
+        Trouble::TooMany { .. } | Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) => {
+            SetupError::Unreachable(trouble.to_string())
+        }
+    }
+}
+
+/// Names are chosen by strangers.
+fn shown(name: &str) -> String {
+    visible(name).chars().take(MOST_NAME).collect()
+}

@@ -1,0 +1,77 @@
+//! What a person may ask the bot for.
+
+use crate::{ANN, Desk};
+
+#[test]
+fn commands_are_answered() {
+    let desk = Desk::new();
+    let terminal = desk.home.run_in_terminal(&["run", "--quiet", "--label", "deploy", "--", "bash", "-c", "echo hello-screen; read line; echo got=[$line]"]);
+    terminal.wait_for("hello-screen");
+    desk.says("/start");
+    desk.hears("telegram:4242");
+    desk.says("/help");
+    desk.hears("/mute 30m");
+    desk.says("/sessions");
+    desk.hears("“deploy”");
+    desk.says("/status");
+    desk.hears("telegram: connected");
+    desk.says("/screen");
+    desk.hears("hello-screen");
+    desk.says("/nonsense");
+    desk.hears("/nonsense is no command");
+    desk.nothing_was_violated();
+}
+
+#[test]
+fn a_session_is_stopped_only_after_a_question() {
+    let desk = Desk::new();
+    let terminal = desk.home.bash("echo up; sleep 600");
+    terminal.wait_for("up");
+    desk.says("/stop");
+    let question = desk.hears("SIGTERM");
+    assert!(desk.taps(&question, "Leave it running").contains("Nothing"));
+    desk.says("/stop");
+    let question = desk.telegram.wait_message(
+        desk.chat,
+        |message| message.text.contains("SIGTERM") && message.id > question.id,
+        "the question comes again",
+    );
+    desk.taps(&question, "End it");
+    assert_eq!(desk.home.session_is("terminated")["status"], "terminated");
+    terminal.end();
+}
+
+#[test]
+fn with_two_sessions_a_plain_text_needs_a_switch() {
+    let desk = Desk::new();
+    let ask = |name: &str| format!(r#"read -p "{name}? (y/n) " a; echo "{name}=[$a]""#);
+    let one = desk.home.bash(&ask("first"));
+    desk.prompt("first?");
+    let two = desk.home.bash(&ask("second"));
+    desk.prompt("second?");
+    desk.says("yes");
+    desk.hears("Multiple active sessions");
+    let sessions = desk.home.sessions();
+    let newest = sessions[0]["session_id"].as_str().unwrap().to_owned();
+    desk.says(&format!("/switch {}", &newest[..8]));
+    desk.hears("Plain messages are for");
+    desk.says("yes");
+    two.wait_for("second=[y]");
+    assert_eq!(one.count("first=["), 0);
+}
+
+#[test]
+fn a_muted_chat_gets_no_new_prompts_until_it_wants_them() {
+    let desk = Desk::new();
+    let terminal = desk.home.bash(r#"echo up; read -p "Go? (y/n) " a; echo "a=[$a]"; read -p "Again? (y/n) " b; echo "b=[$b]""#);
+    let prompt = desk.prompt("Go?");
+    desk.says("/mute 1h");
+    desk.hears("No new prompts");
+    desk.taps(&prompt, "Yes");
+    terminal.wait_for("a=[y]");
+    desk.ends(&prompt, "applied");
+    assert!(!desk.telegram.messages(desk.chat).iter().any(|message| message.text.contains("Again?")));
+    desk.says("/mute off");
+    desk.prompt("Again?");
+    let _ = ANN;
+}
