@@ -34,7 +34,7 @@ pub enum Ask {
     /// Past and present prompts, newest first.
     History {
         search: Search,
-        reply: oneshot::Sender<Vec<Card>>,
+        reply: oneshot::Sender<HistoryPage>,
     },
     /// Lines of the audit log, newest first.
     Audit {
@@ -167,9 +167,19 @@ pub struct Search {
     /// Somewhere in the text, letters of either case.
     pub text: Option<String>,
     pub session: Option<SessionId>,
-    /// Only what came before this row: the next page.
+    /// Only what came before this row: the next page. Of the audit log it is the `seq`, of prompts what
+    /// [`HistoryPage::older`] said.
     pub before: Option<i64>,
+    /// At least 1, at most 500.
     pub most: u32,
+}
+
+/// Some prompts, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HistoryPage {
+    pub prompts: Vec<Card>,
+    /// What to give as [`Search::before`] for the next page; `None` where this was the last one.
+    pub older: Option<i64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,7 +211,7 @@ pub struct Figures {
     pub prompts_total: u64,
     pub replies_total: u64,
     pub rejected_total: u64,
-    /// Name and state of each channel.
+    /// Name and state of each channel; one that is up is `connected`.
     pub channels: Vec<(String, String)>,
     pub trouble: Option<String>,
 }

@@ -1,0 +1,600 @@
+//! What may be asked, and who answers it. `api/openapi.json` describes each of these routes; a test compares them.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use atlasbridge_model::answer::Said;
+use atlasbridge_model::{Nonce, PromptId, SessionId};
+use axum::body::to_bytes;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use axum::http::header::{SET_COOKIE, USER_AGENT};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
+use axum::{Extension, Json, Router};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::desk::{Answer, Ask, Key, Search, Typing};
+use crate::door::{self, Refusal};
+use crate::serve::Connection;
+use crate::server::{Caller, Problem, Server};
+use crate::show::{audit_line, card, session};
+use crate::{access, assets, events, export, figures, live, render};
+
+/// For reading a request and making its answer; streams go on after it.
+const REQUEST_TIME: Duration = Duration::from_secs(15);
+/// The longest body that anything here takes.
+const MOST_BODY: usize = 16 * 1024;
+/// Rows of a search, unless the page asks for another number.
+const USUAL_ROWS: u32 = 50;
+pub(crate) const MOST_ROWS: u32 = 500;
+/// What nobody looks for; longer ones only cost the hub time.
+const LONGEST_SEARCH: usize = 200;
+/// For a session's first picture: its host may be busy with a flood.
+const PICTURE_TIME: Duration = Duration::from_secs(5);
+
+pub(crate) fn router(server: Server) -> Router {
+    let mut router = Router::new();
+    for (_, path, handler) in routes() {
+        router = router.route(path, handler);
+    }
+    router
+        .fallback(async || Problem::not_found("There is nothing here."))
+        .method_not_allowed_fallback(async || {
+            Problem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "This cannot be done with this method.",
+            )
+        })
+        .layer(middleware::from_fn_with_state(server.clone(), admit))
+        .with_state(server)
+}
+
+fn routes() -> Vec<(Method, &'static str, MethodRouter<Server>)> {
+    let get_ = |path, handler| (Method::GET, path, handler);
+    let post_ = |path, handler| (Method::POST, path, handler);
+    vec![
+        get_("/", get(assets::page)),
+        get_("/open", get(assets::page)),
+        get_("/assets/{name}", get(assets::file)),
+        get_("/healthz", get(figures::health)),
+        get_("/metrics", get(figures::metrics)),
+        post_("/api/login", post(login)),
+        post_("/api/logout", post(logout)),
+        get_("/api/me", get(me)),
+        get_("/api/prompts", get(prompts)),
+        post_("/api/prompts/{id}/answer", post(answer)),
+        get_("/api/sessions", get(sessions)),
+        get_("/api/sessions/{id}", get(story)),
+        get_("/api/sessions/{id}/lines", get(lines)),
+        get_("/api/sessions/{id}/screen", get(screen)),
+        get_("/api/sessions/{id}/live", get(live::watch)),
+        post_("/api/sessions/{id}/stop", post(stop)),
+        post_("/api/sessions/{id}/type", post(type_into)),
+        get_("/api/history", get(history)),
+        get_("/api/audit", get(audit)),
+        get_("/api/audit/verify", get(verify_audit)),
+        get_("/api/export", get(export::download)),
+        get_("/api/events", get(events::listen)),
+    ]
+}
+
+/// # Every request passes here
+/// Nothing is routed, static files included, before the door has judged it; and nothing but the page's own files, the
+/// login and this machine's own look at the figures is answered without a login that the hub knows.
+async fn admit(
+    State(server): State<Server>,
+    Extension(connection): Extension<Connection>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = connection.peer.ip();
+    let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let answered = timeout(REQUEST_TIME, async {
+        match enter(&server, &connection, &mut request).await {
+            Ok(()) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        }
+    });
+    let mut response = answered
+        .await
+        .unwrap_or_else(|_| Problem::new(StatusCode::REQUEST_TIMEOUT, "This took too long.").into_response());
+    match response.extensions().get::<Refusal>() {
+        // A page whose login has ended looks in now and then: nothing to put on record.
+        Some(Refusal::NoLogin) if !is_change => (),
+        Some(refusal) => server.tell_refused(refusal.reason(), peer),
+        None => (),
+    }
+    server.count(response.status());
+    door::protect(response.headers_mut());
+    response
+}
+
+async fn enter(server: &Server, connection: &Connection, request: &mut Request) -> Result<(), Problem> {
+    door::judge(
+        request.method(),
+        request.uri(),
+        request.headers(),
+        connection.local,
+        server.is_tls(),
+    )?;
+    if is_open_to(connection.peer.ip(), request.uri().path()) {
+        return Ok(());
+    }
+    let caller = server.caller(request.headers()).await?;
+    request.extensions_mut().insert(caller);
+    Ok(())
+}
+
+/// What is answered without a login. The figures carry no names of sessions and no text, but they are nobody else's
+/// business either.
+fn is_open_to(peer: IpAddr, path: &str) -> bool {
+    match path {
+        "/" | "/open" | "/api/login" => true,
+        "/healthz" | "/metrics" => peer.to_canonical().is_loopback(),
+        path => path.starts_with("/assets/"),
+    }
+}
+
+/// The body of a request, whole and small.
+async fn read_body(request: Request) -> Result<Vec<u8>, Problem> {
+    to_bytes(request.into_body(), MOST_BODY)
+        .await
+        .map(Vec::from)
+        .map_err(|_| {
+            Problem::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "This is more than anything here takes.",
+            )
+        })
+}
+
+async fn read_json<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
+    let body = read_body(request).await?;
+    serde_json::from_slice(&body)
+        .map_err(|_| Problem::bad_request("This is not the JSON that is expected here."))
+}
+
+/// An id out of the path.
+pub(crate) struct Id<T>(pub(crate) T);
+
+impl<T: std::str::FromStr, S: Send + Sync> FromRequestParts<S> for Id<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let nothing = || Problem::not_found("There is no such id.");
+        let Path(text) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| nothing())?;
+        text.parse().map(Id).map_err(|_| nothing())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LoginBody {
+    secret: String,
+}
+
+async fn login(
+    State(server): State<Server>,
+    Extension(connection): Extension<Connection>,
+    request: Request,
+) -> Result<Response, Problem> {
+    if !server.may_attempt_login(connection.peer.ip()) {
+        return Err(Refusal::TooManyAttempts.into());
+    }
+    let user_agent = request
+        .headers()
+        .get(USER_AGENT)
+        .and_then(|value| value.to_str().ok());
+    let device = access::device(user_agent.unwrap_or_default());
+    let LoginBody { secret } = read_json(request).await?;
+    if !access::is_secret(&secret) {
+        return Err(Refusal::WrongLink.into());
+    }
+    let cookie = access::new_secret().map_err(|_| {
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "This machine has no random numbers just now.",
+        )
+    })?;
+    let (link, login) = (access::link_hash(&secret), access::link_hash(&cookie));
+    let is_spent = server
+        .ask(|reply| Ask::Redeem {
+            link,
+            login,
+            device,
+            reply,
+        })
+        .await?;
+    if !is_spent {
+        return Err(Refusal::WrongLink.into());
+    }
+    let headers = [(SET_COOKIE, access::cookie(&cookie, server.is_tls()))];
+    Ok((StatusCode::NO_CONTENT, headers).into_response())
+}
+
+async fn logout(
+    State(server): State<Server>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Result<Response, Problem> {
+    read_body(request).await?;
+    let login = caller.login;
+    server.ask(|reply| Ask::Logout { login, reply }).await?;
+    let headers = [(SET_COOKIE, access::ended_cookie(server.is_tls()))];
+    Ok((StatusCode::NO_CONTENT, headers).into_response())
+}
+
+async fn me(State(server): State<Server>, Extension(caller): Extension<Caller>) -> Json<Value> {
+    Json(json!({ "visitor": caller.visitor.0, "version": server.version() }))
+}
+
+async fn prompts(State(server): State<Server>) -> Result<Json<Value>, Problem> {
+    let cards = server.ask(|reply| Ask::Inbox { reply }).await?;
+    Ok(Json(
+        json!({ "prompts": cards.iter().map(card).collect::<Vec<_>>() }),
+    ))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerBody {
+    nonce: String,
+    answer: AnswerWord,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum AnswerWord {
+    Choice(usize),
+    Say(Word),
+    Text(String),
+    DenyWithReason(String),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Word {
+    Approve,
+    Deny,
+    Default,
+    Cancel,
+    Enter,
+}
+
+async fn answer(
+    State(server): State<Server>,
+    Extension(Caller { visitor, .. }): Extension<Caller>,
+    Id(prompt): Id<PromptId>,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    let AnswerBody { nonce, answer } = read_json(request).await?;
+    let nonce: Nonce = nonce
+        .parse()
+        .map_err(|_| Problem::bad_request("The nonce of a prompt has 32 hex digits."))?;
+    let said = match answer {
+        AnswerWord::DenyWithReason(reason) if reason.trim().is_empty() => {
+            return Err(Problem::bad_request(
+                "The reason is empty; to refuse without one, say `deny`.",
+            ));
+        }
+        AnswerWord::DenyWithReason(reason) => {
+            let denied = server.ask(|reply| Ask::DenyWithReason {
+                prompt,
+                nonce,
+                reason,
+                visitor,
+                reply,
+            });
+            return told(denied.await?);
+        }
+        AnswerWord::Choice(row) => Said::Row(row),
+        AnswerWord::Text(text) => Said::Text(text),
+        AnswerWord::Say(Word::Approve) => Said::Approve,
+        AnswerWord::Say(Word::Deny) => Said::Deny,
+        AnswerWord::Say(Word::Default) => Said::UseDefault,
+        AnswerWord::Say(Word::Cancel) => Said::Cancel,
+        AnswerWord::Say(Word::Enter) => Said::Enter,
+    };
+    let answered = server.ask(|reply| Ask::Answer {
+        prompt,
+        nonce,
+        said,
+        visitor,
+        reply,
+    });
+    told(answered.await?)
+}
+
+fn told(answer: Answer) -> Result<Json<Value>, Problem> {
+    match answer {
+        Answer::Done { card: shown } => Ok(Json(json!({ "prompt": shown.as_deref().map(card) }))),
+        Answer::Refused { why } => Err(Problem::new(StatusCode::CONFLICT, why)),
+    }
+}
+
+#[derive(Deserialize)]
+struct SessionsQuery {
+    all: Option<String>,
+}
+
+type SessionsAsked = Result<Query<SessionsQuery>, QueryRejection>;
+
+async fn sessions(State(server): State<Server>, query: SessionsAsked) -> Result<Json<Value>, Problem> {
+    let Query(query) = query.map_err(|_| Problem::bad_request("`all` is 1 or absent."))?;
+    let all = query.all.is_some_and(|all| all == "1");
+    let cards = server.ask(|reply| Ask::Sessions { all, reply }).await?;
+    Ok(Json(
+        json!({ "sessions": cards.iter().map(session).collect::<Vec<_>>() }),
+    ))
+}
+
+const NO_SESSION: &str = "There is no such session.";
+const NOT_RUNNING: &str = "This session is not running.";
+
+async fn story(State(server): State<Server>, Id(id): Id<SessionId>) -> Result<Json<Value>, Problem> {
+    let story = server.ask(|reply| Ask::Session { session: id, reply }).await?;
+    let story = story.ok_or_else(|| Problem::not_found(NO_SESSION))?;
+    let prompts: Vec<_> = story.prompts.iter().map(card).collect();
+    Ok(Json(
+        json!({ "session": session(&story.session), "prompts": prompts }),
+    ))
+}
+
+async fn lines(State(server): State<Server>, Id(id): Id<SessionId>) -> Result<Json<Value>, Problem> {
+    let lines = server.ask(|reply| Ask::Lines { session: id, reply }).await?;
+    let lines = lines.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
+    let lines: Vec<String> = lines.iter().map(|line| crate::show::shown(line)).collect();
+    Ok(Json(json!({ "lines": lines })))
+}
+
+async fn screen(State(server): State<Server>, Id(id): Id<SessionId>) -> Result<Json<Value>, Problem> {
+    let watching = server.ask(|reply| Ask::Watch { session: id, reply }).await?;
+    let mut watching = watching.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
+    let first = timeout(PICTURE_TIME, watching.wait_for(Option::is_some)).await;
+    let picture = match first {
+        Ok(Ok(picture)) => (*picture).clone(),
+        Ok(Err(_)) => None,
+        Err(_) => {
+            let late = "This session has not shown its screen yet; try again in a moment.";
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, late));
+        }
+    };
+    let picture = picture.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
+    Ok(Json(json!({
+        "columns": picture.columns,
+        "rows": picture.rows.iter().map(render::row).collect::<Vec<_>>(),
+        "cursor": picture.cursor,
+        "alternate": picture.is_alternate,
+    })))
+}
+
+async fn stop(
+    State(server): State<Server>,
+    Extension(Caller { visitor, .. }): Extension<Caller>,
+    Id(session): Id<SessionId>,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    read_body(request).await?;
+    let stopped = server.ask(|reply| Ask::StopSession {
+        session,
+        visitor,
+        reply,
+    });
+    done(stopped.await?)
+}
+
+async fn type_into(
+    State(server): State<Server>,
+    Extension(Caller { visitor, .. }): Extension<Caller>,
+    Id(session): Id<SessionId>,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    let typing = read_json::<TypeBody>(request)
+        .await?
+        .typing()
+        .map_err(Problem::bad_request)?;
+    let typed = server.ask(|reply| Ask::Type {
+        session,
+        typing,
+        visitor,
+        reply,
+    });
+    done(typed.await?)
+}
+
+fn done(answer: Answer) -> Result<Json<Value>, Problem> {
+    match answer {
+        Answer::Done { .. } => Ok(Json(json!({ "ok": true }))),
+        Answer::Refused { why } => Err(Problem::new(StatusCode::CONFLICT, why)),
+    }
+}
+
+/// `{"key": "escape"}` or `{"text": "…", "enter": true}`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(crate) enum TypeBody {
+    Key(KeyBody),
+    Text(TextBody),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyBody {
+    key: KeyName,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TextBody {
+    text: String,
+    #[serde(default)]
+    enter: bool,
+}
+
+/// The keys of the key bar, by the names that the page uses.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum KeyName {
+    Escape,
+    Tab,
+    Up,
+    Down,
+    Left,
+    Right,
+    Enter,
+    Backspace,
+    CtrlC,
+    CtrlD,
+}
+
+impl TypeBody {
+    /// What is to be typed; else why not. Nothing that came as text may press a key.
+    pub(crate) fn typing(self) -> Result<Typing, &'static str> {
+        match self {
+            TypeBody::Key(KeyBody { key }) => Ok(Typing::Key(key.into())),
+            TypeBody::Text(TextBody { text, .. }) if text.chars().any(char::is_control) => {
+                Err("A text is one line without control characters; keys are sent by their names.")
+            }
+            TypeBody::Text(TextBody { text, enter: false }) if text.is_empty() => {
+                Err("There is nothing to type.")
+            }
+            TypeBody::Text(TextBody { text, enter }) => Ok(Typing::Text { text, enter }),
+        }
+    }
+}
+
+impl From<KeyName> for Key {
+    fn from(name: KeyName) -> Self {
+        match name {
+            KeyName::Escape => Key::Escape,
+            KeyName::Tab => Key::Tab,
+            KeyName::Up => Key::Up,
+            KeyName::Down => Key::Down,
+            KeyName::Left => Key::Left,
+            KeyName::Right => Key::Right,
+            KeyName::Enter => Key::Enter,
+            KeyName::Backspace => Key::Backspace,
+            KeyName::CtrlC => Key::CtrlC,
+            KeyName::CtrlD => Key::CtrlD,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct SearchQuery {
+    q: Option<String>,
+    session: Option<String>,
+    before: Option<i64>,
+    most: Option<u32>,
+}
+
+impl SearchQuery {
+    fn search(self) -> Result<Search, Problem> {
+        let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let text = given(self.q);
+        if text.as_ref().is_some_and(|text| text.len() > LONGEST_SEARCH) {
+            return Err(Problem::bad_request("What you look for is too long."));
+        }
+        let session = given(self.session)
+            .map(|id| id.parse())
+            .transpose()
+            .map_err(|_| Problem::bad_request("This is not the id of a session."))?;
+        Ok(Search {
+            text,
+            session,
+            before: self.before,
+            most: self.most.unwrap_or(USUAL_ROWS).clamp(1, MOST_ROWS),
+        })
+    }
+}
+
+type Searched = Result<Query<SearchQuery>, QueryRejection>;
+
+fn searched(query: Searched) -> Result<Search, Problem> {
+    let wrong = |_| Problem::bad_request("`before` and `most` are numbers.");
+    let Query(query) = query.map_err(wrong)?;
+    query.search()
+}
+
+async fn history(State(server): State<Server>, query: Searched) -> Result<Json<Value>, Problem> {
+    let search = searched(query)?;
+    let page = server.ask(|reply| Ask::History { search, reply }).await?;
+    let prompts: Vec<_> = page.prompts.iter().map(card).collect();
+    Ok(Json(json!({ "prompts": prompts, "next": page.older })))
+}
+
+async fn audit(State(server): State<Server>, query: Searched) -> Result<Json<Value>, Problem> {
+    let search = searched(query)?;
+    let most = search.most as usize;
+    let lines = server.ask(|reply| Ask::Audit { search, reply }).await?;
+    let next = lines.last().filter(|_| lines.len() >= most).map(|line| line.seq);
+    let lines: Vec<_> = lines.iter().map(audit_line).collect();
+    Ok(Json(json!({ "lines": lines, "next": next })))
+}
+
+async fn verify_audit(State(server): State<Server>) -> Result<Json<Value>, Problem> {
+    let verdict = server.ask(|reply| Ask::VerifyAudit { reply }).await?;
+    Ok(Json(json!({
+        "is_whole": verdict.is_whole,
+        "records": verdict.records,
+        "told": verdict.told,
+    })))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_description_has_each_route_and_no_other() {
+        let described: Value = serde_json::from_str(include_str!("../api/openapi.json")).unwrap();
+        let described: BTreeSet<String> = described["paths"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .flat_map(|(path, methods)| {
+                let methods = methods.as_object().unwrap().keys();
+                methods.map(move |method| format!("{} {path}", method.to_uppercase()))
+            })
+            .collect();
+        let served: BTreeSet<String> = routes()
+            .iter()
+            .map(|(method, path, _)| format!("{method} {path}"))
+            .collect();
+        assert_eq!(described, served);
+    }
+
+    #[test]
+    fn a_text_presses_no_key() {
+        let typing = |text: &str| serde_json::from_str::<TypeBody>(text).unwrap().typing();
+        assert_eq!(typing(r#"{"key":"ctrl_c"}"#), Ok(Typing::Key(Key::CtrlC)));
+        let text = "ls".to_owned();
+        assert_eq!(
+            typing(r#"{"text":"ls","enter":true}"#),
+            Ok(Typing::Text { text, enter: true })
+        );
+        for text in [r"\u001b[A", r"a\nb", r"\u0003", r"\u009b"] {
+            assert!(typing(&format!(r#"{{"text":"{text}"}}"#)).is_err(), "{text}");
+        }
+        assert!(typing(r#"{"text":""}"#).is_err());
+        for body in [
+            r#"{"key":"f1"}"#,
+            r#"{"key":"up","text":"a"}"#,
+            r#"{"text":"a","more":1}"#,
+            "{}",
+        ] {
+            assert!(serde_json::from_str::<TypeBody>(body).is_err(), "{body}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The stream of events: what waits and what runs, at once and after each change.
+//!
+//! Nothing queues here. The next event is made when the browser has taken the one before, from what is true then.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::sse::{Event, Sse};
+use futures_util::stream::{self, Stream};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::desk::Ask;
+use crate::serve::Connection;
+use crate::server::{self, Caller, Problem, Server, StreamKind};
+use crate::show::{card, session};
+
+/// A comment, so that proxies and sleeping phones find out that the line is dead; and a look at whether the login stands.
+const HEARTBEAT: Duration = Duration::from_secs(20);
+/// Between two looks at the hub: a burst of changes is one event.
+const PACE: Duration = Duration::from_millis(100);
+
+struct Listener {
+    server: Server,
+    caller: Caller,
+    changes: watch::Receiver<u64>,
+    /// What the browser has; compared, so that it gets only what changed.
+    prompts: Value,
+    sessions: Value,
+    waiting: Vec<Event>,
+    /// When the hub may be asked again; `None` before the first time.
+    next: Option<Instant>,
+    _stream: server::Stream,
+    _connection: Connection,
+}
+
+pub(crate) async fn listen(
+    State(server): State<Server>,
+    Extension(caller): Extension<Caller>,
+    Extension(connection): Extension<Connection>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let listener = Listener {
+        _stream: server.stream(StreamKind::Events, &caller.login)?,
+        _connection: connection,
+        changes: server.changes(),
+        prompts: Value::Null,
+        sessions: Value::Null,
+        waiting: Vec::new(),
+        next: None,
+        server,
+        caller,
+    };
+    Ok(Sse::new(stream::unfold(listener, |mut listener| async {
+        let event = listener.next_event().await?;
+        Some((Ok(event), listener))
+    })))
+}
+
+impl Listener {
+    /// `None` ends the stream: the page is closing, the hub is gone, or the login was revoked.
+    async fn next_event(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.waiting.pop() {
+                return Some(event);
+            }
+            if let Some(next) = self.next {
+                tokio::select! {
+                    () = self.server.closed() => return None,
+                    () = sleep(HEARTBEAT) => {
+                        self.server.visitor(&self.caller.login).await.ok()??;
+                        return Some(Event::default().comment("still here"));
+                    }
+                    changed = self.changes.changed() => changed.ok()?,
+                }
+                sleep_until(next).await;
+            }
+            self.look().await?;
+        }
+    }
+
+    async fn look(&mut self) -> Option<()> {
+        self.next = Some(Instant::now() + PACE);
+        // Seen before it is asked: a change that comes meanwhile is a reason to ask again.
+        self.changes.borrow_and_update();
+        self.server.visitor(&self.caller.login).await.ok()??;
+        let cards = self.server.ask(|reply| Ask::Inbox { reply }).await.ok()?;
+        let prompts = json!({ "prompts": cards.iter().map(card).collect::<Vec<_>>() });
+        let all = false;
+        let cards = self.server.ask(|reply| Ask::Sessions { all, reply }).await.ok()?;
+        let sessions = json!({ "sessions": cards.iter().map(session).collect::<Vec<_>>() });
+        if self.sessions != sessions {
+            self.waiting.push(event("sessions", &sessions));
+            self.sessions = sessions;
+        }
+        if self.prompts != prompts {
+            self.waiting.push(event("prompts", &prompts));
+            self.prompts = prompts;
+        }
+        Some(())
+    }
+}
+
+fn event(name: &str, data: &Value) -> Event {
+    // JSON has no line breaks of its own, so the text is one `data:` line.
+    Event::default().event(name).data(data.to_string())
+}

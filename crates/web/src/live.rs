@@ -1,0 +1,250 @@
+//! The live screen of a session, over a WebSocket: pictures out, and keys in once they were unlocked on this very socket.
+//!
+//! # Never-a-backlog invariant
+//! One frame is under way at a time, made from the newest picture when the one before has left for the network. However
+//! much a tool prints and however slow a phone is, this holds two pictures and one frame.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use atlasbridge_model::picture::Change;
+use atlasbridge_model::{Picture, SessionId};
+use axum::Extension;
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::{Instant, interval_at, sleep_until, timeout};
+
+use crate::api::{Id, TypeBody};
+use crate::desk::{Answer, Ask};
+use crate::render;
+use crate::serve::Connection;
+use crate::server::{Caller, Problem, Server, Stream, StreamKind};
+
+/// Between two frames: twenty a second look alive, more only cost a phone its battery.
+const PACE: Duration = Duration::from_millis(50);
+/// How long one frame may take to leave. A browser that stands still for longer connects again when it is back.
+const SEND_TIME: Duration = Duration::from_secs(30);
+const HEARTBEAT: Duration = Duration::from_secs(20);
+/// Heartbeats without a sign of life after which the other side is gone.
+const MOST_MISSED: u32 = 3;
+/// What a browser may say in one message.
+const MOST_BYTES: usize = 16 * 1024;
+
+pub(crate) async fn watch(
+    State(server): State<Server>,
+    Extension(caller): Extension<Caller>,
+    Extension(connection): Extension<Connection>,
+    Id(session): Id<SessionId>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Problem> {
+    let upgrade = upgrade.map_err(|_| Problem::new(StatusCode::UPGRADE_REQUIRED, "This is a WebSocket."))?;
+    let stream = server.stream(StreamKind::Live, &caller.login)?;
+    let watching = server.ask(|reply| Ask::Watch { session, reply }).await?;
+    let picture = watching.ok_or_else(|| Problem::not_found("This session is not running."))?;
+    let viewer = Viewer {
+        server,
+        caller,
+        session,
+        picture,
+        seen: None,
+        is_unlocked: false,
+        missed: 0,
+        _stream: stream,
+        _connection: connection,
+    };
+    Ok(upgrade
+        .max_message_size(MOST_BYTES)
+        .max_frame_size(MOST_BYTES)
+        .write_buffer_size(0)
+        .on_upgrade(|socket| viewer.run(socket)))
+}
+
+struct Viewer {
+    server: Server,
+    caller: Caller,
+    session: SessionId,
+    picture: watch::Receiver<Option<Picture>>,
+    /// What the browser has.
+    seen: Option<Picture>,
+    is_unlocked: bool,
+    missed: u32,
+    _stream: Stream,
+    _connection: Connection,
+}
+
+/// Why a socket ends.
+enum End {
+    /// The session is over.
+    Gone,
+    /// The other side left, stalled or may no longer watch.
+    Left,
+}
+
+/// What a browser may say.
+#[derive(Deserialize)]
+#[serde(tag = "t", rename_all = "snake_case")]
+enum Told {
+    Unlock,
+    Lock,
+    Key {
+        #[serde(flatten)]
+        body: Value,
+    },
+    Text {
+        #[serde(flatten)]
+        body: Value,
+    },
+}
+
+impl Viewer {
+    async fn run(mut self, mut socket: WebSocket) {
+        if let End::Gone = self.show(&mut socket).await {
+            let _ = send(&mut socket, json!({ "t": "gone" })).await;
+        }
+        let _ = timeout(SEND_TIME, socket.send(Message::Close(None))).await;
+    }
+
+    async fn show(&mut self, socket: &mut WebSocket) -> End {
+        let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        let mut next = Instant::now();
+        let mut is_news = true;
+        let server = self.server.clone();
+        let mut closed = std::pin::pin!(server.closed());
+        loop {
+            let step = tokio::select! {
+                () = &mut closed => return End::Left,
+                message = socket.recv() => match message {
+                    Some(Ok(message)) => self.hear(socket, message).await,
+                    Some(Err(_)) | None => return End::Left,
+                },
+                _ = heartbeat.tick() => self.beat(socket).await,
+                changed = self.picture.changed(), if !is_news => match changed {
+                    Ok(()) => {
+                        is_news = true;
+                        Ok(())
+                    }
+                    Err(_) => return End::Gone,
+                },
+                () = sleep_until(next), if is_news => {
+                    is_news = false;
+                    next = Instant::now() + PACE;
+                    self.send_picture(socket).await
+                }
+            };
+            if let Err(end) = step {
+                return end;
+            }
+        }
+    }
+
+    async fn send_picture(&mut self, socket: &mut WebSocket) -> Result<(), End> {
+        let Some(newest) = self.picture.borrow_and_update().clone() else {
+            return Ok(());
+        };
+        if let Some(change) = newest.change_since(self.seen.as_ref()) {
+            send(socket, frame(&change)).await?;
+            self.seen = Some(newest);
+        }
+        Ok(())
+    }
+
+    /// A login that was revoked ends its sockets, a browser that sleeps is let go.
+    async fn beat(&mut self, socket: &mut WebSocket) -> Result<(), End> {
+        self.missed += 1;
+        if self.missed > MOST_MISSED || !self.may_stay().await {
+            return Err(End::Left);
+        }
+        let ping = timeout(SEND_TIME, socket.send(Message::Ping(Vec::new().into())));
+        ping.await.ok().and_then(Result::ok).ok_or(End::Left)
+    }
+
+    async fn may_stay(&self) -> bool {
+        matches!(self.server.visitor(&self.caller.login).await, Ok(Some(_)))
+    }
+
+    async fn hear(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), End> {
+        self.missed = 0;
+        let text = match message {
+            Message::Text(text) => text,
+            Message::Ping(_) | Message::Pong(_) => return Ok(()),
+            Message::Binary(_) | Message::Close(_) => return Err(End::Left),
+        };
+        let typed = match serde_json::from_str::<Told>(&text) {
+            Ok(Told::Unlock) => {
+                self.is_unlocked = true;
+                return Ok(());
+            }
+            Ok(Told::Lock) => {
+                self.is_unlocked = false;
+                return Ok(());
+            }
+            Ok(Told::Key { body } | Told::Text { body }) => self.type_into(body).await?,
+            Err(_) => Err("This is not a message that is expected here.".to_owned()),
+        };
+        let told = match typed {
+            Ok(()) => json!({ "t": "typed", "ok": true }),
+            Err(why) => json!({ "t": "typed", "ok": false, "error": why }),
+        };
+        send(socket, told).await
+    }
+
+    async fn type_into(&self, body: Value) -> Result<Result<(), String>, End> {
+        if !self.is_unlocked {
+            return Ok(Err("This screen is only watched; unlock typing first.".to_owned()));
+        }
+        let typing = match serde_json::from_value::<TypeBody>(body) {
+            Ok(body) => body.typing().map_err(str::to_owned),
+            Err(_) => Err("There is no such key.".to_owned()),
+        };
+        let typing = match typing {
+            Ok(typing) => typing,
+            Err(why) => return Ok(Err(why)),
+        };
+        if !self.may_stay().await {
+            return Err(End::Left);
+        }
+        let (session, visitor) = (self.session, self.caller.visitor.clone());
+        let typed = self.server.ask(|reply| Ask::Type {
+            session,
+            typing,
+            visitor,
+            reply,
+        });
+        Ok(match typed.await {
+            Ok(Answer::Done { .. }) => Ok(()),
+            Ok(Answer::Refused { why }) => Err(why),
+            Err(problem) => Err(problem.sentence.into_owned()),
+        })
+    }
+}
+
+async fn send(socket: &mut WebSocket, message: Value) -> Result<(), End> {
+    let sending = socket.send(Message::text(message.to_string()));
+    match timeout(SEND_TIME, sending).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(End::Left),
+    }
+}
+
+fn frame(change: &Change) -> Value {
+    let rows: BTreeMap<u16, String> = change
+        .rows
+        .iter()
+        .map(|(number, row)| (*number, render::row(row)))
+        .collect();
+    json!({
+        "t": "screen",
+        "columns": change.columns,
+        "height": change.height,
+        "rows": rows,
+        "cursor": change.cursor,
+        "alternate": change.is_alternate,
+        "whole": change.is_whole,
+    })
+}

@@ -1,0 +1,243 @@
+//! What all requests share: the way to the hub, the limits, the counts.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+
+use crate::access::{Attempts, PerMinute, Shown, shown_login};
+use crate::desk::{Ask, Desk, TokenHash, Visitor};
+use crate::door::Refusal;
+
+/// How long the hub may take for an answer. Less than a request may take, so that the page hears why.
+const HUB_TIME: Duration = Duration::from_secs(12);
+/// Refusals on record in a minute: enough to see an attack, too few to fill a disk.
+const REFUSALS_PER_MINUTE: usize = 30;
+/// Streams of one kind for one login: a tab needs one of each.
+const MOST_STREAMS: usize = 16;
+
+/// Shared by all requests; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Server(Arc<Inside>);
+
+#[derive(Debug)]
+struct Inside {
+    desk: Desk,
+    version: String,
+    is_tls: bool,
+    closing: watch::Receiver<()>,
+    attempts: Mutex<Attempts>,
+    refusals: Mutex<PerMinute>,
+    streams: Mutex<HashMap<(StreamKind, TokenHash), usize>>,
+    answered: [AtomicU64; 5],
+}
+
+/// A visitor whom the hub knows, on this request.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) visitor: Visitor,
+    pub(crate) login: TokenHash,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum StreamKind {
+    Events,
+    Live,
+    Export,
+}
+
+/// Counts as one stream of its login until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    server: Server,
+    kind: StreamKind,
+    login: TokenHash,
+}
+
+impl Server {
+    pub(crate) fn new(desk: Desk, version: String, is_tls: bool, closing: watch::Receiver<()>) -> Self {
+        Self(Arc::new(Inside {
+            desk,
+            version,
+            is_tls,
+            closing,
+            attempts: Mutex::new(Attempts::new()),
+            refusals: Mutex::new(PerMinute::new(REFUSALS_PER_MINUTE)),
+            streams: Mutex::default(),
+            answered: Default::default(),
+        }))
+    }
+
+    pub(crate) fn version(&self) -> &str {
+        &self.0.version
+    }
+
+    pub(crate) fn is_tls(&self) -> bool {
+        self.0.is_tls
+    }
+
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.0.desk.changes.clone()
+    }
+
+    /// Returns once the handle is gone.
+    pub(crate) async fn closed(&self) {
+        let mut closing = self.0.closing.clone();
+        while closing.changed().await.is_ok() {}
+    }
+
+    /// Asks the hub, for a bounded time. A hub that is ending drops the question.
+    pub(crate) async fn ask<T>(
+        &self,
+        question: impl FnOnce(oneshot::Sender<T>) -> Ask,
+    ) -> Result<T, Problem> {
+        let (reply, answer) = oneshot::channel();
+        let asked = timeout(HUB_TIME, async {
+            self.0.desk.asks.send(question(reply)).await.ok()?;
+            answer.await.ok()
+        });
+        match asked.await {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => Err(Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The hub is ending; try again in a moment.",
+            )),
+            Err(_) => Err(Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The hub did not answer in time; `atlasbridge status` tells what it is doing.",
+            )),
+        }
+    }
+
+    /// Who sends this request.
+    pub(crate) async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
+        let login = match shown_login(headers) {
+            Shown::Login(login) => login,
+            Shown::Nothing => return Err(Refusal::NoLogin.into()),
+            Shown::Nonsense => return Err(Refusal::UnknownLogin.into()),
+        };
+        match self.visitor(&login).await? {
+            Some(visitor) => Ok(Caller { visitor, login }),
+            None => Err(Refusal::UnknownLogin.into()),
+        }
+    }
+
+    /// Asked again by what lasts longer than a request: a login may be revoked meanwhile.
+    pub(crate) async fn visitor(&self, login: &TokenHash) -> Result<Option<Visitor>, Problem> {
+        let login = login.clone();
+        self.ask(|reply| Ask::Login { login, reply }).await
+    }
+
+    pub(crate) fn may_attempt_login(&self, peer: IpAddr) -> bool {
+        let mut attempts = self.0.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        attempts.allows(peer, Instant::now())
+    }
+
+    pub(crate) fn stream(&self, kind: StreamKind, login: &TokenHash) -> Result<Stream, Problem> {
+        let mut streams = self.0.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = streams.entry((kind, login.clone())).or_default();
+        if *count >= MOST_STREAMS {
+            return Err(Refusal::TooManyStreams.into());
+        }
+        *count += 1;
+        Ok(Stream {
+            server: self.clone(),
+            kind,
+            login: login.clone(),
+        })
+    }
+
+    /// Puts a refusal on record, if the hub has room for it and there were not too many.
+    pub(crate) fn tell_refused(&self, reason: &'static str, from: IpAddr) {
+        tracing::debug!(reason, %from, "a request to the page was refused");
+        let mut refusals = self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        if refusals.allows(Instant::now()) {
+            let from = from.to_canonical().to_string();
+            let _ = self.0.desk.asks.try_send(Ask::Refused { reason, from });
+        }
+    }
+
+    pub(crate) fn count(&self, status: StatusCode) {
+        let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;
+        self.0.answered[class].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Requests answered so far, by the first digit of their status.
+    pub(crate) fn answered(&self) -> [(&'static str, u64); 5] {
+        let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+        std::array::from_fn(|class| (classes[class], self.0.answered[class].load(Ordering::Relaxed)))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let mut streams = self
+            .server
+            .0
+            .streams
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let key = (self.kind, self.login.clone());
+        match streams.get_mut(&key) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => {
+                streams.remove(&key);
+            }
+        }
+    }
+}
+
+/// An answer that is not what was asked for: `{"error": "a sentence"}`.
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    pub(crate) sentence: Cow<'static, str>,
+    /// The word for the record, where somebody was turned away at the door.
+    pub(crate) refusal: Option<Refusal>,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, sentence: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            status,
+            sentence: sentence.into(),
+            refusal: None,
+        }
+    }
+
+    pub(crate) fn not_found(sentence: &'static str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, sentence)
+    }
+
+    pub(crate) fn bad_request(sentence: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, sentence)
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            refusal: Some(refusal),
+            ..Self::new(refusal.status(), refusal.sentence())
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(json!({ "error": self.sentence }))).into_response();
+        if let Some(refusal) = self.refusal {
+            response.extensions_mut().insert(refusal);
+        }
+        response
+    }
+}

@@ -1,0 +1,284 @@
+//! Cards, sessions and audit lines as the page gets them.
+//!
+//! What a program wrote is shown as it is, with one exception: characters that nobody can see, or that turn the text
+//! around, are named instead.
+
+use atlasbridge_channel::{Card, SessionTag};
+use atlasbridge_model::{Effect, Kind, Timestamp};
+use serde::Serialize;
+
+use crate::desk::{AuditLine, SessionCard};
+
+#[derive(Debug, Serialize)]
+pub(crate) struct CardJson {
+    id: String,
+    code: String,
+    session: TagJson,
+    /// The right to answer; left out where a card leaves the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<String>,
+    kind: &'static str,
+    confidence: &'static str,
+    excerpt: String,
+    detail: String,
+    choices: Vec<OfferJson>,
+    max_length: u16,
+    asked_at: String,
+    expires_at: Option<String>,
+    seconds_left: Option<u64>,
+    silence: Option<String>,
+    status: &'static str,
+    reason: Option<&'static str>,
+    word: &'static str,
+    is_open: bool,
+    answered: Option<AnsweredJson>,
+    takes: TakesJson,
+}
+
+#[derive(Debug, Serialize)]
+struct TagJson {
+    id: String,
+    tool: String,
+    label: Option<String>,
+    cwd: String,
+}
+
+#[derive(Debug, Serialize)]
+struct OfferJson {
+    label: String,
+    effect: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct AnsweredJson {
+    value: String,
+    by: String,
+}
+
+#[derive(Debug, Serialize)]
+struct TakesJson {
+    text: bool,
+    reason: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct SessionJson {
+    #[serde(flatten)]
+    session: TagJson,
+    command: Vec<String>,
+    status: &'static str,
+    started_at: String,
+    ended_at: Option<String>,
+    exit_code: Option<i32>,
+    prompts: u64,
+    is_waiting: bool,
+    is_connected: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct AuditJson {
+    seq: u64,
+    at: String,
+    event: String,
+    session: Option<String>,
+    prompt: Option<String>,
+    value: Option<String>,
+    source: Option<String>,
+    decided_by: Option<String>,
+}
+
+pub(crate) fn card(card: &Card) -> CardJson {
+    CardJson {
+        id: card.prompt.to_string(),
+        code: card.code(),
+        session: tag(&card.session),
+        nonce: Some(card.nonce.to_hex()),
+        kind: card.kind.as_str(),
+        confidence: card.confidence.as_str(),
+        excerpt: shown(card.excerpt.as_str()),
+        detail: shown(card.detail.as_str()),
+        choices: card
+            .choices
+            .iter()
+            .map(|offer| OfferJson {
+                label: shown(&offer.label),
+                effect: effect(offer.effect),
+            })
+            .collect(),
+        max_length: card.max_length,
+        asked_at: rfc3339(card.asked_at),
+        expires_at: card.expires_at.map(rfc3339),
+        seconds_left: card.seconds_left,
+        silence: card.silence.as_deref().map(shown),
+        status: card.state.status(),
+        reason: card.state.reason(),
+        word: card.state.word(),
+        is_open: card.is_open(),
+        answered: card.answered.as_ref().map(|answered| AnsweredJson {
+            value: shown(&answered.value),
+            by: shown(&answered.by),
+        }),
+        takes: takes(card),
+    }
+}
+
+/// A card for a file: it tells what happened and gives no right to anything.
+pub(crate) fn spent_card(of: &Card) -> CardJson {
+    CardJson {
+        nonce: None,
+        ..card(of)
+    }
+}
+
+pub(crate) fn session(card: &SessionCard) -> SessionJson {
+    SessionJson {
+        session: tag(&card.session),
+        command: card.command.iter().map(|word| shown(word)).collect(),
+        status: card.status,
+        started_at: rfc3339(card.started_at),
+        ended_at: card.ended_at.map(rfc3339),
+        exit_code: card.exit_code,
+        prompts: card.prompts,
+        is_waiting: card.is_waiting,
+        is_connected: card.is_connected,
+    }
+}
+
+pub(crate) fn audit_line(line: &AuditLine) -> AuditJson {
+    let shown_too = |text: &Option<String>| text.as_deref().map(shown);
+    AuditJson {
+        seq: line.seq,
+        at: line.at.clone(),
+        event: line.event.clone(),
+        session: line.session.clone(),
+        prompt: line.prompt.clone(),
+        value: shown_too(&line.value),
+        source: shown_too(&line.source),
+        decided_by: shown_too(&line.decided_by),
+    }
+}
+
+fn tag(tag: &SessionTag) -> TagJson {
+    TagJson {
+        id: tag.id.to_string(),
+        tool: shown(&tag.tool),
+        label: tag.label.as_deref().map(shown),
+        cwd: shown(&tag.cwd),
+    }
+}
+
+fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Accepts => "accepts",
+        Effect::Refuses => "refuses",
+        Effect::Other => "other",
+    }
+}
+
+fn takes(card: &Card) -> TakesJson {
+    let refuses = card.choices.iter().any(|offer| offer.effect == Effect::Refuses);
+    TakesJson {
+        text: match card.kind {
+            Kind::FreeText | Kind::Idle | Kind::Unknown => true,
+            Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Password => false,
+        },
+        reason: refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
+    }
+}
+
+/// The text with each character that cannot be seen, or that moves others, named: `⟨U+202E⟩`. Line breaks stay.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        match is_unseen(char) {
+            true => shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(char))),
+            false => shown.push(char),
+        }
+    }
+    shown
+}
+
+pub(crate) fn is_unseen(char: char) -> bool {
+    matches!(char,
+        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// `2026-01-02T03:04:05.678Z`. A clock before the year 0 or beyond 9999 is shown as that end.
+pub(crate) fn rfc3339(at: Timestamp) -> String {
+    const DAY: i64 = 86_400_000;
+    let millis = at.0.clamp(-62_167_219_200_000, 253_402_300_799_999);
+    let (day, rest) = (millis.div_euclid(DAY), millis.rem_euclid(DAY));
+    let (year, month, date) = civil(day);
+    let (seconds, millis) = (rest / 1000, rest % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar.
+fn civil(day: i64) -> (i64, i64, i64) {
+    // Counted from 1 March of the year 0, leap days come last in their year, and each 400 years have 146 097 days.
+    let day = day + 719_468;
+    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let date = of_year - (153 * month + 2) / 5 + 1;
+    let january_first = month >= 10;
+    (
+        era * 400 + year + i64::from(january_first),
+        if january_first { month - 9 } else { month + 3 },
+        date,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_as_the_standard_has_them() {
+        for (millis, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_767_323_045_678, "2026-01-02T03:04:05.678Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (i64::MAX, "9999-12-31T23:59:59.999Z"),
+            (i64::MIN, "0000-01-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(rfc3339(Timestamp(millis)), text);
+        }
+    }
+
+    #[test]
+    fn every_day_follows_the_one_before() {
+        let mut before = civil(-719_528);
+        assert_eq!(before, (0, 1, 1));
+        for day in -719_527..100_000 {
+            let now = civil(day);
+            let next_day = (before.0, before.1, before.2 + 1);
+            let next_month = (before.0, before.1 + 1, 1);
+            let next_year = (before.0 + 1, 1, 1);
+            assert!(
+                now == next_day || now == next_month || now == next_year,
+                "{before:?} {now:?}"
+            );
+            before = now;
+        }
+    }
+
+    #[test]
+    fn nothing_hides_in_a_text() {
+        assert_eq!(
+            shown("rm -rf\u{200b} /\u{202e}gpj.x\n\u{1b}[2K"),
+            "rm -rf⟨U+200B⟩ /⟨U+202E⟩gpj.x\n⟨U+001B⟩[2K"
+        );
+        assert_eq!(shown("naïve 漢字 🦀 <b>"), "naïve 漢字 🦀 <b>");
+        assert_eq!(shown("\u{e0041}\u{9b}"), "⟨U+E0041⟩⟨U+009B⟩");
+    }
+}
