@@ -1,7 +1,6 @@
 //! Prompts as channels show them.
 
 use atlasbridge_channel::{Answered, Card, Offer, SessionTag};
-use atlasbridge_model::Timestamp;
 use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_store::{PromptRecord, Reply, SessionRecord};
 
@@ -65,9 +64,4 @@ fn answered(reply: &Reply) -> Answered {
             Source::Channel(_) => reply.decided_by.clone(),
         },
     }
-}
-
-/// How long until a moment of the wall clock, on which chats wait.
-pub(crate) fn millis_until(at: Timestamp) -> i64 {
-    at.0.saturating_sub(clock::now().wall.0).max(0)
 }

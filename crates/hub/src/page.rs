@@ -13,8 +13,8 @@ use atlasbridge_store::{
     QueuedText, Redeem, SessionRecord, SessionStatus, Verdict, rfc3339,
 };
 use atlasbridge_web::desk::{
-    Answer, Ask, AuditLine, AuditVerdict, Desk, Figures, Key, Search, SessionCard, SessionStory, Typing,
-    Visitor,
+    Answer, Ask, AuditLine, AuditVerdict, Desk, Figures, HistoryPage, Key, Search, SessionCard, SessionStory,
+    Typing, Visitor,
 };
 use atlasbridge_web::{Config as PageConfig, WebHandle};
 use atlasbridge_wire::command::{ChannelView, LoginView, Response};
@@ -191,7 +191,7 @@ impl Hub {
                     device,
                 };
                 let is_good = self.store.redeem_link(redeem, clock::now()).await?;
-                drop(reply.send(is_good));
+                let _ = reply.send(is_good);
             }
             Ask::Login { login, reply } => {
                 let known = self.store.login(&login.0).await?;
@@ -205,7 +205,7 @@ impl Hub {
                         .revoke_logins(Logins::Named(login.name), &by, clock::now())
                         .await?;
                 }
-                drop(reply.send(()));
+                let _ = reply.send(());
             }
             Ask::Figures { reply } => drop(reply.send(self.figures().await?)),
             Ask::Refused { reason, from } => {
@@ -275,12 +275,20 @@ impl Hub {
         }))
     }
 
-    async fn history(&self, search: Search) -> Result<Vec<Card>, Broken> {
+    async fn history(&self, search: Search) -> Result<HistoryPage, Broken> {
+        let most = search.most as usize;
         let found = self.store.search_prompts(&store_search(search)).await?;
         let cards = found
             .iter()
             .map(|found| card(&found.prompt, &found.session, found.reply.as_ref()));
-        Ok(cards.collect())
+        Ok(HistoryPage {
+            prompts: cards.collect(),
+            // Prompts of one moment are never torn apart, so a full page may be longer than asked for.
+            older: found
+                .last()
+                .filter(|_| found.len() >= most)
+                .map(|last| last.prompt.created_at.0),
+        })
     }
 
     async fn audit_lines(&self, search: Search) -> Result<Vec<AuditLine>, Broken> {

@@ -38,7 +38,7 @@ pub use tls::TlsError;
 const PORTS_TRIED: u16 = 20;
 
 /// What the page needs to know of the configuration.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     pub listen: SocketAddr,
     pub tls: Option<Tls>,
@@ -47,7 +47,7 @@ pub struct Config {
 }
 
 /// Where the certificate comes from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tls {
     /// The operator's own, in PEM.
     Files { certificate: PathBuf, key: PathBuf },

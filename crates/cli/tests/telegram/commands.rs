@@ -5,7 +5,16 @@ use crate::{ANN, Desk};
 #[test]
 fn commands_are_answered() {
     let desk = Desk::new();
-    let terminal = desk.home.run_in_terminal(&["run", "--quiet", "--label", "deploy", "--", "bash", "-c", "echo hello-screen; read line; echo got=[$line]"]);
+    let terminal = desk.home.run_in_terminal(&[
+        "run",
+        "--quiet",
+        "--label",
+        "deploy",
+        "--",
+        "bash",
+        "-c",
+        "echo hello-screen; read line; echo got=[$line]",
+    ]);
     terminal.wait_for("hello-screen");
     desk.says("/start");
     desk.hears("telegram:4242");
@@ -63,14 +72,22 @@ fn with_two_sessions_a_plain_text_needs_a_switch() {
 #[test]
 fn a_muted_chat_gets_no_new_prompts_until_it_wants_them() {
     let desk = Desk::new();
-    let terminal = desk.home.bash(r#"echo up; read -p "Go? (y/n) " a; echo "a=[$a]"; read -p "Again? (y/n) " b; echo "b=[$b]""#);
+    let terminal = desk
+        .home
+        .bash(r#"echo up; read -p "Go? (y/n) " a; echo "a=[$a]"; read -p "Again? (y/n) " b; echo "b=[$b]""#);
     let prompt = desk.prompt("Go?");
     desk.says("/mute 1h");
     desk.hears("No new prompts");
     desk.taps(&prompt, "Yes");
     terminal.wait_for("a=[y]");
     desk.ends(&prompt, "applied");
-    assert!(!desk.telegram.messages(desk.chat).iter().any(|message| message.text.contains("Again?")));
+    assert!(
+        !desk
+            .telegram
+            .messages(desk.chat)
+            .iter()
+            .any(|message| message.text.contains("Again?"))
+    );
     desk.says("/mute off");
     desk.prompt("Again?");
     let _ = ANN;

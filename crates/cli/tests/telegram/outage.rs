@@ -24,12 +24,19 @@ fn a_prompt_of_an_outage_is_shown_when_the_service_is_back() {
 #[test]
 fn failures_of_every_kind_are_outlived() {
     let desk = Desk::new();
-    for fault in [Fault::Status(502), Fault::CutJson, Fault::DropBefore, Fault::Status(503), Fault::TooManyRequests { retry_after: 1 }] {
+    for fault in [
+        Fault::Status(502),
+        Fault::CutJson,
+        Fault::DropBefore,
+        Fault::Status(503),
+        Fault::TooManyRequests { retry_after: 1 },
+    ] {
         desk.telegram.fails("sendMessage", fault, Times::Next(1));
     }
     let terminal = desk.home.bash(QUESTION);
     let prompt = desk.prompt("Delete 3 files?");
-    desk.telegram.fails("editMessageText", Fault::Status(500), Times::Next(2));
+    desk.telegram
+        .fails("editMessageText", Fault::Status(500), Times::Next(2));
     desk.taps(&prompt, "Yes");
     terminal.wait_for("got=[y]");
     desk.ends(&prompt, "applied");
@@ -84,12 +91,23 @@ fn after_a_gap_every_waiting_prompt_is_offered_again() {
     desk.home.run(["hub", "start"]);
     let second = desk.telegram.wait_message(
         desk.chat,
-        |message| message.text.contains("Delete 3 files?") && message.id > first.id && !message.buttons.is_empty(),
+        |message| {
+            message.text.contains("Delete 3 files?") && message.id > first.id && !message.buttons.is_empty()
+        },
         "it is offered again",
     );
-    desk.telegram.wait_edit(desk.chat, first.id, |message| message.buttons.is_empty(), "the old one lost its buttons");
+    desk.telegram.wait_edit(
+        desk.chat,
+        first.id,
+        |message| message.buttons.is_empty(),
+        "the old one lost its buttons",
+    );
     let tap = desk.telegram.forges_tap(ANN, desk.chat, first.id, &old);
-    let told = desk.telegram.wait_tap_answer(&tap, "an old button is answered").text.unwrap();
+    let told = desk
+        .telegram
+        .wait_tap_answer(&tap, "an old button is answered")
+        .text
+        .unwrap();
     assert!(told.contains("newer"), "{told}");
     assert_eq!(terminal.count("got="), 0);
     desk.taps(&second, "Yes");
@@ -102,11 +120,18 @@ fn a_second_poller_is_explained() {
     let terminal = desk.home.bash("echo up; sleep 600");
     terminal.wait_for("up");
     desk.telegram.wait_polled("the hub polls");
-    let url = format!("{}/bot{}/getUpdates?timeout=20", desk.telegram.api_url(), crate::TOKEN);
+    let url = format!(
+        "{}/bot{}/getUpdates?timeout=20",
+        desk.telegram.api_url(),
+        crate::TOKEN
+    );
     let other = std::thread::spawn(move || atlasbridge_testkit::http::get(&url));
     let state = atlasbridge_testkit::eventually("status explains the conflict", || {
         let status = desk.home.run(["status"]);
-        status.stdout.contains("another program polls").then_some(status.stdout)
+        status
+            .stdout
+            .contains("another program polls")
+            .then_some(status.stdout)
     });
     assert!(state.contains("retrying"), "{state}");
     drop(other);

@@ -21,7 +21,11 @@ fn a_person_is_led_from_the_token_to_a_tap() {
     telegram.starts(ANN);
     terminal.wait_for("(id 4242)");
     terminal.type_keys("y\r");
-    let test = telegram.wait_message(chat, |message| message.text.contains("test of AtlasBridge"), "the test arrives");
+    let test = telegram.wait_message(
+        chat,
+        |message| message.text.contains("test of AtlasBridge"),
+        "the test arrives",
+    );
     telegram.taps(ANN, chat, test.id, "It works");
     terminal.wait_for("The tap has arrived");
     let (code, shown) = terminal.end();
@@ -41,14 +45,31 @@ fn without_questions_it_takes_the_token_from_standard_input() {
     let telegram = FakeTelegram::start(TOKEN);
     let home = Home::new(env!("CARGO_BIN_EXE_atlasbridge"));
     let setup = |token: &str| {
-        let args = ["setup", "telegram", "--token-stdin", "--user", "7", "--api-url", &telegram.api_url()];
-        let mut child = home.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let args = [
+            "setup",
+            "telegram",
+            "--token-stdin",
+            "--user",
+            "7",
+            "--api-url",
+            &telegram.api_url(),
+        ];
+        let mut child = home
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         child.stdin.take().unwrap().write_all(token.as_bytes()).unwrap();
         child.wait_with_output().unwrap()
     };
     let wrong = setup("123456789:AAEwrong567890123456789012345678901");
     let told = String::from_utf8(wrong.stderr).unwrap();
-    assert!(!wrong.status.success() && told.contains("does not know this token"), "{told}");
+    assert!(
+        !wrong.status.success() && told.contains("does not know this token"),
+        "{told}"
+    );
     assert!(!told.contains("AAEwrong"), "{told}");
     assert!(!home.path().join("config.toml").exists(), "nothing is written");
     assert!(!setup("nonsense").status.success());
