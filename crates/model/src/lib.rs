@@ -19,6 +19,7 @@ pub mod prompt;
 pub mod sighting;
 pub mod strokes;
 pub mod time;
+pub mod visible;
 
 pub use excerpt::{Detail, Excerpt};
 pub use id::{IdempotencyKey, Nonce, PromptId, ReplyId, SessionId, SightingNo};
