@@ -144,3 +144,6 @@ fn on_button(label: &str) -> String {
         _ => line.chars().take(MOST_BUTTON - 1).chain(['…']).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;

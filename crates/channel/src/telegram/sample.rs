@@ -12,7 +12,7 @@ pub(crate) fn card(kind: Kind, text: &str, choices: &[(&str, Effect)]) -> Card {
             id: SessionId::from_random([0x5e; 16]),
             tool: "claude".to_owned(),
             label: Some("api".to_owned()),
-            cwd: "/home/ada/work/api".to_owned(),
+            cwd: "/home/dev/work/api".to_owned(),
         },
         nonce: Nonce::from_random([0x0c; 16]),
         kind,

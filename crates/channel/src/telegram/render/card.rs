@@ -125,8 +125,13 @@ fn level(card: &Card) -> Option<usize> {
 /// What of the detail the excerpt does not show. An excerpt made of other words shows nothing of it.
 fn unseen(detail: &str, excerpt: &str, seen: usize) -> usize {
     let whole = detail.chars().count();
-    match detail.contains(excerpt.trim_end_matches('…').trim()) {
-        true => whole.saturating_sub(seen),
+    let words = match detail.contains(excerpt) {
+        true => excerpt,
+        // The mark of a cut is ours.
+        false => excerpt.trim_end_matches('…'),
+    };
+    match detail.contains(words.trim()) {
+        true => whole.saturating_sub(seen.min(words.chars().count())),
         false => whole,
     }
 }
@@ -201,9 +206,13 @@ fn mark_before(line: &str, label: &str) -> Option<String> {
     is_label.then(|| format!("{key}."))
 }
 
-/// What will happen, or what has; then the code by which people name the prompt.
+/// What will happen, or what has; then the codes by which people name prompt and session.
 fn tail(card: &Card) -> String {
-    let code = format!("<code>{}</code>", escape(&card.code()));
+    let code = format!(
+        "<code>{}</code> · session <code>{}</code>",
+        card.code(),
+        card.session.id.short()
+    );
     let lines = [hint(card), ending(card), replaced(card), code];
     lines
         .into_iter()
