@@ -13,6 +13,8 @@ mod render;
 #[cfg(test)]
 pub(crate) mod sample;
 mod service;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 use std::fmt;
