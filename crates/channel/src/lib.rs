@@ -9,6 +9,8 @@
 
 mod card;
 mod contract;
+pub mod loopback;
+pub mod telegram;
 
 pub use card::{Answered, Card, Offer, SessionTag};
 pub use contract::{

@@ -20,6 +20,7 @@ pub mod routing;
 pub mod sighting;
 pub mod strokes;
 pub mod time;
+pub mod visible;
 
 pub use excerpt::{Detail, Excerpt};
 pub use id::{IdempotencyKey, Nonce, PromptId, ReplyId, SessionId, SightingNo};

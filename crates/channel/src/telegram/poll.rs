@@ -1,0 +1,272 @@
+//! Listens: a long poll at a time, each update handed to the hub, and confirmed only once it is on disk.
+//!
+//! # Nothing-lost invariant
+//! The service forgets an update when a later one is asked for. `offset` moves past an update in one place, after the hub
+//! has told `recorded`; until then it comes again, after a crash of ours as well. The hub knows a repeated number.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::api::{BATCH, Trouble};
+use super::incoming::{self, Guest, Incoming};
+use super::service::{Service, backoff};
+use crate::{Health, Inbound, Receipt, Recorded, Update, UpdateNo};
+
+/// Longest wait for the hub to write one update down.
+const RECORDING: Duration = Duration::from_secs(30);
+/// Longest wait for the sentence that answers a tap; the person's phone shows it as busy meanwhile.
+const RECEIPT: Duration = Duration::from_secs(10);
+/// Longest such sentence, in characters.
+const MOST_RECEIPT: usize = 200;
+/// Taps that are answered at the same time.
+const ANSWERS: usize = 8;
+/// Another program with the same token may be at work on purpose: no race with it.
+const CONFLICT: Duration = Duration::from_secs(30);
+/// A batch that moves nothing on would come again at once, and again.
+const STANDSTILL: Duration = Duration::from_secs(1);
+const REFUSED: Duration = Duration::from_secs(60);
+
+/// Why listening ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Somebody must mend the settings.
+    Stopped,
+    HubGone,
+}
+
+pub(crate) struct Poller {
+    service: Arc<Service>,
+    guest: Guest,
+    inbound: mpsc::Sender<Inbound>,
+    offset: Option<i64>,
+    has_looked_for_webhook: bool,
+    health: Option<Health>,
+    heard: Option<Heard>,
+    /// The longest silence not yet told.
+    gap: Option<Duration>,
+    /// Updates in a row that the hub could not write down.
+    unrecorded: u32,
+    answers: JoinSet<()>,
+    permits: Arc<Semaphore>,
+}
+
+/// When a poll last succeeded. Two clocks: one does not jump, the other goes on while the machine sleeps.
+#[derive(Debug, Clone, Copy)]
+struct Heard {
+    steady: Instant,
+    wall: SystemTime,
+}
+
+/// What follows a round.
+enum Next {
+    Again,
+    After(Duration),
+    End(End),
+}
+
+impl Poller {
+    pub(crate) fn new(
+        service: Arc<Service>,
+        guest: Guest,
+        last_offset: Option<i64>,
+        inbound: mpsc::Sender<Inbound>,
+    ) -> Self {
+        Self {
+            service,
+            guest,
+            inbound,
+            offset: last_offset,
+            has_looked_for_webhook: false,
+            health: None,
+            heard: None,
+            gap: None,
+            unrecorded: 0,
+            answers: JoinSet::new(),
+            permits: Arc::new(Semaphore::new(ANSWERS)),
+        }
+    }
+
+    /// Until it makes no sense any more. Dropping it loses nothing: what was not recorded was not confirmed.
+    pub(crate) async fn run(mut self) -> End {
+        if let Err(end) = self.tell_health(Health::Starting).await {
+            return end;
+        }
+        loop {
+            while self.answers.try_join_next().is_some() {}
+            match self.round().await {
+                Next::Again => {}
+                Next::After(pause) => sleep(pause).await,
+                Next::End(end) => return end,
+            }
+        }
+    }
+
+    async fn round(&mut self) -> Next {
+        let polled = self.poll().await;
+        let next = match polled {
+            Ok(updates) => self.handle(updates).await,
+            Err(trouble) => self.mend(trouble).await,
+        };
+        next.unwrap_or_else(Next::End)
+    }
+
+    async fn poll(&mut self) -> Result<Vec<Value>, Trouble> {
+        if self.service.is_stopped() {
+            return Err(Trouble::Unauthorized);
+        }
+        let api = &self.service.api;
+        if !self.has_looked_for_webhook {
+            if api.has_webhook().await? {
+                tracing::warn!("a webhook was set for this bot; it is removed, or nothing could be polled");
+                api.delete_webhook().await?;
+            }
+            self.has_looked_for_webhook = true;
+        }
+        api.updates(self.offset).await
+    }
+
+    async fn handle(&mut self, mut updates: Vec<Value>) -> Result<Next, End> {
+        self.service.worked();
+        self.note_gap();
+        let is_drained = updates.len() < BATCH;
+        let before = self.offset;
+        updates.sort_by_key(incoming::number);
+        for update in &updates {
+            let Some(no) = incoming::number(update) else {
+                tracing::warn!("an update without a number was left out");
+                continue;
+            };
+            if !self.hand_over(no, update).await? {
+                return self.not_recorded().await;
+            }
+        }
+        self.unrecorded = 0;
+        self.tell_health(Health::Connected).await?;
+        // Taps of the time before come first: what a gap makes void must not be void before it was looked at.
+        if is_drained {
+            let gap = self.gap.take();
+            self.tell(Inbound::Polled { gap }).await?;
+        }
+        Ok(match updates.is_empty() || self.offset != before {
+            true => Next::Again,
+            false => Next::After(STANDSTILL),
+        })
+    }
+
+    /// Whether the hub has written it down. Only then does the offset move.
+    async fn hand_over(&mut self, no: UpdateNo, update: &Value) -> Result<bool, End> {
+        let Incoming {
+            no,
+            from,
+            target,
+            saying,
+            tap,
+        } = incoming::read(no, update, &self.guest);
+        let (recorded, on_disk) = oneshot::channel();
+        let receipt = tap.map(|tap| self.answer_when_told(tap));
+        let update = Update {
+            no,
+            from,
+            target,
+            saying,
+            recorded: Recorded(recorded),
+            receipt,
+        };
+        self.tell(Inbound::Update(update)).await?;
+        let is_recorded = matches!(timeout(RECORDING, on_disk).await, Ok(Ok(())));
+        if is_recorded {
+            self.offset = Some(no.0.saturating_add(1));
+        }
+        Ok(is_recorded)
+    }
+
+    fn answer_when_told(&mut self, tap: String) -> Receipt {
+        let (receipt, told) = oneshot::channel();
+        let service = Arc::clone(&self.service);
+        let permits = Arc::clone(&self.permits);
+        self.answers.spawn(async move {
+            let text = match timeout(RECEIPT, told).await {
+                Ok(Ok(text)) => text,
+                // Nothing to say: the answer still ends the waiting on the phone.
+                Ok(Err(_)) | Err(_) => String::new(),
+            };
+            let text: String = text.chars().take(MOST_RECEIPT).collect();
+            let Ok(_permit) = permits.acquire().await else {
+                return;
+            };
+            // A tap that is too old to be answered is no trouble; its message tells the end anyway.
+            if let Err(trouble) = service.api.answer_tap(&tap, &text).await {
+                tracing::debug!(%trouble, "a tap was not answered");
+            }
+        });
+        Receipt(receipt)
+    }
+
+    async fn not_recorded(&mut self) -> Result<Next, End> {
+        self.unrecorded = self.unrecorded.saturating_add(1);
+        let why = "what came in could not be put on record; it is asked for again".to_owned();
+        self.tell_health(Health::Retrying { why }).await?;
+        Ok(Next::After(backoff(self.unrecorded)))
+    }
+
+    async fn mend(&mut self, trouble: Trouble) -> Result<Next, End> {
+        tracing::debug!(%trouble, "poll failed");
+        let (why, pause) = match trouble {
+            Trouble::Unauthorized | Trouble::NotFound => {
+                self.service.stop();
+                let why = format!("{trouble}; `atlasbridge setup telegram` takes a new one");
+                self.tell_health(Health::Stopped { why }).await?;
+                return Err(End::Stopped);
+            }
+            Trouble::Conflict(_) => {
+                self.has_looked_for_webhook = false;
+                let why = "another program polls with this bot token, and Telegram serves one only: stop the other, or \
+                           make a bot of its own for each"
+                    .to_owned();
+                (why, CONFLICT)
+            }
+            Trouble::TooMany { retry_after } => (trouble.to_string(), retry_after),
+            Trouble::BadRequest(_) | Trouble::Forbidden(_) => (trouble.to_string(), REFUSED),
+            Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) => {
+                (trouble.to_string(), self.service.failed(Instant::now()))
+            }
+        };
+        self.tell_health(Health::Retrying { why }).await?;
+        Ok(Next::After(pause))
+    }
+
+    fn note_gap(&mut self) {
+        let now = Heard {
+            steady: Instant::now(),
+            wall: SystemTime::now(),
+        };
+        if let Some(before) = self.heard.replace(now) {
+            self.gap = self.gap.max(Some(now.since(before)));
+        }
+    }
+
+    async fn tell_health(&mut self, health: Health) -> Result<(), End> {
+        if self.health.as_ref() == Some(&health) {
+            return Ok(());
+        }
+        self.health = Some(health.clone());
+        self.tell(Inbound::Health(health)).await
+    }
+
+    async fn tell(&self, inbound: Inbound) -> Result<(), End> {
+        self.inbound.send(inbound).await.map_err(|_| End::HubGone)
+    }
+}
+
+impl Heard {
+    /// The longer of the two: a wall clock set back counts for nothing, a machine that slept counts in full.
+    fn since(self, before: Heard) -> Duration {
+        let steady = self.steady.duration_since(before.steady);
+        steady.max(self.wall.duration_since(before.wall).unwrap_or_default())
+    }
+}

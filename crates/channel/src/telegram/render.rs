@@ -1,0 +1,149 @@
+//! A card or a notice as a message of this service, pure: HTML and rows of buttons.
+//!
+//! What a program wrote stands in `<pre>`, made visible; everything else is ours. Whatever goes in, the message is valid,
+//! fits, and says exactly how much it leaves out. Nothing is called approved: a message says what was typed, and that it
+//! was taken only once the session host has seen it.
+
+mod card;
+mod fit;
+
+use atlasbridge_model::visible::visible;
+use serde_json::{Value, json};
+
+use super::callback;
+use crate::{Block, Button, Notice};
+pub(crate) use card::card;
+use fit::{Fitted, MOST_UNITS, escape, fit, units};
+
+/// Longest text on a button.
+const MOST_BUTTON: usize = 60;
+/// Kept for "… 4096 more characters" and its markup.
+const CUT_UNITS: usize = 64;
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) html: String,
+    pub(crate) rows: Vec<Vec<Key>>,
+}
+
+/// One button, as the service takes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) text: String,
+    pub(crate) data: String,
+}
+
+impl Message {
+    /// An empty keyboard takes the buttons of an edited message away.
+    pub(crate) fn keyboard(&self) -> Value {
+        let key = |key: &Key| json!({"text": key.text, "callback_data": key.data});
+        let rows: Vec<Vec<Value>> = self
+            .rows
+            .iter()
+            .map(|row| row.iter().map(key).collect())
+            .collect();
+        json!({ "inline_keyboard": rows })
+    }
+}
+
+/// A message that is no prompt. Programs share the room that our own words leave.
+pub(crate) fn notice(notice: &Notice) -> Message {
+    let programs = notice.blocks.iter().filter(|block| is_program(block)).count();
+    let ours_room = MOST_UNITS / 2;
+    let mut left = MOST_UNITS - CUT_UNITS;
+    let mut ours_left = if programs == 0 { left } else { ours_room };
+    let mut parts: Vec<Option<String>> = Vec::new();
+    for block in &notice.blocks {
+        parts.push(match block {
+            Block::Ours(text) => {
+                let html = paragraph(text, ours_left);
+                ours_left = ours_left.saturating_sub(units(&html) + 1);
+                left = left.saturating_sub(units(&html) + 1);
+                Some(html)
+            }
+            Block::Program(_) => None,
+        });
+    }
+    let share = left / programs.max(1);
+    let texts = notice
+        .blocks
+        .iter()
+        .zip(parts)
+        .map(|(block, done)| match (block, done) {
+            (_, Some(html)) => html,
+            (Block::Ours(text) | Block::Program(text), None) => program(text, share),
+        });
+    let html = texts
+        .filter(|html| !html.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n");
+    Message {
+        html: if html.is_empty() { "…".to_owned() } else { html },
+        rows: notice
+            .buttons
+            .iter()
+            .map(|row| question_row(row))
+            .filter(|row| !row.is_empty())
+            .collect(),
+    }
+}
+
+fn is_program(block: &Block) -> bool {
+    match block {
+        Block::Program(_) => true,
+        Block::Ours(_) => false,
+    }
+}
+
+/// Names of sessions and people stand in our sentences too: they are made visible like anything else.
+fn paragraph(text: &str, room: usize) -> String {
+    let Fitted { html, left_out } = fit(text.trim(), usize::MAX, room.saturating_sub(CUT_UNITS), visible);
+    match left_out {
+        0 => html,
+        left_out => format!("{html}… ({})", more(left_out)),
+    }
+}
+
+fn program(text: &str, room: usize) -> String {
+    let text = text.trim_end();
+    if text.trim().is_empty() {
+        return "<i>(empty)</i>".to_owned();
+    }
+    let Fitted { html, left_out } = fit(text, usize::MAX, room.saturating_sub(2 * CUT_UNITS), visible);
+    match left_out {
+        0 => format!("<pre>{html}</pre>"),
+        left_out => format!("<pre>{html}</pre>\n<i>{}</i>", more(left_out)),
+    }
+}
+
+fn more(count: usize) -> String {
+    match count {
+        1 => "1 more character".to_owned(),
+        count => format!("{count} more characters"),
+    }
+}
+
+fn question_row(row: &[Button]) -> Vec<Key> {
+    row.iter()
+        .filter_map(|button| {
+            Some(Key {
+                text: on_button(&button.label),
+                data: callback::of_question(&button.token)?,
+            })
+        })
+        .collect()
+}
+
+/// One line, visible, cut; never empty, which the service refuses.
+fn on_button(label: &str) -> String {
+    let line = visible(label).split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.chars().count() {
+        0 => "…".to_owned(),
+        1..=MOST_BUTTON => line,
+        _ => line.chars().take(MOST_BUTTON - 1).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
