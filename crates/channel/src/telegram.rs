@@ -13,6 +13,7 @@ mod render;
 #[cfg(test)]
 pub(crate) mod sample;
 mod service;
+pub mod setup;
 #[cfg(test)]
 mod tests;
 mod worker;

@@ -19,9 +19,9 @@ use super::Token;
 const CONNECT: Duration = Duration::from_secs(10);
 const CALL: Duration = Duration::from_secs(15);
 /// How long the service holds a poll open when there is nothing to say.
-pub(crate) const POLL_SECONDS: u64 = 30;
+pub(crate) const POLL_HOLD: Duration = Duration::from_secs(30);
 /// A poll that has not ended so long after that has lost its connection.
-const POLL: Duration = Duration::from_secs(POLL_SECONDS + 10);
+const POLL_MARGIN: Duration = Duration::from_secs(10);
 /// A hundred updates of the largest kind are well below.
 const MOST_OF_UPDATES: usize = 4 * 1024 * 1024;
 const MOST_OF_REPLY: usize = 256 * 1024;
@@ -120,6 +120,11 @@ impl Api {
         Ok(Self { http, base, token })
     }
 
+    /// Who the bot is.
+    pub(crate) async fn me(&self) -> Result<Value, Trouble> {
+        self.call("getMe", &json!({})).await
+    }
+
     /// Whether updates go elsewhere: then nothing can be polled.
     pub(crate) async fn has_webhook(&self) -> Result<bool, Trouble> {
         let info = self.call("getWebhookInfo", &json!({})).await?;
@@ -134,17 +139,21 @@ impl Api {
         self.call("deleteWebhook", &body).await.map(drop)
     }
 
-    /// Waits for updates. Asking from `offset` confirms everything below it.
-    pub(crate) async fn updates(&self, offset: Option<i64>) -> Result<Vec<Value>, Trouble> {
+    /// Waits so long for updates. Asking from `offset` confirms everything below it.
+    pub(crate) async fn updates(&self, offset: Option<i64>, hold: Duration) -> Result<Vec<Value>, Trouble> {
         let mut body = json!({
-            "timeout": POLL_SECONDS,
+            "timeout": hold.as_secs(),
             "limit": BATCH,
             "allowed_updates": ["message", "callback_query"],
         });
         if let Some(offset) = offset {
             body["offset"] = json!(offset);
         }
-        let request = self.http.post(self.url("getUpdates")).timeout(POLL).json(&body);
+        let request = self
+            .http
+            .post(self.url("getUpdates"))
+            .timeout(hold + POLL_MARGIN)
+            .json(&body);
         match self.send(request, MOST_OF_UPDATES).await? {
             Value::Array(updates) => Ok(updates),
             _ => Err(Trouble::Unreadable("not a list of updates")),

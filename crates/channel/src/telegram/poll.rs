@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::api::{BATCH, Trouble};
+use super::api::{BATCH, POLL_HOLD, Trouble};
 use super::incoming::{self, Guest, Incoming};
 use super::service::{Service, backoff};
 use crate::{Health, Inbound, Receipt, Recorded, Update, UpdateNo};
@@ -127,7 +127,12 @@ impl Poller {
             }
             self.has_looked_for_webhook = true;
         }
-        api.updates(self.offset).await
+        // The first answer tells that all is well, and how long nothing was heard: nobody should wait for it.
+        let hold = match self.health {
+            Some(Health::Connected) => POLL_HOLD,
+            _ => Duration::ZERO,
+        };
+        api.updates(self.offset, hold).await
     }
 
     async fn handle(&mut self, mut updates: Vec<Value>) -> Result<Next, End> {

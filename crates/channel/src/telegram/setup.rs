@@ -83,9 +83,9 @@ impl Setup {
         self.wait(limit, |update| {
             let message = update.get("message")?;
             let is_private = message.pointer("/chat/type").and_then(Value::as_str) == Some("private");
-            let from = message.get("from").filter(|from| {
-                is_private && from.get("is_bot").and_then(Value::as_bool) != Some(true)
-            })?;
+            let from = message
+                .get("from")
+                .filter(|from| is_private && from.get("is_bot").and_then(Value::as_bool) != Some(true))?;
             let name = ["first_name", "last_name"]
                 .iter()
                 .filter_map(|key| from.get(*key).and_then(Value::as_str))
@@ -162,7 +162,9 @@ impl Setup {
     }
 
     fn api(&self) -> Result<&Api, SetupError> {
-        self.api.as_ref().map_err(|error| SetupError::Client(error.to_string()))
+        self.api
+            .as_ref()
+            .map_err(|error| SetupError::Client(error.to_string()))
     }
 }
 

@@ -258,7 +258,7 @@ fn telegram(config: &Telegram) -> ChannelStart {
         .hash(&mut hasher);
     let settings = config.clone();
     ChannelStart {
-        name: "telegram",
+        name: telegram::NAME,
         notify_start: config.notify_start,
         notify_end: config.notify_end,
         version: hasher.finish(),

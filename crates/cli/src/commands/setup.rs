@@ -8,20 +8,19 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use atlasbridge_channel::telegram::Token;
 use atlasbridge_channel::telegram::setup::{Candidate, Setup as Bot};
+use atlasbridge_channel::telegram::{API_URL, Token};
 use atlasbridge_wire::command::{Request, Response};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use crate::args::Setup;
 use crate::client::Client;
-use crate::config::{self, Environment, Paths};
+use crate::config::{self, Environment, Paths, Secret};
 use crate::output::Output;
 
 /// How long a person may take to press Start, or the button of the test.
 const PATIENCE: Duration = Duration::from_secs(300);
-const DEFAULT_API: &str = "https://api.telegram.org";
 
 pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
     let Setup::Telegram {
@@ -37,7 +36,7 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
         .telegram
         .as_ref()
         .map(|telegram| telegram.api_url.clone());
-    let api_url = api_url.or(known).unwrap_or_else(|| DEFAULT_API.to_owned());
+    let api_url = api_url.or(known).unwrap_or_else(|| API_URL.to_owned());
     let api_url = api_url.trim_end_matches('/').to_owned();
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -72,14 +71,14 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn check(token: &Token, api_url: &str, output: &Output) -> anyhow::Result<()> {
-    let bot = Bot::new(token.clone(), api_url).bot().await?;
+async fn check(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result<()> {
+    let bot = bot_of(token, api_url).bot().await?;
     output.line(&format!("The token is good: it belongs to @{}.", bot.username));
     Ok(())
 }
 
-async fn converse(token: &Token, api_url: &str, output: &Output) -> anyhow::Result<i64> {
-    let mut bot = Bot::new(token.clone(), api_url);
+async fn converse(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result<i64> {
+    let mut bot = bot_of(token, api_url);
     let identity = bot.bot().await?;
     output.line(&format!(
         "The token is good: it belongs to @{}.",
@@ -113,6 +112,10 @@ async fn converse(token: &Token, api_url: &str, output: &Output) -> anyhow::Resu
     Ok(user)
 }
 
+fn bot_of(token: &Secret, api_url: &str) -> Bot {
+    Bot::new(Token::new(token.expose()), api_url)
+}
+
 fn is_confirmed(person: &Candidate, output: &Output) -> anyhow::Result<bool> {
     output.line(&format!(
         "{} (id {}) wrote to your bot. May this person answer prompts of your tools? [y/N]",
@@ -123,14 +126,14 @@ fn is_confirmed(person: &Candidate, output: &Output) -> anyhow::Result<bool> {
     Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn token_from_stdin() -> anyhow::Result<Token> {
+fn token_from_stdin() -> anyhow::Result<Secret> {
     let mut text = String::new();
     io::stdin().lock().take(1024).read_to_string(&mut text)?;
     checked(text.trim())
 }
 
 /// The token is not shown while it is typed or pasted.
-fn ask_for_token(output: &Output) -> anyhow::Result<Token> {
+fn ask_for_token(output: &Output) -> anyhow::Result<Secret> {
     output.line("Talk to @BotFather in Telegram, make a bot with /newbot, and paste its token here (it is not shown):");
     let stdin = io::stdin();
     let before = tcgetattr(&stdin)?;
@@ -145,10 +148,10 @@ fn ask_for_token(output: &Output) -> anyhow::Result<Token> {
     checked(line.trim())
 }
 
-fn checked(text: &str) -> anyhow::Result<Token> {
+fn checked(text: &str) -> anyhow::Result<Secret> {
     // The rule is the table's own, so that the file written from it will hold.
     match config::is_telegram_token(text) {
-        true => Ok(Token::new(text)),
+        true => Ok(Secret::new(text)),
         false => bail!(
             "this is no bot token: copy the whole of it from @BotFather, digits, a colon, then about 35 characters"
         ),
@@ -156,7 +159,7 @@ fn checked(text: &str) -> anyhow::Result<Token> {
 }
 
 /// One program may poll with a token. If the hub does with this one, it is stopped; sessions go on.
-fn pause_hub(paths: &Paths, config: &config::Config, token: &Token) -> anyhow::Result<bool> {
+fn pause_hub(paths: &Paths, config: &config::Config, token: &Secret) -> anyhow::Result<bool> {
     let is_same = config
         .telegram
         .as_ref()
@@ -168,7 +171,7 @@ fn pause_hub(paths: &Paths, config: &config::Config, token: &Token) -> anyhow::R
 }
 
 /// Writes the section and leaves everything else in the file as it is. The file is replaced at once or not at all.
-fn write(file: &Path, token: &Token, users: &[i64], api_url: &str) -> anyhow::Result<()> {
+fn write(file: &Path, token: &Secret, users: &[i64], api_url: &str) -> anyhow::Result<()> {
     let text = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -188,7 +191,7 @@ fn write(file: &Path, token: &Token, users: &[i64], api_url: &str) -> anyhow::Re
     fs::rename(&beside, file).with_context(|| format!("replacing {}", file.display()))
 }
 
-fn with_telegram(text: &str, token: &Token, users: &[i64], api_url: &str) -> anyhow::Result<String> {
+fn with_telegram(text: &str, token: &Secret, users: &[i64], api_url: &str) -> anyhow::Result<String> {
     let mut document: DocumentMut = text.parse().context("reading the configuration")?;
     let section = document.entry("telegram").or_insert(Item::Table(Table::new()));
     let section = section
@@ -210,7 +213,7 @@ fn with_telegram(text: &str, token: &Token, users: &[i64], api_url: &str) -> any
         "allowed_users",
         value(allowed.into_iter().collect::<Array>()),
     );
-    if api_url != DEFAULT_API || section.contains_key("api_url") {
+    if api_url != API_URL || section.contains_key("api_url") {
         set(section, "api_url", value(api_url));
     }
     Ok(document.to_string())
@@ -252,7 +255,7 @@ mod tests {
     fn the_rest_of_a_file_stays_as_it_is() {
         let before = "# mine\n[prompts]\ntimeout_seconds = 900 # long\n\n[telegram]\nbot_token = \"1:old\" # from a friend\n\
                       allowed_users = [7]\n";
-        let after = with_telegram(before, &Token::new(TOKEN), &[42, 7], DEFAULT_API).unwrap();
+        let after = with_telegram(before, &Secret::new(TOKEN), &[42, 7], API_URL).unwrap();
         assert_eq!(
             after,
             format!(
@@ -264,7 +267,7 @@ mod tests {
 
     #[test]
     fn an_empty_file_gets_its_section() {
-        let after = with_telegram("", &Token::new(TOKEN), &[42], "http://127.0.0.1:8081").unwrap();
+        let after = with_telegram("", &Secret::new(TOKEN), &[42], "http://127.0.0.1:8081").unwrap();
         assert_eq!(
             after,
             format!(
