@@ -570,6 +570,57 @@ mod tests {
     }
 
     #[test]
+    fn on_a_channel_nobody_is_sent_to_a_command_line() {
+        let all = [
+            Refusal::UnknownPrompt,
+            Refusal::AmbiguousPrompt,
+            Refusal::NotWaiting {
+                status: "reply_received",
+                reason: String::new(),
+            },
+            Refusal::Expired,
+            Refusal::Queued,
+            Refusal::InsideSession,
+            Refusal::NotAChoice {
+                given: "sure".to_owned(),
+                choices: "yes · no".to_owned(),
+            },
+            Refusal::NeedsValue { wanted: "a text" },
+            Refusal::NoRefusingAnswer,
+            Refusal::NoDefault,
+            Refusal::TooLong {
+                length: 201,
+                limit: 200,
+            },
+            Refusal::NotOneLine,
+            Refusal::SecretsOff,
+            Refusal::Replaced,
+            Refusal::TooMany,
+            Refusal::Paused,
+        ];
+        for refusal in all {
+            let told = refusal.told_on_channel();
+            assert!(
+                !told.contains(['`', '_']) && !told.contains("atlasbridge"),
+                "{told}"
+            );
+            assert!(told.ends_with('.'), "{told}");
+            assert!(
+                told.chars().count() <= 200,
+                "a tap is told at most so much: {told}"
+            );
+        }
+        assert_eq!(
+            Refusal::NotWaiting {
+                status: "resolved",
+                reason: " (answered locally)".to_owned()
+            }
+            .told_on_channel(),
+            "Too late: this prompt is resolved (answered locally). Nothing was typed."
+        );
+    }
+
+    #[test]
     fn a_password_is_taken_only_where_it_was_switched_on() {
         let refused = "refused: a password is taken from here only with `secrets_over_channels = true`; type it at the terminal";
         row(text("hunter2"), &password(), refused);

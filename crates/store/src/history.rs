@@ -55,8 +55,8 @@ impl Store {
         const TEXT: &str = "(event || ' ' || COALESCE(value, '') || ' ' || COALESCE(source, '') || ' ' ||
             COALESCE(decided_by, '') || ' ' || COALESCE(session_id, '') || ' ' || COALESCE(prompt_id, ''))";
         let sql = format!(
-            "SELECT * FROM audit_events WHERE ($1 IS NULL OR session_id = $1) AND ($2 IS NULL OR seq < $2) AND {}
-             ORDER BY seq DESC LIMIT $6",
+            "SELECT * FROM audit_events WHERE {} AND ($2 IS NULL OR seq < $2) AND {} ORDER BY seq DESC LIMIT $6",
+            of_session("session_id", search),
             found_in(TEXT)
         );
         let rows = self.search_rows(sql, search).await;
@@ -100,7 +100,8 @@ impl Store {
             || s.tool || ' ' || s.cwd || ' ' || COALESCE(s.label, ''))";
         let matching = format!(
             "FROM prompts q JOIN sessions s ON s.id = q.session_id
-             WHERE ($1 IS NULL OR q.session_id = $1) AND ($2 IS NULL OR q.created_at < $2) AND {}",
+             WHERE {} AND ($2 IS NULL OR q.created_at < $2) AND {}",
+            of_session("q.session_id", search),
             found_in(TEXT)
         );
         let sql = format!(
@@ -175,6 +176,14 @@ impl Store {
             }
         }
         Ok(counts)
+    }
+}
+
+/// Written so that an index can be used where one session is meant.
+fn of_session(column: &str, search: &Search) -> String {
+    match search.session {
+        Some(_) => format!("{column} = $1"),
+        None => "$1 IS NULL".to_owned(),
     }
 }
 

@@ -270,10 +270,13 @@ async fn handle(draft: &mut Draft, came: CameBy, handled: Handled) -> Result<Han
     if !is_first(draft, Some(&came)).await? {
         return Ok(Handling::Repeated);
     }
-    Ok(match apply(draft, handled).await? {
-        true => Handling::Done,
-        false => Handling::AskGone,
-    })
+    if let Some(token) = &handled.take_ask
+        && !take_ask(draft, token).await?
+    {
+        return Ok(Handling::AskGone);
+    }
+    follow(draft, handled).await?;
+    Ok(Handling::Done)
 }
 
 /// Puts the number of an update on record. `false`: it was handled before.
@@ -344,14 +347,17 @@ async fn set_number(draft: &mut Draft, channel: &str, key: &str, value: i64) -> 
     Ok(())
 }
 
-/// `false`: the question that this answers is gone, so nothing was done. An answer to a prompt has contended by then:
-/// for that the prompt's own guard is the judge.
-pub(crate) async fn apply(draft: &mut Draft, handled: Handled) -> Result<bool, BackendError> {
-    if let Some(token) = handled.take_ask
-        && !take_ask(draft, &token).await?
-    {
-        return Ok(false);
+/// What follows from an answer or a cancellation. The prompt's own guard was the judge of that: a question that is
+/// gone changes nothing any more.
+pub(crate) async fn apply(draft: &mut Draft, handled: Handled) -> Result<(), BackendError> {
+    if let Some(token) = &handled.take_ask {
+        take_ask(draft, token).await?;
     }
+    follow(draft, handled).await
+}
+
+/// Everything but the question.
+async fn follow(draft: &mut Draft, handled: Handled) -> Result<(), BackendError> {
     if let Some(event) = handled.audit {
         draft.record(event).await?;
     }
@@ -373,7 +379,7 @@ pub(crate) async fn apply(draft: &mut Draft, handled: Handled) -> Result<bool, B
     for notice in handled.notices {
         notices::insert(draft, notice).await?;
     }
-    Ok(true)
+    Ok(())
 }
 
 async fn take_ask(draft: &mut Draft, token: &str) -> Result<bool, BackendError> {
@@ -391,7 +397,8 @@ async fn insert_ask(draft: &mut Draft, ask: NewAsk) -> Result<(), BackendError> 
         .execute(&mut draft.conn)
         .await?;
     sqlx::query(
-        "INSERT INTO asks (token, channel, target, what, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT OR REPLACE INTO asks (token, channel, target, what, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6)",
     )
     .bind(ask.token)
     .bind(ask.channel)

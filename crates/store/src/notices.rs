@@ -131,10 +131,11 @@ impl Store {
     }
 }
 
+/// A session that is not known, or no longer, does not keep its notice from being sent.
 pub(crate) async fn insert(draft: &mut Draft, notice: NewNotice) -> Result<(), BackendError> {
     sqlx::query(
         "INSERT INTO notices (channel, target, session_id, body, reply_to, created_at, not_before)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+         VALUES ($1, $2, (SELECT id FROM sessions WHERE id = $3), $4, $5, $6, $7)",
     )
     .bind(notice.channel)
     .bind(notice.target)

@@ -96,7 +96,8 @@ impl Store {
                     .fetch_all(&self.reader)
                     .await?;
             for known in earlier.iter().chain([&candidate.nonce.to_hex()]) {
-                if is_same(&known.as_bytes()[..nonce.len()], nonce.as_bytes()) {
+                let beginning = known.as_bytes().get(..nonce.len()).unwrap_or_default();
+                if is_same(beginning, nonce.as_bytes()) {
                     found = Some(Offered {
                         prompt: candidate.clone(),
                         nonce: known.parse().map_err(|_| unreadable("nonce"))?,

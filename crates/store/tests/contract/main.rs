@@ -5,7 +5,12 @@
 //! - `files`: modes, locks, damaged and foreign files, secrets.
 //! - `audit`: the log verifies; every change to it is named.
 //! - `crash`: torn lines, lost lines, `kill -9`.
-//! - `walks`: random walks against the pure model.
+//! - `posts`: what is to be shown where, and offers that are replaced.
+//! - `inbox`: updates happen once, with all that follows.
+//! - `limit`: ten answers a minute.
+//! - `logins`: links become logins, once.
+//! - `history`: looking back, and databases of earlier versions.
+//! - `walks`, `post_walks`: random walks against the pure model, and against a chat.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -16,6 +21,12 @@ mod answers;
 mod audit;
 mod crash;
 mod files;
+mod history;
+mod inbox;
+mod limit;
+mod logins;
+mod post_walks;
+mod posts;
 mod queue;
 mod walks;
 mod world;
