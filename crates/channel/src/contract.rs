@@ -169,7 +169,7 @@ pub enum Saying {
     Text {
         text: String,
         message: Address,
-        reply_to: Option<Address>,
+        reply_to: Option<RepliedTo>,
         sent_at: Timestamp,
     },
     Command {
@@ -182,16 +182,26 @@ pub enum Saying {
     },
 }
 
+/// The message that a text answers. What its buttons carry tells its prompt even where its address was lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepliedTo {
+    pub address: Address,
+    pub offer: Option<OfferName>,
+}
+
+/// An offer by the beginnings of prompt id, session id and nonce.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferName {
+    pub prompt: String,
+    pub session: String,
+    pub nonce: String,
+}
+
 /// What was tapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TapOn {
-    /// A button of a card, by the beginnings of prompt id, session id and nonce that it carried.
-    Card {
-        prompt: String,
-        session: String,
-        nonce: String,
-        tap: Tap,
-    },
+    /// A button of a card.
+    Card { offer: OfferName, tap: Tap },
     /// A button of a notice.
     Question { token: String },
 }

@@ -14,6 +14,6 @@ pub mod telegram;
 
 pub use card::{Answered, Card, Offer, SessionTag};
 pub use contract::{
-    Address, Block, Button, Command, Done, Handle, Health, Inbound, JobNo, Notice, Outgoing, Person, Receipt,
-    Recorded, Saying, Tap, TapOn, Target, Task, Undelivered, Update, UpdateNo,
+    Address, Block, Button, Command, Done, Handle, Health, Inbound, JobNo, Notice, OfferName, Outgoing,
+    Person, Receipt, Recorded, RepliedTo, Saying, Tap, TapOn, Target, Task, Undelivered, Update, UpdateNo,
 };

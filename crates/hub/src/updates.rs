@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use atlasbridge_channel::{
-    Address, Command, Notice, Person, Receipt, Recorded, Saying, Tap, TapOn, Target, Update,
+    Address, Command, Notice, OfferName, Person, Receipt, Recorded, RepliedTo, Saying, Tap, TapOn, Target,
+    Update,
 };
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
@@ -12,8 +13,8 @@ use atlasbridge_model::lifecycle::{Do, PromptState};
 use atlasbridge_model::routing::{self, Context, Meant, Waiting};
 use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId, Timestamp};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, CameBy, Cancel, ChatChange, Handled, Handling, Moved, NewAsk, NewNotice, Once,
-    OpenPrompt, Outcome, PromptRecord, QueuedText, Resume, SessionRecord, SessionStatus,
+    AcceptedAnswer, Advance, CameBy, Cancel, ChatChange, Handled, Handling, Moved, NewAsk, NewNotice,
+    Offered, Once, OpenPrompt, Outcome, PromptRecord, QueuedText, Resume, SessionRecord, SessionStatus,
 };
 use atlasbridge_wire::session::ToSession;
 use serde::{Deserialize, Serialize};
@@ -148,18 +149,9 @@ impl Hub {
     ) -> Result<(), Broken> {
         match saying {
             Saying::Tap {
-                on:
-                    TapOn::Card {
-                        prompt,
-                        session,
-                        nonce,
-                        tap,
-                    },
+                on: TapOn::Card { offer, tap },
                 address,
-            } => {
-                self.tapped(sender, (&prompt, &session, &nonce), tap, address, receipt)
-                    .await
-            }
+            } => self.tapped(sender, &offer, tap, address, receipt).await,
             Saying::Tap {
                 on: TapOn::Question { token },
                 ..
@@ -199,12 +191,12 @@ impl Hub {
     async fn tapped(
         &mut self,
         sender: &Sender,
-        (prompt, session, nonce): (&str, &str, &str),
+        name: &OfferName,
         tap: Tap,
         address: Option<Address>,
         receipt: Option<Receipt>,
     ) -> Result<(), Broken> {
-        let Some(offer) = self.store.find_offer(prompt, session, nonce).await? else {
+        let Some(offer) = self.offer_of(name).await? else {
             tell(receipt, Refusal::UnknownPrompt.told_on_channel());
             let audit = Some(sender.rejection(None, Refusal::UnknownPrompt.name()));
             return self
@@ -442,7 +434,7 @@ impl Hub {
         sender: &Sender,
         text: &str,
         message: &Address,
-        reply_to: Option<&Address>,
+        reply_to: Option<&RepliedTo>,
         sent_at: Timestamp,
     ) -> Result<(), Broken> {
         let waiting: Vec<OpenPrompt> = self
@@ -453,12 +445,26 @@ impl Hub {
             .filter(|open| matches!(open.prompt.state, PromptState::AwaitingReply))
             .collect();
         let replied = match reply_to {
-            Some(address) => self.store.post_at(sender.channel, &address.0).await?,
             None => None,
+            Some(to) => match self.replied(sender, to).await? {
+                Some(offered) => Some(offered),
+                None => {
+                    let notice = words::say(
+                        "I do not know which prompt that message belongs to, so this was not used. Reply to the prompt's \
+                         own message, or use its buttons.",
+                    );
+                    let handled = Handled {
+                        audit: Some(sender.rejection(None, Refusal::UnknownPrompt.name())),
+                        notices: vec![sender.notice(&notice, Some(message))],
+                        ..Handled::default()
+                    };
+                    return self.handled(sender, handled).await;
+                }
+            },
         };
         let switched = self.switched_to(sender).await?;
         let context = Context {
-            replied_to: replied.as_ref().map(|(_, prompt)| prompt.id),
+            replied_to: replied.as_ref().map(|offered| offered.prompt.id),
             switched_to: switched,
             sent_at,
         };
@@ -507,7 +513,7 @@ impl Hub {
             }
         };
         let (prompt, nonce) = match (replied, self.store.prompt(meant).await?) {
-            (Some((post, prompt)), _) => (prompt, post.nonce),
+            (Some(offered), _) => (offered.prompt, offered.nonce),
             (None, Some(prompt)) => {
                 let nonce = prompt.nonce;
                 (prompt, nonce)
@@ -524,6 +530,25 @@ impl Hub {
         let told = Told::Message(message.clone());
         self.contend(sender, &prompt, nonce, &said, Handled::default(), told)
             .await
+    }
+
+    async fn offer_of(&self, name: &OfferName) -> Result<Option<Offered>, Broken> {
+        Ok(self
+            .store
+            .find_offer(&name.prompt, &name.session, &name.nonce)
+            .await?)
+    }
+
+    /// The prompt of a message that was replied to: by its address, or by what its buttons carry.
+    async fn replied(&self, sender: &Sender, to: &RepliedTo) -> Result<Option<Offered>, Broken> {
+        if let Some((post, prompt)) = self.store.post_at(sender.channel, &to.address.0).await? {
+            let nonce = post.nonce;
+            return Ok(Some(Offered { prompt, nonce }));
+        }
+        match &to.offer {
+            Some(name) => self.offer_of(name).await,
+            None => Ok(None),
+        }
     }
 
     /// # No-sentence-in-a-dialog invariant

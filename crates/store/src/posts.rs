@@ -139,10 +139,29 @@ impl Store {
         self.change_posts("where a prompt is shown", now, move |draft| {
             Box::pin(async move {
                 let updated = sqlx::query(
-                    "UPDATE posts SET address = $2, shown = MAX(shown, $3), dead = NULL WHERE id = $1",
+                    "UPDATE posts SET address = $2, shown = MAX(shown, $3), dead = NULL
+                     WHERE id = $1 AND (address IS NULL OR address = $2)",
                 )
                 .bind(post.0)
-                .bind(address)
+                .bind(&address)
+                .bind(shown)
+                .execute(&mut draft.conn)
+                .await?;
+                if updated.rows_affected() > 0 {
+                    return Ok(updated.rows_affected());
+                }
+                // A message of an earlier hub was found again while this one was on its way: both stand in the chat.
+                let updated = sqlx::query(
+                    "INSERT INTO posts (channel, target, prompt_id, session_id, nonce, copy, address, level, wanted,
+                                        shown, closed, not_before)
+                     SELECT channel, target, prompt_id, session_id, nonce,
+                            (SELECT MAX(copy) + 1 FROM posts o WHERE o.channel = p.channel AND o.target = p.target
+                                AND o.prompt_id = p.prompt_id AND o.nonce = p.nonce),
+                            $2, level, wanted, $3, closed, not_before
+                     FROM posts p WHERE id = $1",
+                )
+                .bind(post.0)
+                .bind(&address)
                 .bind(shown)
                 .execute(&mut draft.conn)
                 .await?;

@@ -3,7 +3,7 @@
 //! Whoever taps may send anything: a text is a button of ours only if it is spelled exactly as we spell it. Whether it
 //! means a prompt that waits is for the hub to say.
 
-use crate::{Card, Tap, TapOn};
+use crate::{Card, OfferName, Tap, TapOn};
 
 /// The service refuses longer ones.
 pub(crate) const MOST_BYTES: usize = 64;
@@ -50,9 +50,11 @@ fn parse_card(rest: &str) -> Option<TapOn> {
         return None;
     }
     Some(TapOn::Card {
-        prompt: prompt.to_owned(),
-        session: session.to_owned(),
-        nonce: nonce.to_owned(),
+        offer: OfferName {
+            prompt: prompt.to_owned(),
+            session: session.to_owned(),
+            nonce: nonce.to_owned(),
+        },
         tap: tap(value)?,
     })
 }
@@ -113,9 +115,12 @@ mod tests {
             let data = of_card(&card, tap).unwrap();
             assert!(data.len() <= MOST_BYTES, "{data}");
             let TapOn::Card {
-                prompt,
-                session,
-                nonce,
+                offer:
+                    OfferName {
+                        prompt,
+                        session,
+                        nonce,
+                    },
                 tap: came,
             } = parse(&data).unwrap()
             else {
@@ -177,7 +182,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(data in ".{0,80}|ans(:[0-9a-f]{7,9}){2}:[0-9a-f]{15,17}:.{0,2}") {
-            if let Some(TapOn::Card { prompt, session, nonce, tap }) = parse(&data) {
+            if let Some(TapOn::Card { offer: OfferName { prompt, session, nonce }, tap }) = parse(&data) {
                 prop_assert_eq!(format!("ans:{prompt}:{session}:{nonce}:{}", value(tap).unwrap()), data);
             }
         }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{address, callback, commands};
-use crate::{Address, Person, Saying, Target, UpdateNo};
+use crate::{Address, OfferName, Person, RepliedTo, Saying, TapOn, Target, UpdateNo};
 
 /// Longest name of a person that is shown to others.
 const MOST_NAME: usize = 64;
@@ -42,12 +42,13 @@ struct RawMessage {
     from: Option<RawUser>,
     sender_chat: Option<Value>,
     text: Option<String>,
-    reply_to_message: Option<RawMessageId>,
+    reply_to_message: Option<RawReplied>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawMessageId {
+struct RawReplied {
     message_id: i64,
+    reply_markup: Option<Value>,
 }
 
 /// The message of a tap: an old one comes with its chat and number alone.
@@ -140,9 +141,21 @@ fn said(message: &RawMessage) -> Saying {
         None => Saying::Text {
             text: text.clone(),
             message: here(message.message_id),
-            reply_to: message.reply_to_message.as_ref().map(|to| here(to.message_id)),
+            reply_to: message.reply_to_message.as_ref().map(|to| RepliedTo {
+                address: here(to.message_id),
+                offer: to.reply_markup.as_ref().and_then(offer_of),
+            }),
             sent_at: Timestamp(message.date.unwrap_or(0).saturating_mul(1000)),
         },
+    }
+}
+
+/// Which offer the buttons of a message belong to.
+fn offer_of(markup: &Value) -> Option<OfferName> {
+    let data = markup.pointer("/inline_keyboard/0/0/callback_data")?.as_str()?;
+    match callback::parse(data)? {
+        TapOn::Card { offer, .. } => Some(offer),
+        TapOn::Question { .. } => None,
     }
 }
 
@@ -382,16 +395,38 @@ mod tests {
             }
         );
         update["message"]["text"] = json!(" two\nlines\u{1b} ");
-        update["message"]["reply_to_message"] = json!({"message_id": 3, "chat": private()});
+        update["message"]["reply_to_message"] =
+            json!({"message_id": 3, "chat": private(), "reply_markup": {}});
         assert_eq!(
             read_one(&update).saying,
             Saying::Text {
                 text: " two\nlines\u{1b} ".to_owned(),
                 message: here(),
-                reply_to: Some(Address("7:3".to_owned())),
+                reply_to: Some(RepliedTo {
+                    address: Address("7:3".to_owned()),
+                    offer: None,
+                }),
                 sent_at: Timestamp(60_000),
             }
         );
+    }
+
+    #[test]
+    fn a_reply_names_the_offer_of_the_message_it_answers() {
+        let mut update = message(&ada(), &private());
+        let data = format!("ans:{}:{}:{}:1", "0".repeat(8), "1".repeat(8), "2".repeat(16));
+        let keyboard = json!({"inline_keyboard": [[{"text": "Yes", "callback_data": data}]]});
+        update["message"]["text"] = json!("yes");
+        update["message"]["reply_to_message"] =
+            json!({"message_id": 3, "chat": private(), "reply_markup": keyboard});
+        let Saying::Text {
+            reply_to: Some(replied),
+            ..
+        } = read_one(&update).saying
+        else {
+            panic!("no reply");
+        };
+        assert_eq!(replied.offer.unwrap().nonce, "2".repeat(16));
     }
 
     #[test]

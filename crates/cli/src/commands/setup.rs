@@ -134,12 +134,13 @@ fn token_from_stdin() -> anyhow::Result<Secret> {
 
 /// The token is not shown while it is typed or pasted.
 fn ask_for_token(output: &Output) -> anyhow::Result<Secret> {
-    output.line("Talk to @BotFather in Telegram, make a bot with /newbot, and paste its token here (it is not shown):");
     let stdin = io::stdin();
     let before = tcgetattr(&stdin)?;
     let mut hidden = before.clone();
     hidden.local_modes.remove(LocalModes::ECHO);
-    tcsetattr(&stdin, OptionalActions::Flush, &hidden)?;
+    // Before the question: whoever is quick with the paste must not see it either.
+    tcsetattr(&stdin, OptionalActions::Now, &hidden)?;
+    output.line("Talk to @BotFather in Telegram, make a bot with /newbot, and paste its token here (it is not shown):");
     let mut line = String::new();
     let read = stdin.lock().read_line(&mut line);
     tcsetattr(&stdin, OptionalActions::Now, &before)?;

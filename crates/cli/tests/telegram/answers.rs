@@ -28,7 +28,7 @@ fn a_second_tap_is_told_that_it_was_late() {
     let desk = Desk::new();
     let terminal = desk.home.bash(QUESTION);
     let prompt = desk.prompt("Delete 3 files?");
-    let no = prompt.button("No").unwrap().data.clone().unwrap();
+    let no = prompt.button("No").unwrap().data.clone();
     desk.taps(&prompt, "Yes");
     terminal.wait_for("got=[y]");
     let tap = desk.telegram.forges_tap(ANN, desk.chat, prompt.id, &no);
@@ -54,7 +54,7 @@ fn a_text_answers_the_only_prompt_or_the_one_it_replies_to() {
     desk.telegram.replies(ANN, desk.chat, prompt.id, "yes");
     terminal.wait_for("got=[y]");
     desk.prompt("Delete more?");
-    desk.says("no");
+    desk.says_later("no");
     terminal.wait_for("second=[n]");
     terminal.end();
 }
@@ -82,7 +82,7 @@ fn free_text_arrives_as_it_was_written_without_control_characters() {
         .home
         .bash(r#"read -p "Commit message: " text; echo "got=[$text]""#);
     desk.prompt("Commit message:");
-    desk.says("fix \u{3}the <b>tests</b> & more");
+    desk.says_later("fix \u{3}the <b>tests</b> & more");
     terminal.wait_for("got=[fix the <b>tests</b> & more]");
     terminal.end();
 }
@@ -94,7 +94,7 @@ fn a_text_that_is_too_long_is_refused_with_the_limit() {
         .home
         .bash(r#"read -p "Commit message: " text; echo "got=[$text]""#);
     desk.prompt("Commit message:");
-    desk.says(&"x".repeat(300));
+    desk.says_later(&"x".repeat(300));
     desk.hears("at most 200");
     assert_eq!(terminal.count("got="), 0);
 }
@@ -118,15 +118,10 @@ fn the_whole_of_a_long_dialog_can_be_seen() {
         r#"for n in $(seq 1 18); do echo "line $n of what will be done: remove the directory number $n for good"; done; read -p "Proceed? (y/n) " a"#,
     );
     let prompt = desk.prompt("Proceed?");
-    let more = prompt
-        .labels()
-        .into_iter()
-        .flatten()
-        .find(|label| label.contains("more"));
+    let more = prompt.labels().into_iter().find(|label| label.contains("more"));
     let screen = prompt
         .labels()
         .into_iter()
-        .flatten()
         .find(|label| label.contains("screen"))
         .unwrap();
     if let Some(more) = more {

@@ -16,6 +16,8 @@ mod outage;
 mod setup;
 mod strangers;
 
+use std::time::Duration;
+
 use atlasbridge_testkit::Home;
 use atlasbridge_testkit::telegram::{FakeTelegram, Limits, Message};
 
@@ -60,7 +62,7 @@ impl Desk {
         self.telegram.wait_edit(
             self.chat,
             message.id,
-            |message| message.text.contains(word) && message.buttons.is_empty(),
+            |message| message.text.to_lowercase().contains(word) && message.buttons.is_empty(),
             "the message tells its end",
         )
     }
@@ -77,6 +79,14 @@ impl Desk {
     #[track_caller]
     pub(crate) fn says(&self, text: &str) -> i64 {
         self.telegram.says(ANN, self.chat, text)
+    }
+
+    /// The same, after a second of the service's clock: its messages carry whole seconds, and a text of the second in
+    /// which a prompt appeared is not taken for its answer.
+    #[track_caller]
+    pub(crate) fn says_later(&self, text: &str) -> i64 {
+        self.telegram.advance(Duration::from_secs(2));
+        self.says(text)
     }
 
     /// A message of ours that holds this text.

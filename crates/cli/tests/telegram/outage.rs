@@ -1,7 +1,5 @@
 //! A service that fails, and hubs that die: nothing is lost, nothing comes twice.
 
-use std::time::Duration;
-
 use atlasbridge_testkit::telegram::{Fault, Times};
 
 use crate::{ANN, Desk};
@@ -70,6 +68,7 @@ fn a_tap_survives_a_hub_that_dies_at_any_step() {
         terminal.wait_for("second=[keyboard]");
         assert_eq!(terminal.count("got=["), 1, "{point}");
         assert_eq!(desk.home.run(["audit", "verify"]).code, 0, "{point}");
+        eprintln!("survived {point}");
     }
 }
 
@@ -78,7 +77,7 @@ fn after_a_gap_every_waiting_prompt_is_offered_again() {
     let desk = Desk::new();
     let terminal = desk.home.bash(QUESTION);
     let first = desk.prompt("Delete 3 files?");
-    let old = first.button("Yes").unwrap().data.clone().unwrap();
+    let old = first.button("Yes").unwrap().data.clone();
     desk.home.run(["hub", "stop"]);
     // As if nobody had polled for long: the hub's own note of its last poll is older than it is.
     let database = desk.home.path().join("atlasbridge.db");
@@ -135,5 +134,4 @@ fn a_second_poller_is_explained() {
     });
     assert!(state.contains("retrying"), "{state}");
     drop(other);
-    let _ = Duration::ZERO;
 }

@@ -13,7 +13,7 @@ fn a_stranger_gets_no_word_and_types_nothing() {
         .home
         .bash(r#"read -p "Delete 3 files? (y/n) " answer; echo "got=[$answer]""#);
     let prompt = desk.prompt("Delete 3 files?");
-    let yes = prompt.button("Yes").unwrap().data.clone().unwrap();
+    let yes = prompt.button("Yes").unwrap().data.clone();
     let theirs = desk.telegram.private_chat(MALLORY, "Mallory");
     desk.telegram.starts(MALLORY);
     desk.telegram.says(MALLORY, theirs, "yes");
@@ -24,7 +24,7 @@ fn a_stranger_gets_no_word_and_types_nothing() {
         .telegram
         .messages(theirs)
         .into_iter()
-        .filter(|message| message.from != Some(MALLORY))
+        .filter(|message| message.from != MALLORY)
         .count();
     assert_eq!(to_them, 0);
     assert_eq!(terminal.count("got="), 0);
@@ -45,7 +45,7 @@ fn in_a_group_both_person_and_group_must_be_allowed() {
         |message| message.text.contains("Delete 3 files?"),
         "the group is asked",
     );
-    let yes = prompt.button("Yes").unwrap().data.clone().unwrap();
+    let yes = prompt.button("Yes").unwrap().data.clone();
     desk.telegram.forges_tap(MALLORY, group, prompt.id, &yes);
     let other = desk.telegram.group(-100600, "Elsewhere");
     desk.telegram.forges_tap(ANN, other, prompt.id, &yes);
