@@ -6,6 +6,7 @@
 //!
 //! Dropping a call abandons it: the service may have done what it was asked.
 
+use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ const CALL: Duration = Duration::from_secs(15);
 pub(crate) const POLL_HOLD: Duration = Duration::from_secs(30);
 /// A poll that has not ended so long after that has lost its connection.
 const POLL_MARGIN: Duration = Duration::from_secs(10);
-/// A hundred updates of the largest kind are well below.
+/// A hundred ordinary updates are well below. Where a hundred of the longest are not, fewer are asked for.
 const MOST_OF_UPDATES: usize = 4 * 1024 * 1024;
 const MOST_OF_REPLY: usize = 256 * 1024;
 /// The service's default and maximum for one batch.
@@ -52,6 +53,8 @@ pub(crate) enum Trouble {
     Network(&'static str),
     #[error("Telegram's answer cannot be read: {0}")]
     Unreadable(&'static str),
+    #[error("Telegram's answer is longer than any should be")]
+    TooLong,
 }
 
 /// The settings do not make a client.
@@ -125,9 +128,12 @@ impl Api {
         self.call("getMe", &json!({})).await
     }
 
-    /// Whether updates go elsewhere: then nothing can be polled.
+    /// Whether updates go elsewhere: then nothing can be polled. A small server that does not know the question has none.
     pub(crate) async fn has_webhook(&self) -> Result<bool, Trouble> {
-        let info = self.call("getWebhookInfo", &json!({})).await?;
+        let info = match self.call("getWebhookInfo", &json!({})).await {
+            Err(Trouble::NotFound | Trouble::BadRequest(_) | Trouble::Unreadable(_)) => return Ok(false),
+            info => info?,
+        };
         Ok(info
             .get("url")
             .and_then(Value::as_str)
@@ -139,11 +145,16 @@ impl Api {
         self.call("deleteWebhook", &body).await.map(drop)
     }
 
-    /// Waits so long for updates. Asking from `offset` confirms everything below it.
-    pub(crate) async fn updates(&self, offset: Option<i64>, hold: Duration) -> Result<Vec<Value>, Trouble> {
+    /// Waits so long for updates, at most `limit` of them. Asking from `offset` confirms everything below it.
+    pub(crate) async fn updates(
+        &self,
+        offset: Option<i64>,
+        limit: usize,
+        hold: Duration,
+    ) -> Result<Vec<Value>, Trouble> {
         let mut body = json!({
             "timeout": hold.as_secs(),
-            "limit": BATCH,
+            "limit": limit,
             "allowed_updates": ["message", "callback_query"],
         });
         if let Some(offset) = offset {
@@ -207,11 +218,10 @@ impl Api {
         if status.is_server_error() {
             return Err(Trouble::Server(status.as_u16()));
         }
-        match (serde_json::from_slice::<Envelope>(&body?), status) {
-            (Ok(envelope), status) => self.open(envelope, status),
-            (Err(_), StatusCode::UNAUTHORIZED) => Err(Trouble::Unauthorized),
-            (Err(_), StatusCode::NOT_FOUND) => Err(Trouble::NotFound),
-            (Err(_), _) => Err(Trouble::Unreadable("not the JSON that it should be")),
+        // A refusal in other words than the service's is somebody else's, on the way: it says nothing of the token.
+        match serde_json::from_slice::<Envelope>(&body?) {
+            Ok(envelope) => self.open(envelope, status),
+            Err(_) => Err(Trouble::Unreadable("not the JSON that it should be")),
         }
     }
 
@@ -261,7 +271,7 @@ async fn bounded(mut response: Response, most: usize) -> Result<Vec<u8>, Trouble
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| network(&error))? {
         if body.len() + chunk.len() > most {
-            return Err(Trouble::Unreadable("longer than any answer should be"));
+            return Err(Trouble::TooLong);
         }
         body.extend_from_slice(&chunk);
     }
@@ -271,11 +281,25 @@ async fn bounded(mut response: Response, most: usize) -> Result<Vec<u8>, Trouble
 /// The kind of an error and nothing of its text, which names the address.
 fn network(error: &reqwest::Error) -> Trouble {
     Trouble::Network(match error {
+        error if is_about(error, "certificate") => "its certificate is not trusted here",
+        error if is_about(error, "dns error") => "its name is not known here; is there a network?",
         error if error.is_connect() => "no connection",
         error if error.is_timeout() => "no answer in time",
         error if error.is_body() || error.is_decode() => "the connection broke off",
         _ => "the connection failed",
     })
+}
+
+/// Whether a cause below the client's own error, which names the address, has this word in it.
+fn is_about(error: &reqwest::Error, word: &str) -> bool {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if error.to_string().contains(word) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 fn message_id(message: &Value) -> Result<i64, Trouble> {

@@ -44,6 +44,8 @@ pub(crate) struct Poller {
     guest: Guest,
     inbound: mpsc::Sender<Inbound>,
     offset: Option<i64>,
+    /// How many updates are asked for at once.
+    limit: usize,
     has_looked_for_webhook: bool,
     health: Option<Health>,
     heard: Option<Heard>,
@@ -81,6 +83,7 @@ impl Poller {
             guest,
             inbound,
             offset: last_offset,
+            limit: BATCH,
             has_looked_for_webhook: false,
             health: None,
             heard: None,
@@ -132,13 +135,13 @@ impl Poller {
             Some(Health::Connected) => POLL_HOLD,
             _ => Duration::ZERO,
         };
-        api.updates(self.offset, hold).await
+        api.updates(self.offset, self.limit, hold).await
     }
 
     async fn handle(&mut self, mut updates: Vec<Value>) -> Result<Next, End> {
         self.service.worked();
         self.note_gap();
-        let is_drained = updates.len() < BATCH;
+        let is_drained = updates.len() < self.limit;
         let before = self.offset;
         updates.sort_by_key(incoming::number);
         for update in &updates {
@@ -154,6 +157,7 @@ impl Poller {
         self.tell_health(Health::Connected).await?;
         // Taps of the time before come first: what a gap makes void must not be void before it was looked at.
         if is_drained {
+            self.limit = BATCH;
             let gap = self.gap.take();
             self.tell(Inbound::Polled { gap }).await?;
         }
@@ -235,9 +239,17 @@ impl Poller {
                     .to_owned();
                 (why, CONFLICT)
             }
-            Trouble::TooMany { retry_after } => (trouble.to_string(), retry_after),
+            Trouble::TooMany { retry_after } => {
+                self.service.hold(Instant::now() + retry_after);
+                (trouble.to_string(), retry_after)
+            }
+            // Anybody may send us a hundred of the longest messages: that must not make us deaf.
+            Trouble::TooLong if self.limit > 1 => {
+                self.limit /= 2;
+                return Ok(Next::Again);
+            }
             Trouble::BadRequest(_) | Trouble::Forbidden(_) => (trouble.to_string(), REFUSED),
-            Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) => {
+            Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) | Trouble::TooLong => {
                 (trouble.to_string(), self.service.failed(Instant::now()))
             }
         };
@@ -273,5 +285,34 @@ impl Heard {
     fn since(self, before: Heard) -> Duration {
         let steady = self.steady.duration_since(before.steady);
         steady.max(self.wall.duration_since(before.wall).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_gap_is_as_long_as_the_clock_says_that_saw_more_of_it() {
+        let before = Heard {
+            steady: Instant::now(),
+            wall: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000),
+        };
+        let seconds = Duration::from_secs;
+        let after = |steady: u64, wall: Duration| Heard {
+            steady: before.steady + seconds(steady),
+            wall: SystemTime::UNIX_EPOCH + wall,
+        };
+        assert_eq!(after(30, seconds(1_000_030)).since(before), seconds(30));
+        assert_eq!(
+            after(30, seconds(1_003_600)).since(before),
+            seconds(3600),
+            "it slept"
+        );
+        assert_eq!(
+            after(30, seconds(5)).since(before),
+            seconds(30),
+            "the clock was set back"
+        );
     }
 }

@@ -17,6 +17,9 @@ use fit::{Fitted, MOST_UNITS, escape, fit, units};
 
 /// Longest text on a button.
 const MOST_BUTTON: usize = 60;
+/// The service takes a hundred buttons, eight in a row.
+const MOST_ROWS: usize = 12;
+const MOST_IN_ROW: usize = 8;
 /// Kept for "… 4096 more characters" and its markup.
 const CUT_UNITS: usize = 64;
 
@@ -66,7 +69,7 @@ pub(crate) fn notice(notice: &Notice) -> Message {
         });
     }
     let share = left / programs.max(1);
-    let texts = notice
+    let parts = notice
         .blocks
         .iter()
         .zip(parts)
@@ -74,18 +77,27 @@ pub(crate) fn notice(notice: &Notice) -> Message {
             (_, Some(html)) => html,
             (Block::Ours(text) | Block::Program(text), None) => program(text, share),
         });
-    let html = texts
-        .filter(|html| !html.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n");
+    let html = joined(parts.filter(|html| !html.is_empty()));
+    let rows = notice.buttons.iter().map(|row| question_row(row));
     Message {
         html: if html.is_empty() { "…".to_owned() } else { html },
-        rows: notice
-            .buttons
-            .iter()
-            .map(|row| question_row(row))
-            .filter(|row| !row.is_empty())
-            .collect(),
+        rows: rows.filter(|row| !row.is_empty()).take(MOST_ROWS).collect(),
+    }
+}
+
+/// One below the other, as many as fit.
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    let mut html = String::new();
+    let mut parts = parts.peekable();
+    while let Some(part) = parts.next_if(|part| units(&html) + units(part) + CUT_UNITS <= MOST_UNITS) {
+        if !html.is_empty() {
+            html.push('\n');
+        }
+        html.push_str(&part);
+    }
+    match parts.count() {
+        0 => html,
+        left_out => format!("{html}\n<i>{left_out} more paragraphs</i>"),
     }
 }
 
@@ -126,6 +138,7 @@ fn more(count: usize) -> String {
 
 fn question_row(row: &[Button]) -> Vec<Key> {
     row.iter()
+        .take(MOST_IN_ROW)
         .filter_map(|button| {
             Some(Key {
                 text: on_button(&button.label),

@@ -76,6 +76,14 @@ impl Service {
         pause
     }
 
+    /// The service asked everybody for patience.
+    pub(crate) fn hold(&self, until: Instant) {
+        let mut known = self.known();
+        if *known != Known::Stopped {
+            *known = Known::Down { failures: 0, until };
+        }
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         // Each write is one assignment: there is no half of one to be afraid of.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
@@ -132,6 +140,15 @@ mod tests {
         assert!(service.failed(now + pause) > Duration::from_millis(1400));
         service.worked();
         assert_eq!(service.wait(now), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn patience_asked_of_all_is_kept() {
+        let service = service();
+        let now = Instant::now();
+        service.hold(now + Duration::from_secs(9));
+        assert_eq!(service.wait(now), Some(Duration::from_secs(9)));
+        assert_eq!(service.failed(now), Duration::from_secs(9));
     }
 
     #[tokio::test(start_paused = true)]

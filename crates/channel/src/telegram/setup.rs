@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 use atlasbridge_model::visible::visible;
 
 use super::Token;
-use super::api::{Api, ClientError, Trouble};
+use super::api::{Api, BATCH, ClientError, POLL_HOLD, Trouble};
 
 /// The data of the test's button.
 const TEST: &str = "ask:setup";
@@ -133,7 +133,11 @@ impl Setup {
         });
         let _ = api.edit_message(&body).await;
         // Confirms what was handled, so that the hub does not see the tap again.
-        let _ = timeout(Duration::from_secs(5), api.updates(self.offset, Duration::ZERO)).await;
+        let _ = timeout(
+            Duration::from_secs(5),
+            api.updates(self.offset, BATCH, Duration::ZERO),
+        )
+        .await;
         Ok(true)
     }
 
@@ -148,8 +152,12 @@ impl Setup {
             if left.is_zero() {
                 return Ok(None);
             }
-            let hold = left.min(super::api::POLL_HOLD);
-            let updates = self.api()?.updates(self.offset, hold).await.map_err(told)?;
+            let hold = left.min(POLL_HOLD);
+            let updates = self
+                .api()?
+                .updates(self.offset, BATCH, hold)
+                .await
+                .map_err(told)?;
             for update in &updates {
                 if let Some(number) = update.get("update_id").and_then(Value::as_i64) {
                     self.offset = self.offset.max(number.checked_add(1));

@@ -256,14 +256,8 @@ async fn answers_are_bounded_and_may_be_nonsense() {
     });
     let api = server.api();
     let none = json!({});
-    assert_eq!(
-        api.updates(None).await,
-        Err(Trouble::Unreadable("longer than any answer should be"))
-    );
-    assert_eq!(
-        api.send_message(&none).await,
-        Err(Trouble::Unreadable("longer than any answer should be"))
-    );
+    assert_eq!(api.updates(None, 100).await, Err(Trouble::TooLong));
+    assert_eq!(api.send_message(&none).await, Err(Trouble::TooLong));
     assert!(matches!(api.edit_message(&none).await, Err(Trouble::Network(_))));
     assert_eq!(api.has_webhook().await, Err(Trouble::Server(502)));
     assert!(matches!(api.delete_webhook().await, Err(Trouble::Unreadable(_))));
@@ -370,6 +364,47 @@ async fn an_update_is_confirmed_only_once_it_is_on_record() {
     );
     let first = &server.calls_of("getUpdates")[0];
     assert_eq!(first["allowed_updates"], json!(["message", "callback_query"]));
+}
+
+#[tokio::test]
+async fn a_backlog_is_read_to_its_end_before_a_gap_is_told() {
+    let server = Server::start(|method, body| match (method, body["offset"].as_i64()) {
+        ("getWebhookInfo", _) => refused(404, "no such method"),
+        ("getUpdates", Some(offset @ ..=160)) => {
+            let limit = body["limit"].as_i64().unwrap();
+            let batch = (offset..161)
+                .take(limit as usize)
+                .map(|no| text_update(no, 8, &"é".repeat(4000)));
+            match limit {
+                // As if the messages were too long for one answer.
+                51.. => Act::Json(200, json!({"ok": true, "result": "x".repeat(5 * 1024 * 1024)})),
+                _ => ok(batch.collect()),
+            }
+        }
+        ("getUpdates", _) => Act::Hang,
+        _ => ok(json!(true)),
+    });
+    let mut channel = Running::start(server.config());
+    let mut heard = Vec::new();
+    channel
+        .next("the end of the backlog", |inbound| match inbound {
+            Inbound::Update(update) => {
+                heard.push(update.no.0);
+                update.recorded.0.send(()).unwrap();
+                None
+            }
+            Inbound::Polled { .. } => Some(()),
+            Inbound::Health(_) | Inbound::Done { .. } => None,
+        })
+        .await;
+    assert_eq!(heard, (40..161).collect::<Vec<_>>());
+    eventually("the next poll", || server.calls_of("getUpdates").len() == 5).await;
+    let limits: Vec<i64> = server
+        .calls_of("getUpdates")
+        .iter()
+        .map(|body| body["limit"].as_i64().unwrap())
+        .collect();
+    assert_eq!(limits, [100, 50, 50, 50, 100]);
 }
 
 #[tokio::test]
@@ -609,6 +644,24 @@ async fn patience_is_kept_without_asking_again() {
         };
         assert!(after > Duration::from_secs(30), "{after:?}");
     }
+    assert_eq!(server.calls_of("sendMessage").len(), 1);
+}
+
+#[tokio::test]
+async fn a_message_that_must_wait_is_made_anew_later() {
+    let server = quiet(|_, _| ok(json!({"message_id": 11})));
+    let config = Config {
+        messages_per_second: 0.01,
+        ..server.config()
+    };
+    let mut channel = Running::start(config);
+    let shown = channel.carry_out(Task::Post(sample::yes_no())).await;
+    assert!(matches!(shown, Done::Shown { .. }), "{shown:?}");
+    let done = channel.carry_out(Task::Post(sample::yes_no())).await;
+    let Done::NotShown(Undelivered::Later { after }) = done else {
+        panic!("{done:?}");
+    };
+    assert!((60..=100).contains(&after.as_secs()), "{after:?}");
     assert_eq!(server.calls_of("sendMessage").len(), 1);
 }
 

@@ -22,10 +22,11 @@ use super::service::Service;
 use super::{address, chat_of, place_of};
 use crate::{Address, Done, Inbound, JobNo, Outgoing, Target, Task, Undelivered};
 
-/// A message that could not go within this time is made anew when it can.
-const SOON: Duration = Duration::from_secs(2);
-/// After a conflict, which sending does not know: somebody is at work on the bot.
-const CONFLICT: Duration = Duration::from_secs(30);
+/// A message that cannot go within this time is made anew when it can: so an edit tells the newest state, not a queue of
+/// old ones.
+const SOON: Duration = Duration::from_millis(200);
+/// After an answer that sending does not know; whether the token is wrong is for the poller to find out.
+const ODD: Duration = Duration::from_secs(30);
 /// Until somebody has mended the settings.
 const NO_CLIENT: Duration = Duration::from_secs(600);
 const MOST_FILE_NAME: usize = 64;
@@ -144,9 +145,9 @@ impl Worker {
                 self.pace.hold(chat, now + retry_after, now);
                 later(retry_after)
             }
-            Trouble::Unauthorized | Trouble::NotFound => later(self.service.stop()),
-            Trouble::Conflict(_) => later(CONFLICT),
-            Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) => {
+            Trouble::Unauthorized => later(self.service.stop()),
+            Trouble::NotFound | Trouble::Conflict(_) => later(ODD),
+            Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) | Trouble::TooLong => {
                 later(self.service.failed(now))
             }
         }

@@ -376,6 +376,25 @@ fn is_valid(html: &str) -> bool {
     open.is_empty()
 }
 
+#[test]
+fn more_paragraphs_than_fit_are_counted() {
+    let many = (0..200).map(|_| Block::Program("x".repeat(90)));
+    let message = notice(&Notice {
+        blocks: many.collect(),
+        buttons: Vec::new(),
+    });
+    assert!(units(&message.html) <= MOST_UNITS);
+    let shown = message.html.matches("<pre>").count();
+    assert!(
+        message
+            .html
+            .ends_with(&format!("<i>{} more paragraphs</i>", 200 - shown)),
+        "{}",
+        message.html
+    );
+    assert!(is_valid(&message.html));
+}
+
 fn check_message(message: &Message) -> Result<(), TestCaseError> {
     prop_assert!(
         units(&message.html) <= MOST_UNITS,
