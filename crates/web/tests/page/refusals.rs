@@ -422,6 +422,13 @@ fn has_cors(response: &Response) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_head_has_its_limit() {
+    let hub = Hub::start();
+    let large = Request::new(&hub.web, "GET", "/").with("x-large", &"x".repeat(40_000));
+    assert_eq!(large.send().await.status, 431);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_slow_are_cut_off() {
     let hub = Hub::start();
     let login = hub.new_login();
