@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atlasbridge_model::answer::Said;
 use atlasbridge_model::{Nonce, PromptId, SessionId};
-use axum::body::to_bytes;
+use axum::body::{HttpBody as _, to_bytes};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::http::header::{SET_COOKIE, USER_AGENT};
@@ -144,15 +144,18 @@ fn is_open_to(peer: IpAddr, path: &str) -> bool {
 
 /// The body of a request, whole and small.
 async fn read_body(request: Request) -> Result<Vec<u8>, Problem> {
-    to_bytes(request.into_body(), MOST_BODY)
-        .await
-        .map(Vec::from)
-        .map_err(|_| {
-            Problem::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "This is more than anything here takes.",
-            )
-        })
+    let body = request.into_body();
+    // One that announces too much is told at once, not when it has sent it.
+    let read = match body.size_hint().lower() > MOST_BODY as u64 {
+        true => None,
+        false => to_bytes(body, MOST_BODY).await.ok(),
+    };
+    read.map(Vec::from).ok_or_else(|| {
+        Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "This is more than anything here takes.",
+        )
+    })
 }
 
 async fn read_json<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
@@ -573,6 +576,17 @@ mod tests {
             .map(|(method, path, _)| format!("{method} {path}"))
             .collect();
         assert_eq!(described, served);
+    }
+
+    #[test]
+    fn without_a_login_only_what_tells_nothing_is_open() {
+        let (here, there): (IpAddr, IpAddr) = ([127, 0, 0, 1].into(), [192, 0, 2, 7].into());
+        for (_, path, _) in routes() {
+            let is_page = matches!(path, "/" | "/open" | "/assets/{name}" | "/api/login");
+            let is_figures = matches!(path, "/healthz" | "/metrics");
+            assert_eq!(is_open_to(there, path), is_page, "{path}");
+            assert_eq!(is_open_to(here, path), is_page || is_figures, "{path}");
+        }
     }
 
     #[test]

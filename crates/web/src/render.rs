@@ -10,8 +10,6 @@ use std::fmt::Write as _;
 use atlasbridge_model::picture::{Colour, Row, Run, Style};
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::show::is_unseen;
-
 /// One row, left to right, as text and flat spans. Classes: `f0`–`f15` and `b0`–`b15` the named colours; `bo`ld, `di`m,
 /// `it`alic, `un`derlined, `st`ruck, `re`versed; `w2` a character that covers two cells. Other colours stand in `data-f`
 /// and `data-b` as `#rrggbb`: the page's policy forbids inline styles, so its script sets them.
@@ -54,6 +52,16 @@ fn push_char(html: &mut String, char: char) {
         _ if is_unseen(char) => (),
         _ => html.push(char),
     }
+}
+
+/// Covers no cell of its own, or turns its neighbours around. On a grid it cannot be named: that would move what follows.
+fn is_unseen(char: char) -> bool {
+    matches!(char,
+        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// `inside` is escaped already, or a wide character, none of which means anything to HTML.

@@ -93,7 +93,7 @@ pub(crate) async fn run(listener: std::net::TcpListener, tls: Option<Prepared>, 
 async fn serve(stream: TcpStream, acceptor: Option<TlsAcceptor>, router: Router, connection: Connection) {
     // Small frames follow each other closely; waiting to join them only makes a live screen late.
     let _ = stream.set_nodelay(true);
-    let stream = Patient::new(stream);
+    let stream = Patient::new(stream, STALL_TIME);
     match acceptor {
         None => talk(stream, router, connection).await,
         Some(acceptor) => match timeout(HANDSHAKE_TIME, acceptor.accept(stream)).await {
@@ -116,6 +116,7 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(HEAD_BYTES)
+        .max_header_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
         .await;
@@ -187,13 +188,15 @@ impl Drop for Seat {
 /// A stream whose reader may be slow, but not stand still: what is sent to it fails after a while, and its seat is free.
 struct Patient {
     stream: TcpStream,
+    patience: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
-    fn new(stream: TcpStream) -> Self {
+    fn new(stream: TcpStream, patience: Duration) -> Self {
         Self {
             stream,
+            patience,
             stalled: None,
         }
     }
@@ -207,7 +210,8 @@ impl Patient {
             self.stalled = None;
             return sent;
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALL_TIME)));
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
         ready!(stalled.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -258,6 +262,21 @@ impl AsyncWrite for Patient {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_reader_that_stands_still_is_let_go() {
+        use tokio::io::AsyncWriteExt as _;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _reader = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut stream = Patient::new(stream, Duration::from_millis(50));
+        let refused = loop {
+            if let Err(error) = stream.write_all(&[0; 64 * 1024]).await {
+                break error;
+            }
+        };
+        assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
+    }
 
     #[test]
     fn seats_are_given_back_and_no_other_machine_takes_them_all() {

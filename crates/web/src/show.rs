@@ -1,9 +1,10 @@
 //! Cards, sessions and audit lines as the page gets them.
 //!
 //! What a program wrote is shown as it is, with one exception: characters that nobody can see, or that turn the text
-//! around, are named instead.
+//! around, are named instead; and in a question no gap is so wide that it hides what comes after it.
 
 use atlasbridge_channel::{Card, SessionTag};
+use atlasbridge_model::visible::{visible, without_gaps};
 use atlasbridge_model::{Effect, Kind, Timestamp};
 use serde::Serialize;
 
@@ -95,13 +96,13 @@ pub(crate) fn card(card: &Card) -> CardJson {
         nonce: Some(card.nonce.to_hex()),
         kind: card.kind.as_str(),
         confidence: card.confidence.as_str(),
-        excerpt: shown(card.excerpt.as_str()),
-        detail: shown(card.detail.as_str()),
+        excerpt: without_gaps(card.excerpt.as_str()),
+        detail: without_gaps(card.detail.as_str()),
         choices: card
             .choices
             .iter()
             .map(|offer| OfferJson {
-                label: shown(&offer.label),
+                label: without_gaps(&offer.label),
                 effect: effect(offer.effect),
             })
             .collect(),
@@ -186,25 +187,9 @@ fn takes(card: &Card) -> TakesJson {
     }
 }
 
-/// The text with each character that cannot be seen, or that moves others, named: `⟨U+202E⟩`. Line breaks stay.
+/// What a program or a person wrote, with each character that cannot be seen, or that moves others, named.
 pub(crate) fn shown(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for char in text.chars() {
-        match is_unseen(char) {
-            true => shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(char))),
-            false => shown.push(char),
-        }
-    }
-    shown
-}
-
-pub(crate) fn is_unseen(char: char) -> bool {
-    matches!(char,
-        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
+    visible(text).into_owned()
 }
 
 /// `2026-01-02T03:04:05.678Z`. A clock before the year 0 or beyond 9999 is shown as that end.
@@ -270,15 +255,5 @@ mod tests {
             );
             before = now;
         }
-    }
-
-    #[test]
-    fn nothing_hides_in_a_text() {
-        assert_eq!(
-            shown("rm -rf\u{200b} /\u{202e}gpj.x\n\u{1b}[2K"),
-            "rm -rf⟨U+200B⟩ /⟨U+202E⟩gpj.x\n⟨U+001B⟩[2K"
-        );
-        assert_eq!(shown("naïve 漢字 🦀 <b>"), "naïve 漢字 🦀 <b>");
-        assert_eq!(shown("\u{e0041}\u{9b}"), "⟨U+E0041⟩⟨U+009B⟩");
     }
 }
