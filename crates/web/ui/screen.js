@@ -1,197 +1,165 @@
 // The live screen of a session: rows that the hub rendered, a cursor, and keys that must be unlocked first.
 
-import { fill, h, visible } from "./dom.js";
-import { get, Live } from "./wire.js";
+import {fill, h, visible} from "./dom.js";
+import {get, Live} from "./wire.js";
 
-const CLASSES = /^([fb](\d|1[0-5])|bo|di|it|un|st|re|hi|w2)$/;
+const STYLE = /^(bo|di|it|un|st|re|hi|w2)$/;
+const PALETTE = /^([fb])(\d|1[0-5])$/;
 const COLOUR = /^#[0-9a-f]{6}$/i;
 const parser = new DOMParser();
 
-/** A row as we draw it: spans with known classes and colours, and text. Whatever else came is its text. */
+/** A row as we draw it: spans with known classes and colours, and text. Whatever else came is no more than its text. */
 export function cleanRow(html) {
-  const copy = (from, into) => {
-    for (const node of from.childNodes) {
-      if (node.nodeType === Node.TEXT_NODE) into.append(node.data);
-      if (node.nodeType !== Node.ELEMENT_NODE) continue;
-      if (node.localName !== "span") { copy(node, into); continue; }
-      const span = document.createElement("span");
-      span.className = [...node.classList].filter((name) => CLASSES.test(name)).join(" ");
-      for (const side of ["f", "b"]) {
-        const colour = node.dataset[side];
-        if (COLOUR.test(colour)) { span.style.setProperty(`--${side}`, colour); span.classList.add(side); }
-      }
-      copy(node, span);
-      into.append(span);
-    }
-  };
-  const row = document.createDocumentFragment();
-  copy(parser.parseFromString(html, "text/html").body, row);
-  return row;
+	const copy = (from, into) => {
+		for (const node of from.childNodes) {
+			if (node.nodeType === Node.TEXT_NODE) into.append(node.data);
+			else if (node.localName !== "span") copy(node, into);
+			else into.append(copy(node, styled(node)));
+		}
+		return into;
+	};
+	return copy(parser.parseFromString(html, "text/html").body, document.createDocumentFragment());
 }
 
-const KEYS = [["escape", "Esc"], ["tab", "Tab"], ["up", "↑", "Up"], ["down", "↓", "Down"], ["left", "←", "Left"], ["right", "→", "Right"],
-  ["enter", "Enter"], ["backspace", "⌫", "Backspace"], ["ctrl_c", "Ctrl-C"], ["ctrl_d", "Ctrl-D"]];
+function styled({classList, dataset}) {
+	const span = h("span");
+	const paint = (side, colour) => span.style.setProperty(`--${side}`, colour);
+	for (const name of classList) {
+		const [, side, number] = PALETTE.exec(name) ?? [];
+		if (side) paint(side, `var(--${side}${number}, var(--k${number}))`);
+		else if (STYLE.test(name)) span.classList.add(name);
+	}
+	for (const side of ["f", "b"]) if (COLOUR.test(dataset[side])) paint(side, dataset[side]);
+	if (span.style.getPropertyValue("--b")) span.classList.add("on");
+	return span;
+}
 
-/** Smallest letters that can be read, and the largest that are of use, in pixels. A screen too wide for the first scrolls. */
+const KEYS = {escape: "Esc", tab: "Tab", up: "↑", down: "↓", left: "←", right: "→", enter: "Enter", backspace: "⌫", ctrl_c: "Ctrl-C", ctrl_d: "Ctrl-D"};
+
+/** The smallest letters that can be read, and the largest of use, in pixels. A screen too wide for the first scrolls. */
 const LETTERS = [9, 14.5];
 
 export class Screen {
-  constructor(session) {
-    this.session = session;
-    this.rows = [];
-    this.size = [80, 24];
-    this.cursor = h("span.cursor", { hidden: true });
-    this.grid = h("pre.grid", { "aria-label": "Live screen", role: "group" });
-    this.frame = h("div.frame", { tabindex: "0", role: "region", "aria-label": "Live screen, scrolls" }, this.grid);
-    this.status = h("p.status", { role: "status" }, "Connecting…");
-    this.alternate = h("span.tag.calm", { hidden: true, title: "A full-screen program; what it shows does not scroll away" }, "alternate screen");
-    this.lines = h("div.lines", { hidden: true });
-    this.more = h("button.quiet", { type: "button", onclick: () => this.toggleLines() }, "Show earlier lines");
-    this.element = h("section.screen", { "aria-label": "Live screen" }, h("div.row.bar", null, this.status, this.alternate, this.more), this.lines, this.frame, this.keys());
-    this.lock();
-    this.watcher = new ResizeObserver(() => this.fit());
-    this.watcher.observe(this.frame);
-    this.live = new Live(session, (message) => this.told(message), (state) => this.connection(state));
-  }
+	rows = [];
+	cursor = h("span.cursor", {hidden: true});
+	grid = h("pre.grid");
+	frame = h("div.frame", {tabindex: 0, role: "region", "aria-label": "Live screen"}, this.grid);
+	status = h("p", {role: "status"}, "Connecting…");
+	alternate = h("span.tag.calm", {hidden: true}, "alternate screen");
+	lines = h("div");
+	more = h("button.quiet", {onclick: () => this.toggleLines()}, "Show earlier lines");
+	meaning = h("p");
+	unlocker = h("button", {onclick: () => (this.isUnlocked ? this.live.open() : this.unlock())});
+	bar = h("div.keybar", {role: "group", "aria-label": "Keys"}, Object.entries(KEYS).map(([key, face]) => h("button", {"data-key": key, "aria-label": face.length > 1 ? null : key, onclick: () => this.type({t: "key", key})}, face)));
+	input = h("input", {autocomplete: "off", autocapitalize: "off", "aria-label": "A line to type", placeholder: "A line to type"});
+	enter = h("input", {type: "checkbox", checked: true});
+	form = h("form.row", {onsubmit: (event) => this.sendLine(event)}, this.input, h("label.check", this.enter, "then Enter"), h("button", {"data-key": "line", onclick: (event) => this.sendLine(event)}, "Type"));
+	problem = h("p.problem", {role: "alert", hidden: true});
+	element = h("section.screen", {"aria-label": "Live screen and keys"}, h("div.row", this.status, this.alternate, this.more), this.lines, this.frame,
+		h("div.typing", h("div.row", this.meaning, this.unlocker), this.bar, this.form, this.problem));
 
-  keys() {
-    const press = (key) => this.type({ t: "key", key });
-    this.bar = h("div.keybar", { role: "group", "aria-label": "Keys" },
-      KEYS.map(([key, face, name]) => h("button", { type: "button", "data-key": key, "aria-label": name ?? null, onclick: () => press(key) }, face)));
-    this.input = h("input", { type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", "aria-label": "A line to type", placeholder: "A line to type" });
-    this.withEnter = h("input", { type: "checkbox", checked: true });
-    this.form = h("form.row.typeline", { onsubmit: (event) => { event.preventDefault(); this.sendLine(); } },
-      this.input, h("label.check", null, this.withEnter, h("span", null, "then Enter")), h("button", { type: "submit" }, "Type"));
-    this.unlocker = h("button", { type: "button", onclick: () => (this.isUnlocked ? this.live.open() : this.unlock()) });
-    this.meaning = h("p");
-    this.outcome = h("p.problem", { role: "alert", hidden: true });
-    return h("div.typing", null, h("div.row", null, this.meaning, this.unlocker), this.bar, this.form, this.outcome);
-  }
+	constructor(session) {
+		this.session = session;
+		this.watcher = new ResizeObserver(() => this.fit());
+		this.watcher.observe(this.frame);
+		this.live = new Live(session, (message) => this.told(message), (isOpen) => this.connected(isOpen));
+		this.lock(true);
+	}
 
-  lock() {
-    this.isUnlocked = false;
-    this.drawLock();
-  }
+	/** Each connection begins locked: the hub forgets an unlocking with the connection that it came over. */
+	connected(isOpen) {
+		this.isOpen = isOpen;
+		this.status.textContent = isOpen ? "Live" : "Reconnecting…";
+		this.lock(true);
+	}
 
-  unlock() {
-    if (!this.live.say({ t: "unlock" })) return;
-    this.isUnlocked = true;
-    this.drawLock();
-    this.bar.querySelector("button").focus();
-  }
+	unlock() {
+		if (!this.live.say({t: "unlock"})) return;
+		this.lock(false);
+		this.input.focus();
+	}
 
-  drawLock() {
-    this.meaning.textContent = this.isUnlocked
-      ? "Unlocked: keys go straight into the terminal, also into a dialog that waits. Leaving this view locks it again."
-      : "Watching only. Unlocked, keys go straight into the terminal, as if typed there.";
-    this.unlocker.textContent = this.isUnlocked ? "Lock typing" : "Unlock typing";
-    this.unlocker.className = this.isUnlocked ? "" : "unlock";
-    this.unlocker.disabled = !this.isOpen;
-    for (const control of [...this.bar.children, ...this.form.querySelectorAll("input, button")]) control.disabled = !this.isUnlocked;
-  }
+	lock(isLocked) {
+		this.isUnlocked = !isLocked;
+		this.meaning.textContent = isLocked ? "Watching only. Unlocked, keys go into the terminal as if typed there."
+			: "Unlocked: keys go into the terminal, also into a dialog that waits. Leaving this view locks it again.";
+		this.unlocker.textContent = isLocked ? "Unlock typing" : "Lock typing";
+		this.unlocker.disabled = !this.isOpen;
+		this.element.classList.toggle("stale", !this.isOpen);
+		for (const control of [...this.bar.children, ...this.form.querySelectorAll("input, button")]) control.disabled = isLocked;
+	}
 
-  sendLine() {
-    if (!this.isUnlocked || !this.input.value) return;
-    if (this.type({ t: "text", text: this.input.value, enter: this.withEnter.checked })) this.input.value = "";
-  }
+	sendLine(event) {
+		event.preventDefault();
+		const text = this.input.value;
+		if (text && this.type({t: "text", text, enter: this.enter.checked})) this.input.value = "";
+	}
 
-  type(message) {
-    this.complain("");
-    const isSent = this.isUnlocked && this.live.say(message);
-    if (!isSent) this.complain("Not typed: the connection is gone. It is being opened again.");
-    return isSent;
-  }
+	type(message) {
+		const isSent = this.live.say(message);
+		this.complain(isSent ? "" : "Not typed: the connection is gone. It is being opened again.");
+		return isSent;
+	}
 
-  complain(text) {
-    this.outcome.hidden = !text;
-    this.outcome.textContent = text;
-  }
+	complain(text) {
+		this.problem.hidden = !text;
+		this.problem.textContent = text;
+	}
 
-  /** Each connection begins locked: the hub forgets an unlocking with the connection that it came over. */
-  connection(state) {
-    this.isOpen = state === "open";
-    this.element.classList.toggle("stale", !this.isOpen);
-    if (!this.isGone) this.status.textContent = this.isOpen ? "Live" : "Reconnecting…";
-    this.lock();
-  }
+	told(message) {
+		if (message.t === "screen") this.draw(message);
+		else if (message.t === "gone") this.gone();
+		else if (message.t === "typed") this.complain(message.ok ? "" : message.error ?? "Not typed.");
+	}
 
-  told(message) {
-    if (message.t === "screen") this.draw(message);
-    else if (message.t === "gone") this.gone();
-    else if (message.t === "typed") this.complain(message.ok ? "" : message.error ?? "Not typed.");
-  }
+	draw({columns, height, rows, cursor, alternate, whole}) {
+		if (whole || columns !== this.columns || height !== this.rows.length) {
+			this.rows = Array.from({length: height}, (_, row) => (!whole && this.rows[row]) || h("div"));
+			this.columns = columns;
+			this.grid.style.setProperty("--columns", columns);
+			fill(this.grid, this.rows, this.cursor);
+			this.fit();
+		}
+		for (const [row, html] of Object.entries(rows)) this.rows[row]?.replaceChildren(cleanRow(html));
+		this.alternate.hidden = !alternate;
+		this.cursor.hidden = !cursor;
+		this.cursor.style.setProperty("--row", cursor?.[0]);
+		this.cursor.style.setProperty("--column", cursor?.[1]);
+	}
 
-  draw({ columns, height, rows, cursor, alternate, whole }) {
-    if (whole || columns !== this.size[0] || height !== this.size[1] || this.rows.length !== height) this.measure(columns, height, whole);
-    for (const [row, html] of Object.entries(rows ?? {})) this.rows[row]?.replaceChildren(cleanRow(html));
-    this.alternate.hidden = !alternate;
-    this.cursor.hidden = !cursor;
-    if (cursor) {
-      this.cursor.style.setProperty("--row", cursor[0]);
-      this.cursor.style.setProperty("--column", cursor[1]);
-    }
-  }
+	/** Letters as large as let the whole width be seen: measured, whatever font the browser has chosen. */
+	fit() {
+		const {width, fontSize} = getComputedStyle(this.grid);
+		const size = parseFloat(fontSize) * (this.frame.clientWidth - 26) / parseFloat(width) || LETTERS[1];
+		this.grid.style.fontSize = `${Math.max(LETTERS[0], Math.min(LETTERS[1], size))}px`;
+	}
 
-  measure(columns, height, isWhole) {
-    this.size = [columns, height];
-    const rows = Array.from({ length: height }, (_, row) => (isWhole ? null : this.rows[row]) ?? h("div"));
-    this.rows = rows;
-    fill(this.grid, rows, this.cursor);
-    this.grid.style.setProperty("--columns", columns);
-    this.fit();
-  }
+	gone() {
+		this.isGone = true;
+		this.live.end();
+		this.connected(false);
+		this.cursor.hidden = true;
+		this.status.textContent = "No live screen: the session has ended, or its host is not connected.";
+	}
 
-  /** As many pixels a letter as let the whole width be seen. */
-  fit() {
-    this.letter ??= this.breadth();
-    const room = this.frame.clientWidth - 26;
-    const size = Math.max(LETTERS[0], Math.min(LETTERS[1], room / (this.size[0] * (this.letter ?? 0.6))));
-    this.grid.style.fontSize = `${Math.floor(size * 4) / 4}px`;
-  }
+	/** The session's host is connected again. */
+	revive() {
+		if (this.isGone) this.live.open();
+		this.isGone = false;
+	}
 
-  /** How broad a letter is, in parts of its height: whatever font the browser has chosen. */
-  breadth() {
-    const probe = h("span.unseen", null, "0".repeat(50));
-    this.grid.append(probe);
-    const breadth = probe.getBoundingClientRect().width / 50 / parseFloat(getComputedStyle(probe).fontSize);
-    probe.remove();
-    return breadth || null;
-  }
+	async toggleLines() {
+		const isShown = this.lines.hasChildNodes();
+		this.more.textContent = isShown ? "Show earlier lines" : "Hide earlier lines";
+		if (isShown) return fill(this.lines);
+		const text = await get(`/api/sessions/${this.session}/lines`).then(({lines}) => lines.join("\n") || "Nothing has scrolled away yet.", (refusal) => refusal.message);
+		const pre = h("pre.frame", {tabindex: 0, role: "region", "aria-label": "Earlier lines, at most a thousand"}, visible(text));
+		fill(this.lines, pre);
+		pre.scrollTop = pre.scrollHeight;
+	}
 
-  gone() {
-    this.isGone = true;
-    this.status.textContent = "This session has no live screen: it has ended, or its host is not connected.";
-    this.element.classList.add("stale");
-    this.cursor.hidden = true;
-    this.live.end();
-    this.isOpen = false;
-    this.lock();
-  }
-
-  /** The session's host is connected again. */
-  revive() {
-    if (!this.isGone) return;
-    this.isGone = false;
-    this.live.open();
-  }
-
-  async toggleLines() {
-    if (!this.lines.hidden) {
-      this.lines.hidden = true;
-      this.more.textContent = "Show earlier lines";
-      return;
-    }
-    const told = await get(`/api/sessions/${this.session}/lines`).catch((refusal) => ({ problem: refusal.message }));
-    const text = told.problem ?? (told.lines.length ? told.lines.join("\n") : "Nothing has scrolled away yet.");
-    const lines = h("pre", { tabindex: "0", role: "group", "aria-label": "Earlier lines, the last thousand" }, visible(text));
-    fill(this.lines, lines);
-    this.lines.hidden = false;
-    lines.scrollTop = lines.scrollHeight;
-    this.more.textContent = "Hide earlier lines";
-  }
-
-  end() {
-    this.watcher.disconnect();
-    this.live.end();
-  }
+	end() {
+		this.watcher.disconnect();
+		this.live.end();
+	}
 }

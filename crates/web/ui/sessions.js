@@ -1,134 +1,109 @@
 // Sessions: all of them in a list, and one of them with its live screen and its prompts.
 
-import { CardView, isOver, nameOf } from "./card.js";
-import { desk } from "./desk.js";
-import { confirmed, duration, fill, h, moment, quoted, secondsBetween, ticking, visible } from "./dom.js";
-import { pastPrompt } from "./past.js";
-import { Screen } from "./screen.js";
-import { get, post } from "./wire.js";
+import {CardView, isOver, nameOf, pastPrompt} from "./card.js";
+import {desk} from "./desk.js";
+import {fill, h, lasted, moment, quoted, ticking, visible} from "./dom.js";
+import {Screen} from "./screen.js";
+import {get, post} from "./wire.js";
 
 /** Asks the hub at most this often, however much changes. */
-const PACE_MS = 1000;
+const PACE_MS = 300;
 
-/** Calls `look` now and after changes; a change while it looks, or too soon after, is one more look later. */
+/** Calls `look` now, and after changes. Returns how to stop. */
 function following(look) {
-  let timer = null;
-  let isWanted = false;
-  const again = async () => {
-    if (timer) { isWanted = true; return; }
-    timer = setTimeout(() => { timer = null; if (isWanted) { isWanted = false; again(); } }, PACE_MS);
-    await look();
-  };
-  desk.addEventListener("change", again);
-  again();
-  return () => { desk.removeEventListener("change", again); clearTimeout(timer); timer = true; };
+	let timer = null;
+	const again = () => {
+		timer ??= setTimeout(() => {
+			timer = null;
+			look();
+		}, PACE_MS);
+	};
+	desk.addEventListener("change", again);
+	look();
+	return () => {
+		desk.removeEventListener("change", again);
+		clearTimeout(timer);
+	};
 }
 
-const statusOf = (session) => {
-  if (session.status !== "active") return [session.status === "completed" ? "calm" : "bad", session.status + (session.exit_code === null ? "" : ` · exit ${session.exit_code}`)];
-  if (!session.is_connected) return ["wary", "running, not connected"];
-  return session.is_waiting ? ["wary", "waiting for you"] : ["good", "running"];
-};
-
-const tag = (session) => h(`span.tag.${statusOf(session)[0]}`, null, statusOf(session)[1]);
-const lasted = (session) => ticking(h("span"), () => duration(secondsBetween(session.started_at, session.ended_at)));
-const prompts = (session) => `${session.prompts} prompt${session.prompts === 1 ? "" : "s"}`;
-
-async function stop(session, problem) {
-  const name = nameOf(session);
-  const isSure = await confirmed(`Stop ${name}?`, [quoted(session.command.join(" "), "code"), " is asked to end; after three seconds it is ended. What it has not saved is lost."], "Stop it");
-  if (!isSure) return;
-  await post(`/api/sessions/${session.id}/stop`).catch((refusal) => { problem.hidden = false; problem.textContent = refusal.message; });
+function tag({status, exit_code, is_connected, is_waiting}) {
+	if (status !== "active") return h(`span.tag.${status === "completed" ? "calm" : "bad"}`, status, exit_code !== null && ` · exit ${exit_code}`);
+	return is_connected ? h(`span.tag.${is_waiting ? "wary" : "good"}`, is_waiting ? "waiting for you" : "running") : h("span.tag.wary", "running, not connected");
 }
+
+const facts = (session) => [h("code", visible(session.command.join(" "))), h("span.dim", "in ", quoted(session.cwd, "code")),
+	h("span.dim", moment(session.started_at), " · ", ticking(h("span"), () => lasted(session.started_at, session.ended_at)), ` · ${session.prompts} prompt${session.prompts === 1 ? "" : "s"}`)];
 
 function stopButton(session, problem) {
-  return h("button.refuse.small", { type: "button", "aria-label": `Stop ${nameOf(session)}`, onclick: () => stop(session, problem) }, "Stop…");
+	if (session.status !== "active") return null;
+	const stop = () => {
+		if (confirm(`Stop ${nameOf(session)}?\n\nIt is asked to end, and ended after three seconds. What it has not saved is lost.`)) post(`/api/sessions/${session.id}/stop`).catch((refusal) => {problem.textContent = refusal.message; problem.hidden = false;});
+	};
+	return h("button.refuses.small", {"aria-label": `Stop ${nameOf(session)}`, onclick: stop}, "Stop…");
 }
 
-function item(session, problem) {
-  return h("li.session", { "data-session": session.id },
-    h("div.name", null, h("a", { href: `#/session/${session.id}` }, quoted(nameOf(session))), tag(session)),
-    h("div.about", null, h("code", null, visible(session.command.join(" "))), h("span.dim", null, "in ", quoted(session.cwd, "code"))),
-    h("div.figures", null, moment(session.started_at), h("span", null, lasted(session)), h("span", null, prompts(session))),
-    session.status === "active" ? stopButton(session, problem) : null);
+const trouble = () => h("p.problem", {role: "alert", hidden: true});
+
+/** Draws a list anew; what was open stays open, and the focus stays on the same control of the same entry. */
+function redraw(list, items, none) {
+	const entry = document.activeElement.closest("[data-key]");
+	const focused = list.contains(entry) && `[data-key="${entry.dataset.key}"] ${document.activeElement.localName}`;
+	const open = [...list.querySelectorAll("[open]")].map((details) => details.parentElement.dataset.key);
+	fill(list, items.length ? items : h("li.dim", none));
+	for (const item of items) if (open.includes(item.dataset.key)) item.firstChild.open = true;
+	if (focused) list.querySelector(focused)?.focus({preventScroll: true});
 }
 
 export function sessions(root) {
-  const problem = h("p.problem", { role: "alert", hidden: true });
-  const running = h("ul.plain");
-  const past = h("ul.plain");
-  const none = (text) => h("li.dim", null, text);
-  root.append(h("h1", { tabindex: "-1" }, "Sessions"), problem, h("h2", null, "Running"), running, h("h2", null, "Past"), past);
-  return following(async () => {
-    const told = await get("/api/sessions?all=1").catch(() => null);
-    if (!told) return;
-    const items = (isRunning) => told.sessions.filter((session) => (session.status === "active") === isRunning).map((session) => item(session, problem));
-    const [now, then] = [items(true), items(false)];
-    redraw(running, now.length ? now : none(["None. Start one with ", h("code", null, "atlasbridge run claude"), "."]));
-    redraw(past, then.length ? then : none("None yet."));
-  });
+	const problem = trouble();
+	const [running, past] = [h("ul"), h("ul")];
+	root.append(h("h1", {tabindex: -1}, "Sessions"), problem, h("h2", "Running"), running, h("h2", "Past"), past);
+	const item = (session) => h("li.session", {"data-key": session.id},
+		h("div", h("h3", h("a", {href: `#/session/${session.id}`}, quoted(nameOf(session))), " ", tag(session)), h("div.about", facts(session))), stopButton(session, problem));
+	return following(() => get("/api/sessions?all=1").then(({sessions}) => {
+		const those = (isRunning) => sessions.filter(({status}) => (status === "active") === isRunning).map(item);
+		redraw(running, those(true), ["None. Start one with ", h("code", "atlasbridge run claude"), "."]);
+		redraw(past, those(false), "None yet.");
+	}, () => {}));
 }
 
-/** Draws anew and keeps the focus where it was: on the same control of the same session. */
-function redraw(list, items) {
-  const focused = list.contains(document.activeElement) ? document.activeElement : null;
-  const at = focused && [focused.closest("[data-session]")?.dataset.session, focused.localName];
-  fill(list, items);
-  if (at?.[0]) list.querySelector(`[data-session="${CSS.escape(at[0])}"] ${at[1]}`)?.focus({ preventScroll: true });
-}
+export function session(root, {id}) {
+	const problem = trouble();
+	const heading = h("h1", {tabindex: -1}, "Session");
+	const [about, cards, past] = [h("div.about"), h("div.cards"), h("ol")];
+	const stage = h("div.stage", h("section", {"aria-label": "Its prompts"}, cards, h("h2", "Its prompts"), past));
+	const views = new Map();
+	let screen = null;
+	root.append(h("a.back", {href: "#/sessions"}, "← Sessions"), heading, about, problem, stage);
+	root.className = "wide";
 
-export function session(root, { id }) {
-  const problem = h("p.problem", { role: "alert", hidden: true });
-  const heading = h("h1", { tabindex: "-1" }, "Session");
-  const about = h("div.about");
-  const cards = h("div.cards");
-  const past = h("ol.plain");
-  const views = new Map();
-  let screen = null;
-  const side = h("section.timeline", { "aria-label": "Prompts of this session" }, cards, h("h2", null, "Its prompts"), past);
-  const stage = h("div.stage", null, side);
-  root.append(h("p.back", null, h("a", { href: "#/sessions" }, "← Sessions")), heading, about, problem, stage);
-  root.classList.add("wide");
+	const unfollow = following(() => get(`/api/sessions/${encodeURIComponent(id)}`).then(tell, (refusal) => {
+		if (refusal.status === 404 || refusal.status === 400) fill(about, "There is no such session.");
+	}));
 
-  const unfollow = following(async () => {
-    const story = await get(`/api/sessions/${encodeURIComponent(id)}`).catch((refusal) => refusal);
-    if (story instanceof Error) {
-      if (story.status === 404) fill(about, h("p", null, "There is no such session."));
-      return;
-    }
-    tell(story);
-  });
+	function tell({session, prompts}) {
+		if (!root.contains(heading)) return;
+		fill(heading, quoted(nameOf(session)), " ", tag(session));
+		fill(about, facts(session), stopButton(session, problem));
+		if (!screen && session.status === "active") stage.prepend((screen = new Screen(session.id)).element);
+		else if (session.is_connected) screen?.revive();
+		const newest = prompts.toSorted((one, other) => (one.asked_at < other.asked_at ? 1 : -1));
+		newest.toReversed().forEach(show);
+		redraw(past, newest.filter(isOver).map((card) => pastPrompt(card, desk.me, false)), "None has ended yet.");
+	}
 
-  function tell({ session, prompts: all }) {
-    fill(heading, quoted(nameOf(session)), " ", tag(session));
-    fill(about, h("code", null, visible(session.command.join(" "))), h("span.dim", null, "in ", quoted(session.cwd, "code")),
-      h("span.dim", null, "since ", moment(session.started_at), " · ", lasted(session), " · ", prompts(session)),
-      session.status === "active" ? stopButton(session, problem) : null);
-    if (!screen && session.status === "active") {
-      screen = new Screen(session.id);
-      stage.prepend(screen.element);
-    } else if (screen && session.status === "active" && session.is_connected) screen.revive();
-    const newest = [...all].sort((one, other) => (one.asked_at < other.asked_at ? 1 : -1));
-    const isShown = (card) => !isOver(card) || views.has(card.id);
-    for (const card of newest.filter(isShown)) show(card);
-    const over = newest.filter((card) => isOver(card));
-    const open = new Set([...past.querySelectorAll("details[open]")].map((details) => details.parentElement.dataset.prompt));
-    fill(past, over.length ? over.map((card) => pastPrompt(card, desk.me, { isNamed: false })) : h("li.dim", null, "None has ended yet."));
-    for (const entry of past.children) if (open.has(entry.dataset.prompt)) entry.firstChild.open = true;
-  }
+	function show(card) {
+		const view = views.get(card.id);
+		if (view) view.isSending || view.update(card);
+		else if (!isOver(card)) {
+			views.set(card.id, new CardView(card, desk.me, false));
+			cards.prepend(views.get(card.id).element);
+		}
+	}
 
-  function show(card) {
-    const view = views.get(card.id);
-    if (!view) {
-      const made = new CardView(card, desk.me, { isLinked: false });
-      views.set(card.id, made);
-      cards.prepend(made.element);
-    } else if (!view.isSending) view.update(card);
-  }
-
-  return () => {
-    unfollow();
-    screen?.end();
-    root.classList.remove("wide");
-  };
+	return () => {
+		unfollow();
+		screen?.end();
+		root.className = "";
+	};
 }
