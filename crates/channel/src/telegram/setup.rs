@@ -181,9 +181,11 @@ fn told(trouble: Trouble) -> SetupError {
         Trouble::Unauthorized | Trouble::NotFound => SetupError::WrongToken,
         Trouble::Conflict(_) => SetupError::Conflict,
         Trouble::BadRequest(said) | Trouble::Forbidden(said) => SetupError::Refused(said),
-        Trouble::TooMany { .. } | Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) => {
-            SetupError::Unreachable(trouble.to_string())
-        }
+        Trouble::TooMany { .. }
+        | Trouble::TooLong
+        | Trouble::Server(_)
+        | Trouble::Network(_)
+        | Trouble::Unreadable(_) => SetupError::Unreachable(trouble.to_string()),
     }
 }
 
