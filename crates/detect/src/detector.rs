@@ -160,6 +160,11 @@ impl Detector {
         &self.screen
     }
 
+    /// When a key was last typed; a terminal's own replies are none.
+    pub fn last_key(&self) -> Option<Moment> {
+        self.clock.typed
+    }
+
     pub fn last_output(&self) -> Option<Moment> {
         self.clock.last_output
     }

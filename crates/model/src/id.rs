@@ -72,6 +72,11 @@ uuid_id!(
     "reply id",
     "One validated answer on its way to be typed."
 );
+uuid_id!(
+    TypingId,
+    "typing id",
+    "Keys or a line that somebody who watches a session types into it."
+);
 
 /// Number of a prompt within its session, counted by the detector from 1.
 ///

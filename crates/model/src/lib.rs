@@ -23,7 +23,7 @@ pub mod time;
 pub mod visible;
 
 pub use excerpt::{Detail, Excerpt};
-pub use id::{IdempotencyKey, Nonce, PromptId, ReplyId, SessionId, SightingNo};
+pub use id::{IdempotencyKey, Nonce, PromptId, ReplyId, SessionId, SightingNo, TypingId};
 pub use picture::Picture;
 pub use prompt::{Choice, Choices, Confidence, Constraints, Effect, Entry, Kind, Level, SafeDefault};
 pub use sighting::{Fingerprint, Sighting};

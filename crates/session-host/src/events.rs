@@ -70,6 +70,14 @@ impl Events {
         );
     }
 
+    /// Keys or a line from afar. What they were stays off the record.
+    pub(crate) fn typed(&mut self, typing: &str, outcome: &Value, now: Moment) {
+        self.write(
+            now,
+            json!({ "event": "typed", "typing_id": typing, "outcome": outcome }),
+        );
+    }
+
     fn write(&mut self, now: Moment, mut line: Value) {
         line["t"] = json!(now.0.as_secs_f64());
         line["session_id"] = json!(self.session.to_string());

@@ -6,6 +6,7 @@
 //! # Intent-before-bytes invariant
 //! The journal holds the intent durably before the first byte is written; if it cannot, nothing is written.
 
+mod afar;
 mod ledger;
 mod typing;
 
@@ -15,16 +16,19 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use atlasbridge_detect::Moment;
-use atlasbridge_model::{PromptId, ReplyId, SightingNo, Strokes};
+use atlasbridge_model::{PromptId, ReplyId, SightingNo, Strokes, TypingId};
 use atlasbridge_pty::{WriteHalf, WriteOutcome};
 use atlasbridge_wire::journal::Entry;
+use atlasbridge_wire::session::TypingOutcome;
 use atlasbridge_wire::twin::Outcome;
 
+pub(crate) use afar::{Surroundings, keys_of};
 pub(crate) use ledger::{Facts, Request};
 pub(crate) use typing::Look;
 
 use crate::journal::Journal;
 use crate::pause;
+use afar::{Afar, Keys};
 use ledger::{Ledger, Verdict};
 use typing::{Next, Typing};
 
@@ -54,12 +58,26 @@ pub(crate) struct Settled {
     pub(crate) outcome: Outcome,
 }
 
+/// What became of keys or a line from afar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// Written.
+    Done,
+    /// The text is written; its Enter comes after a pause, and the outcome with it.
+    EnterFollows,
+    /// Not written now: refused, or remembered from before.
+    Nothing(TypingOutcome),
+    /// The same typing is still under way.
+    UnderWay,
+}
+
 #[derive(Debug)]
 pub(crate) struct Gate {
     writer: WriteHalf,
     journal: Journal,
     ledger: Ledger,
     typing: Option<Typing>,
+    afar: Afar,
     /// Bytes that the terminal has not taken yet, in order. At most one keyboard read and one stroke.
     unsent: VecDeque<u8>,
     echo_window: Duration,
@@ -74,6 +92,7 @@ impl Gate {
             journal,
             ledger: Ledger::default(),
             typing: None,
+            afar: Afar::default(),
             unsent: VecDeque::new(),
             echo_window,
             settle,
@@ -87,7 +106,7 @@ impl Gate {
             .typing
             .as_ref()
             .is_some_and(|typing| now < typing.holds_keyboard_until(self.echo_window));
-        !held && self.unsent.is_empty()
+        !held && !self.afar.is_under_way() && self.unsent.is_empty()
     }
 
     /// What a person typed, or a terminal answered: passed on as it is.
@@ -127,8 +146,9 @@ impl Gate {
         self.typing.as_ref().map(|typing| typing.sighting)
     }
 
-    pub(crate) fn meet_hub(&mut self, epoch: u64) {
-        self.ledger.meet_hub(epoch);
+    /// A hub has introduced itself. False: a newer one has done so before, and this one is not obeyed.
+    pub(crate) fn meet_hub(&mut self, epoch: u64) -> bool {
+        self.ledger.meet_hub(epoch)
     }
 
     /// A prompt is on the screen: get ready for its answer.
@@ -164,9 +184,9 @@ impl Gate {
         ledger::objection(request, &self.with_unsent(facts))
     }
 
-    /// Keys that the terminal has not taken yet are half-typed as well.
+    /// Keys that the terminal has not taken yet are half-typed as well, and so is a line from afar without its Enter.
     fn with_unsent(&self, facts: Facts) -> Facts {
-        let half_typed = facts.half_typed || !self.unsent.is_empty();
+        let half_typed = facts.half_typed || !self.unsent.is_empty() || self.afar.is_under_way();
         Facts { half_typed, ..facts }
     }
 
@@ -223,9 +243,9 @@ impl Gate {
         outcome
     }
 
-    /// When [`Gate::look`] wants to be called although nothing happened.
+    /// When [`Gate::look`] or [`Gate::press_enter`] wants to be called although nothing happened.
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
-        self.look_at
+        [self.look_at, self.afar.enter_at()].into_iter().flatten().min()
     }
 
     /// The screen was looked at: go on with the strokes, or say how it ended.
@@ -260,6 +280,72 @@ impl Gate {
                 })
             }
         }
+    }
+
+    /// Types what somebody sent from elsewhere, for no prompt: at most once, with the intent on disk before. `keys` is
+    /// nothing where it may not be typed at all.
+    pub(crate) fn type_from_afar(
+        &mut self,
+        id: TypingId,
+        keys: Option<Keys>,
+        around: Surroundings,
+        now: Moment,
+    ) -> Course {
+        let around = Surroundings {
+            is_typed_at: around.is_typed_at || !self.unsent.is_empty(),
+            ..around
+        };
+        let keys = match self.afar.judge(id, keys, around) {
+            afar::Verdict::Type(keys) => keys,
+            afar::Verdict::Refuse(outcome) => return self.end_afar(id, outcome),
+            afar::Verdict::Remembered(outcome) => return Course::Nothing(outcome),
+            afar::Verdict::UnderWay => return Course::UnderWay,
+        };
+        pause::point("gate-before-typing-intent");
+        let typing_id = id.to_string();
+        if self.journal.intend(&Entry::TypingIntent { typing_id }).is_err() {
+            return self.end_afar(id, TypingOutcome::NotRecorded);
+        }
+        match self.writer.write(&keys.first) {
+            Ok(WriteOutcome::Wrote(count)) => self.unsent.extend(&keys.first[count..]),
+            Ok(WriteOutcome::WouldBlock) => return self.end_afar(id, TypingOutcome::NotTaken),
+            Ok(WriteOutcome::Closed) | Err(_) => return self.end_afar(id, TypingOutcome::Gone),
+        }
+        pause::point("gate-after-typing");
+        if keys.then_enter {
+            self.afar.await_enter(id, now + typing::BEFORE_ENTER);
+            return Course::EnterFollows;
+        }
+        self.note_typed(id);
+        Course::Done
+    }
+
+    fn end_afar(&mut self, id: TypingId, outcome: TypingOutcome) -> Course {
+        self.afar.settle(id, outcome);
+        Course::Nothing(outcome)
+    }
+
+    fn note_typed(&mut self, id: TypingId) {
+        let typing_id = id.to_string();
+        self.journal.note(&Entry::TypingDone { typing_id });
+        self.afar.settle(id, TypingOutcome::Typed);
+    }
+
+    /// The Enter of a text from afar, in a write of its own, if it is due; returns whose it was.
+    pub(crate) fn press_enter(&mut self, now: Moment) -> Option<TypingId> {
+        let id = self.afar.take_due(Some(now))?;
+        self.unsent.push_back(b'\r');
+        // A terminal that takes nothing now takes it behind what it has not taken either.
+        let _ = self.flush();
+        self.note_typed(id);
+        Some(id)
+    }
+
+    /// The tool has ended: an Enter that is still due has nobody to go to.
+    pub(crate) fn abandon_typing(&mut self) -> Option<TypingId> {
+        let id = self.afar.take_due(None)?;
+        self.afar.settle(id, TypingOutcome::Gone);
+        Some(id)
     }
 
     /// The hub has noted the session's end: nobody will ask the journal.

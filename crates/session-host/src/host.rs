@@ -1,8 +1,10 @@
 //! The loop of a session host: what is ready → the part it belongs to → what follows from it.
 
+mod afar;
 mod answering;
 mod job;
 mod seeing;
+mod showing;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -27,6 +29,7 @@ use crate::link::Link;
 use crate::pause;
 use crate::relay::{Relay, Turn};
 use crate::{Ended, HostConfig, RunError};
+use showing::Watch;
 
 /// Between a polite request to end and SIGKILL (SPEC §5, `sessions stop`).
 const STOP_GRACE: Duration = Duration::from_secs(3);
@@ -172,6 +175,9 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         asked_by: None,
         sent_locally: false,
         last_key: None,
+        is_half_typed_here: false,
+        watch: Watch::default(),
+        obeys_hub: false,
         answered_locally: Vec::new(),
         reacted: false,
         left_open: 0,
@@ -212,6 +218,11 @@ struct Host {
     sent_locally: bool,
     /// When the last key came from the keyboard, on the boot clock: a night of sleep counts.
     last_key: Option<Duration>,
+    /// A line was begun at the keyboard, and not ended there.
+    is_half_typed_here: bool,
+    watch: Watch,
+    /// The hub that is connected is the newest that was met.
+    obeys_hub: bool,
     /// Sightings that were answered at the keyboard: a reply that comes too late is told so. Bounded.
     answered_locally: Vec<SightingNo>,
     /// The screen has changed since the gate's last stroke.
@@ -289,7 +300,7 @@ impl Host {
                     Source::Keyboard => self.on_keys(),
                     Source::Signals => self.on_signals(),
                     Source::Child => self.on_child(),
-                    Source::Hub => self.on_hub(),
+                    Source::Hub => self.on_hub(flags),
                 }
             }
         }
@@ -315,9 +326,12 @@ impl Host {
             .is_some_and(|deadline| deadline <= now)
         {
             self.observe(Observation::Deadline);
+            // It may have ended a synchronized update.
+            self.watch.stir();
         }
         if self.gate.next_deadline().is_some_and(|deadline| deadline <= now) {
             self.look();
+            self.end_typing();
         }
         self.end_input(now);
         match self.phase {
@@ -366,6 +380,7 @@ impl Host {
     fn finish(&mut self, end: End, now: Moment) -> Option<End> {
         self.observe(Observation::ToolEnded);
         self.look();
+        self.abandon_typing();
         self.link.report(Report::Ended(end));
         self.phase = Phase::LastNotes {
             end,
@@ -387,7 +402,11 @@ impl Host {
             KeyboardState::Ending { look_at, .. } => Some(look_at),
             KeyboardState::Open | KeyboardState::Ended => None,
         };
+        let picture = self.watch.due();
+        let shows = picture.is_some_and(|due| due <= now);
         let deadline = [
+            // One that is due waits for room in the socket, not for a time.
+            picture.filter(|_| !shows),
             self.detector.next_deadline(),
             self.gate.next_deadline(),
             self.link.next_deadline(),
@@ -422,7 +441,7 @@ impl Host {
         }
         if let Some((descriptor, wants_to_write)) = self.link.descriptor() {
             let mut hub = PollFlags::IN;
-            hub.set(PollFlags::OUT, wants_to_write);
+            hub.set(PollFlags::OUT, wants_to_write || shows);
             watch(Source::Hub, descriptor, hub);
         }
         poll(&mut descriptors, deadline.map(|deadline| deadline - now))?;
@@ -454,6 +473,7 @@ impl Host {
         match self.relay.pump() {
             Ok(Turn::Data(bytes)) => {
                 self.reacted = true;
+                self.watch.stir();
                 if let Phase::LastWords { heard, .. } = &mut self.phase {
                     *heard += bytes.len();
                 }
@@ -486,14 +506,24 @@ impl Host {
         match self.keyboard.input.read(&mut keys) {
             Ok(ReadOutcome::Data(count)) => {
                 let keys = &keys[..count];
-                self.last_key = Some(boot_time());
                 self.keyboard.ends_in_line = keys.ends_with(b"\n");
                 self.sent_locally |= keys.iter().any(|key| SENDS_A_LINE.contains(key));
                 let _ = self.gate.type_local(keys);
+                let before = self.now();
                 self.observe(Observation::LocalInput(keys));
+                self.note_presence(before);
             }
             Ok(ReadOutcome::WouldBlock) => {}
             Ok(ReadOutcome::End) | Err(_) => self.on_end_of_keys(),
+        }
+    }
+
+    /// Somebody is there: a terminal's own replies and a pipe are nobody.
+    fn note_presence(&mut self, before: Moment) {
+        let was_key = self.detector.last_key().is_some_and(|key| key >= before);
+        if was_key && self.keyboard.input.kind() == InputKind::Terminal {
+            self.last_key = Some(boot_time());
+            self.is_half_typed_here = self.detector.is_half_typed();
         }
     }
 

@@ -35,6 +35,10 @@ const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LAST_RETRY: Duration = Duration::from_secs(60);
 /// A hub that does not read for this much is treated as dead: the connection is made anew.
 const MOST_UNSENT: usize = 4 << 20;
+/// What the kernel holds for a hub that does not read, in bytes (it doubles this, and says that there is room below a
+/// quarter of that). As large as a picture of the screen, so that a slow hub sees the screen of this moment next, and
+/// not those of the last seconds.
+const SEND_BUFFER: usize = 16 * 1024;
 /// Reports that are kept while there is no hub. A day of prompts; what goes over it drops the oldest.
 const MOST_KEPT: usize = 1024;
 
@@ -139,6 +143,15 @@ impl Link {
         if let State::Up { unsent, .. } = &mut self.state {
             unsent.extend_from_slice(&encode(message));
         }
+    }
+
+    /// There is a hub, and what was said to it has left this process.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        matches!(&self.state, State::Up { unsent, is_greeted: true, .. } if unsent.is_empty())
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        matches!(self.state, State::Up { .. })
     }
 
     /// What to wait for: a descriptor, and whether there is something to write to it.
@@ -297,6 +310,8 @@ impl Link {
     fn reach(&self) -> io::Result<UnixStream> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        // Failing means more memory of the kernel for a slow hub.
+        let _ = rustix::net::sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER);
         rustix::net::connect(&socket, &SocketAddrUnix::new(&self.socket)?)?;
         Ok(socket.into())
     }

@@ -7,11 +7,13 @@
 //! Who may ask: `self_approval` the tool may not answer itself · `hub` one per home, start, stop, reload · `peers`
 //! other versions, garbage, crowds.
 //! Tools that are known: `status_query` the one query that we answer · `adapters` packs, built in and one's own.
+//! From elsewhere: `watching` live screens, lines that scrolled away, keys and lines typed from afar.
 //! For people and scripts: `commands` exit codes, listings, help.
 //!
 //! Run with `--features pause-points`: races are tested by stopping a process at a named point.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stderr,
     reason = "a test that cannot go on should say where and stop"
 )]
@@ -30,6 +32,8 @@ mod self_approval;
 
 mod adapters;
 mod status_query;
+
+mod watching;
 
 mod commands;
 

@@ -109,7 +109,7 @@ fn garbage_ends_its_own_connection_only() {
         let mut nonsense = Peer::connect(&home.socket());
         nonsense.say(&hello(role, 1, 1));
         nonsense.hear().unwrap();
-        nonsense.say(&json!({ "request": "make_coffee", "type": "make_coffee" }));
+        nonsense.say(&json!({ "request": 1, "type": 1 }));
         assert_eq!(nonsense.hear(), None, "{role}");
 
         let mut half = Peer::connect(&home.socket());
@@ -125,6 +125,23 @@ fn garbage_ends_its_own_connection_only() {
         "approvals",
         "the others go on"
     );
+}
+
+#[test]
+fn what_a_newer_command_asks_is_refused_in_a_sentence() {
+    let home = hub();
+    let mut newer = Peer::connect(&home.socket());
+    newer.say(&hello("command", 1, 9));
+    newer.hear().unwrap();
+    newer.say(&json!({ "request": "make_coffee", "strong": true }));
+    let answer = newer.hear().unwrap();
+    assert_eq!(answer["response"], "refused");
+    assert!(
+        answer["reason"].as_str().unwrap().contains("hub restart"),
+        "{answer}"
+    );
+    newer.say(&json!({ "request": "approvals" }));
+    assert_eq!(newer.hear().unwrap()["response"], "approvals", "and is heard on");
 }
 
 /// A peer that asks on and never reads is cut off; it does not fill the hub's memory.

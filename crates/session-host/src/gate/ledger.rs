@@ -59,9 +59,10 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// A hub of this epoch has introduced itself.
-    pub(crate) fn meet_hub(&mut self, epoch: u64) {
+    /// A hub of this epoch has introduced itself. False: it has been replaced by a newer one.
+    pub(crate) fn meet_hub(&mut self, epoch: u64) -> bool {
         self.newest_epoch = self.newest_epoch.max(epoch);
+        self.newest_epoch == epoch
     }
 
     pub(crate) fn judge(&mut self, request: &Request, facts: &Facts) -> Verdict {
@@ -293,7 +294,8 @@ mod tests {
     fn a_replaced_hub_is_not_obeyed() {
         let standing = sighting(1);
         let mut ledger = Ledger::default();
-        ledger.meet_hub(6);
+        assert!(ledger.meet_hub(6));
+        assert!(!ledger.meet_hub(5));
         assert_eq!(
             ledger.judge(&request(1, 1, 1), &facts(&standing)),
             Verdict::FromOldHub

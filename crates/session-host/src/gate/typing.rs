@@ -15,7 +15,7 @@ pub(crate) const REACTION_LIMIT: Duration = Duration::from_secs(2);
 
 /// Shortest pause between a text and its Enter, where the program reads key by key. Measured: Gemini ignores an Enter that
 /// comes within 50 ms of the text, Codex takes it for a pasted line break; 200 ms is safe in all of them.
-const BEFORE_ENTER: Duration = Duration::from_millis(200);
+pub(super) const BEFORE_ENTER: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct Typing {

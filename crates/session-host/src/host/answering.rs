@@ -6,15 +6,19 @@ use atlasbridge_pty::{PollFlags, Signal, boot_time};
 use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
+use super::showing::Watch;
 use super::{Host, Phase};
 use crate::gate::{Claim, Facts, Look, Request, Settled, Ticket};
 use crate::link::Heard;
 
 impl Host {
-    pub(super) fn on_hub(&mut self) {
+    pub(super) fn on_hub(&mut self, flags: PollFlags) {
         for heard in self.link.attend(self.now()) {
             match heard {
-                Heard::Hub { epoch } => self.gate.meet_hub(epoch),
+                Heard::Hub { epoch } => {
+                    self.obeys_hub = self.gate.meet_hub(epoch);
+                    self.watch = Watch::Nobody;
+                }
                 Heard::Message(ToSession::Inject(inject)) => self.on_inject(&inject),
                 Heard::Message(ToSession::HowAreYou { asked }) => {
                     let silent_for_ms = self
@@ -32,13 +36,16 @@ impl Host {
                 Heard::Message(ToSession::Stop) => self.stop(Signal::Term),
                 // The link keeps its own books, and what a newer hub says besides is not for us.
                 Heard::Message(ToSession::Noted { .. } | ToSession::Unknown) => {}
-                Heard::Message(
-                    ToSession::Watch { .. }
-                    | ToSession::Screen { .. }
-                    | ToSession::Lines { .. }
-                    | ToSession::Type { .. },
-                ) => {}
+                Heard::Message(ToSession::Watch { on }) => self.on_watch(on),
+                Heard::Message(ToSession::Screen { asked }) => self.tell_screen(asked),
+                Heard::Message(ToSession::Lines { asked, most }) => self.tell_lines(asked, most),
+                Heard::Message(ToSession::Type { typing_id, what }) => self.on_type(&typing_id, &what),
             }
+        }
+        if !self.link.is_up() {
+            self.watch = Watch::Nobody;
+        } else if flags.contains(PollFlags::OUT) {
+            self.show();
         }
     }
 

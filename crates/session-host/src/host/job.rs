@@ -42,6 +42,7 @@ impl Host {
             cols: size.cols,
             rows: size.rows,
         });
+        self.watch.stir();
     }
 
     /// Asks the tool to end, and sees to it that it does.

@@ -1,0 +1,270 @@
+//! Keys and lines that somebody types from afar, for no prompt in particular: what they are in bytes, whether they may
+//! be typed, and what became of them. Pure.
+//!
+//! # At-most-once invariant
+//! [`Afar::judge`] says [`Verdict::Type`] at most once for each id that it remembers. A hub sends an id once, and once more
+//! at most when a connection was lost meanwhile.
+
+use std::collections::VecDeque;
+
+use atlasbridge_detect::{InputModes, Moment};
+use atlasbridge_model::TypingId;
+use atlasbridge_wire::session::{Key, Typing, TypingOutcome};
+
+/// Longest text, in characters. Longer than any prompt takes, shorter than the kernel's line of 4096 bytes.
+const MOST_CHARS: usize = 1000;
+/// Outcomes that are remembered for repeats.
+const MOST_REMEMBERED: usize = 1024;
+
+/// What is written first, and whether Enter follows by itself after a pause.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Keys {
+    pub(crate) first: Vec<u8>,
+    pub(crate) then_enter: bool,
+}
+
+/// How things stand at the terminal.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Surroundings {
+    pub(crate) tool_gone: bool,
+    /// A reply is being injected.
+    pub(crate) is_injecting: bool,
+    /// Somebody types at the terminal itself.
+    pub(crate) is_typed_at: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Type(Keys),
+    Refuse(TypingOutcome),
+    /// Seen before: this became of it.
+    Remembered(TypingOutcome),
+    /// This very typing is under way; its outcome comes by itself.
+    UnderWay,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Afar {
+    outcomes: VecDeque<(TypingId, TypingOutcome)>,
+    /// A text was typed, and its Enter is due then.
+    pending: Option<(TypingId, Moment)>,
+}
+
+impl Afar {
+    pub(crate) fn judge(&self, id: TypingId, keys: Option<Keys>, around: Surroundings) -> Verdict {
+        if let Some((_, outcome)) = self.outcomes.iter().find(|(known, _)| *known == id) {
+            return Verdict::Remembered(*outcome);
+        }
+        if self.pending.is_some_and(|(pending, _)| pending == id) {
+            return Verdict::UnderWay;
+        }
+        if around.tool_gone {
+            return Verdict::Refuse(TypingOutcome::Gone);
+        }
+        let Some(keys) = keys else {
+            return Verdict::Refuse(TypingOutcome::Refused);
+        };
+        if around.is_injecting || self.is_under_way() {
+            Verdict::Refuse(TypingOutcome::Busy)
+        } else if around.is_typed_at {
+            Verdict::Refuse(TypingOutcome::TypingLocally)
+        } else {
+            Verdict::Type(keys)
+        }
+    }
+
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    pub(crate) fn enter_at(&self) -> Option<Moment> {
+        self.pending.map(|(_, at)| at)
+    }
+
+    pub(crate) fn await_enter(&mut self, id: TypingId, at: Moment) {
+        self.pending = Some((id, at));
+    }
+
+    /// The typing whose Enter is due, or every one that is under way if `now` is not given.
+    pub(crate) fn take_due(&mut self, now: Option<Moment>) -> Option<TypingId> {
+        let (id, _) = self.pending.take_if(|(_, at)| now.is_none_or(|now| *at <= now))?;
+        Some(id)
+    }
+
+    pub(crate) fn settle(&mut self, id: TypingId, outcome: TypingOutcome) {
+        if self.outcomes.len() == MOST_REMEMBERED {
+            self.outcomes.pop_front();
+        }
+        self.outcomes.push_back((id, outcome));
+    }
+}
+
+/// The bytes of a key or a line, as the tool wants to be typed to. `None`: nothing that may be typed.
+pub(crate) fn keys_of(what: &Typing, modes: InputModes) -> Option<Keys> {
+    let arrow = |letter| match modes.application_cursor {
+        true => vec![0x1b, b'O', letter],
+        false => vec![0x1b, b'[', letter],
+    };
+    let key = match what {
+        Typing::Text { text, enter } => return line(text, *enter, modes.bracketed_paste),
+        Typing::Key(Key::Unknown) => return None,
+        Typing::Key(Key::Escape) => vec![0x1b],
+        Typing::Key(Key::Tab) => vec![b'\t'],
+        Typing::Key(Key::Up) => arrow(b'A'),
+        Typing::Key(Key::Down) => arrow(b'B'),
+        Typing::Key(Key::Right) => arrow(b'C'),
+        Typing::Key(Key::Left) => arrow(b'D'),
+        Typing::Key(Key::Enter) => vec![b'\r'],
+        Typing::Key(Key::Backspace) => vec![0x7f],
+        Typing::Key(Key::CtrlC) => vec![0x03],
+        Typing::Key(Key::CtrlD) => vec![0x04],
+    };
+    Some(Keys {
+        first: key,
+        then_enter: false,
+    })
+}
+
+/// # No-control-characters invariant
+/// A text holds none: neither a key that it is not, nor the end of a bracketed paste, can come in by it.
+fn line(text: &str, enter: bool, bracketed_paste: bool) -> Option<Keys> {
+    let chars = text.chars().count();
+    if chars > MOST_CHARS || text.chars().any(char::is_control) {
+        return None;
+    }
+    match (chars, enter) {
+        (0, false) => None,
+        (0, true) => Some(Keys {
+            first: vec![b'\r'],
+            then_enter: false,
+        }),
+        (_, then_enter) => Some(Keys {
+            first: match bracketed_paste && chars > 1 {
+                true => [b"\x1b[200~", text.as_bytes(), b"\x1b[201~"].concat(),
+                false => text.as_bytes().to_vec(),
+            },
+            then_enter,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const PLAIN: InputModes = InputModes {
+        application_cursor: false,
+        bracketed_paste: false,
+    };
+    const FULL: InputModes = InputModes {
+        application_cursor: true,
+        bracketed_paste: true,
+    };
+
+    fn text(text: &str, enter: bool) -> Typing {
+        Typing::Text {
+            text: text.to_owned(),
+            enter,
+        }
+    }
+
+    #[track_caller]
+    fn check(what: &Typing, modes: InputModes, first: &str, then_enter: bool) {
+        let keys = Keys {
+            first: first.as_bytes().to_vec(),
+            then_enter,
+        };
+        assert_eq!(keys_of(what, modes), Some(keys), "{what:?}");
+    }
+
+    fn key() -> Option<Keys> {
+        keys_of(&Typing::Key(Key::Tab), PLAIN)
+    }
+
+    fn id(number: u8) -> TypingId {
+        TypingId::from_random([number; 16])
+    }
+
+    #[test]
+    fn keys_and_lines_in_bytes() {
+        check(&Typing::Key(Key::Escape), PLAIN, "\x1b", false);
+        check(&Typing::Key(Key::Up), PLAIN, "\x1b[A", false);
+        check(&Typing::Key(Key::Left), FULL, "\x1bOD", false);
+        check(&Typing::Key(Key::CtrlD), PLAIN, "\x04", false);
+        check(&text("ls", true), PLAIN, "ls", true);
+        check(&text("ls", false), FULL, "\x1b[200~ls\x1b[201~", false);
+        check(&text("y", true), FULL, "y", true);
+        check(&text("", true), FULL, "\r", false);
+    }
+
+    #[test]
+    fn what_is_no_key_and_no_line_is_not_typed() {
+        let long = "a".repeat(MOST_CHARS + 1);
+        for bad in [
+            "a\rb", "a\nb", "\x1b[A", "\x03", "\u{9b}A", "a\x7f", "\t", &long, "",
+        ] {
+            assert_eq!(keys_of(&text(bad, false), FULL), None, "{bad:?}");
+        }
+        assert_eq!(keys_of(&Typing::Key(Key::Unknown), PLAIN), None);
+        assert!(keys_of(&text(&"日".repeat(MOST_CHARS), true), FULL).is_some());
+    }
+
+    #[test]
+    fn an_id_is_typed_once() {
+        let mut afar = Afar::default();
+        let free = Surroundings::default();
+        assert!(matches!(afar.judge(id(1), key(), free), Verdict::Type(_)));
+        afar.await_enter(id(1), Moment(Duration::from_millis(200)));
+        assert_eq!(afar.judge(id(1), key(), free), Verdict::UnderWay);
+        assert_eq!(
+            afar.judge(id(2), key(), free),
+            Verdict::Refuse(TypingOutcome::Busy)
+        );
+        assert_eq!(afar.take_due(Some(Moment(Duration::from_millis(199)))), None);
+        assert_eq!(
+            afar.take_due(Some(Moment(Duration::from_millis(200)))),
+            Some(id(1))
+        );
+        afar.settle(id(1), TypingOutcome::Typed);
+        assert_eq!(
+            afar.judge(id(1), key(), free),
+            Verdict::Remembered(TypingOutcome::Typed)
+        );
+        assert!(matches!(afar.judge(id(2), key(), free), Verdict::Type(_)));
+    }
+
+    #[test]
+    fn each_objection_in_its_own_word() {
+        let afar = Afar::default();
+        for (around, outcome) in [
+            (
+                Surroundings {
+                    tool_gone: true,
+                    ..Surroundings::default()
+                },
+                TypingOutcome::Gone,
+            ),
+            (
+                Surroundings {
+                    is_injecting: true,
+                    ..Surroundings::default()
+                },
+                TypingOutcome::Busy,
+            ),
+            (
+                Surroundings {
+                    is_typed_at: true,
+                    ..Surroundings::default()
+                },
+                TypingOutcome::TypingLocally,
+            ),
+        ] {
+            assert_eq!(afar.judge(id(1), key(), around), Verdict::Refuse(outcome));
+        }
+        assert_eq!(
+            afar.judge(id(1), None, Surroundings::default()),
+            Verdict::Refuse(TypingOutcome::Refused)
+        );
+    }
+}
