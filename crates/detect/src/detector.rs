@@ -94,6 +94,9 @@ impl Detector {
             Observation::Resized { cols, rows } => {
                 self.screen.resize(cols, rows);
                 self.clock.stir(now);
+                if let Some(standing) = &mut self.standing {
+                    standing.resized = true;
+                }
             }
             Observation::LocalInput(bytes) => self.typed(bytes, now),
             Observation::Injected => self.injected(now),
@@ -396,7 +399,7 @@ impl Detector {
             changed_words,
             ..
         } = self.clock;
-        let silent = (self.clock.last_stir(now) + terms.silence).min(changed + Terms::BYTES_ENOUGH);
+        let silent = (self.clock.silent_since(now) + terms.silence).min(changed + Terms::BYTES_ENOUGH);
         let rested = match reading.place {
             // A spinner means work, unless it turns on for long beside an agent that says nothing more.
             Place::Composer { .. } => (changed + terms.rest)

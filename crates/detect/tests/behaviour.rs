@@ -362,6 +362,57 @@ fn a_dialog_that_moves_is_one_prompt() {
     assert!(session.detector.current().is_some());
 }
 
+/// In a wider window a wrapped row is read as a label and its description: still the same words, the same dialog.
+#[test]
+fn a_dialog_whose_rows_are_wrapped_is_one_prompt_at_every_width() {
+    let dialog = "\x1b[2J\x1b[HDo you want to create config.yaml?\r\n❯ 1. Yes\r\n  \
+                  2. Yes, and switch to accept edits (auto-approve file edits and common file\r\n     \
+                  commands) for this session (shift+tab)\r\n  3. No\r\n\r\nEsc to cancel · Tab to amend";
+    let mut session = Session::new(POLL);
+    session
+        .output(dialog)
+        .wait(200)
+        .told(&["1 multiple_choice Do you want to create config.yaml?"]);
+    let sighting = session.detector.current().unwrap().clone();
+    for cols in [120, 80, 132, 81] {
+        session
+            .give(Observation::Resized { cols, rows: 24 })
+            .wait(700)
+            .told(&[]);
+        assert!(session.detector.still_shows(sighting.no, sighting.fingerprint));
+    }
+    // Other words are another dialog, resized or not.
+    session
+        .output(&dialog.replace("config.yaml", "other.yaml"))
+        .wait(700)
+        .told(&[
+            "1 gone Unprompted { echoed: false }",
+            "2 multiple_choice Do you want to create other.yaml?",
+        ]);
+}
+
+/// A row that scrolls with its question, and a full screen that scrolls under a spinner, change nothing.
+#[test]
+fn a_question_that_scrolls_is_one_prompt() {
+    let mut session = Session::new(READ);
+    session
+        .output(&"line\r\n".repeat(10))
+        .output("Go on? (y/n) ")
+        .told(&["1 yes_no Go on? (y/n)"]);
+    // A smaller window scrolls its text up; a larger one lets it stand.
+    for rows in [8, 30, 12] {
+        session
+            .give(Observation::Resized { cols: 80, rows })
+            .wait(600)
+            .told(&[]);
+    }
+    // The program's own notice above the question: it scrolls the screen and asks on.
+    session
+        .output("\r\x1b[K[download finished]\r\nGo on? (y/n) ")
+        .wait(600)
+        .told(&[]);
+}
+
 #[test]
 fn questions_three_milliseconds_apart_are_all_seen() {
     let mut session = Session::new(READ);
