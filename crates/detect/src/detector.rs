@@ -275,8 +275,11 @@ impl Detector {
     /// Reads the screen together with the kernel's word and decides.
     fn look(&mut self, kernel: KernelWait, now: Moment) -> Vec<Event> {
         let page = self.screen.page();
-        self.kernel = kernel;
+        let before = std::mem::replace(&mut self.kernel, kernel);
         self.clock.looked(TextHash::of(&page), now);
+        if before.wait == Waits::Nobody {
+            self.clock.vetoed = now;
+        }
         let look = self.look_at(&page, kernel);
         let reading = recognise::read(&look);
         let mut events = Vec::new();
@@ -394,11 +397,13 @@ impl Detector {
 
     /// When the reading has stood, and the screen has rested, as long as the terms say.
     fn ripe(&self, reading: &Reading, terms: Terms, since: Moment, now: Moment) -> Moment {
-        let Clock {
-            changed,
-            changed_words,
-            ..
-        } = self.clock;
+        // "Don't know" after "nobody reads" is no news: only time since then speaks for a prompt.
+        let vetoed = match self.kernel.wait {
+            Waits::Unknown => self.clock.vetoed,
+            Waits::Read | Waits::Poll | Waits::Nobody => Moment::default(),
+        };
+        let changed = self.clock.changed.max(vetoed);
+        let changed_words = self.clock.changed_words.max(vetoed);
         let silent = (self.clock.silent_since(now) + terms.silence).min(changed + Terms::BYTES_ENOUGH);
         let rested = match reading.place {
             // A spinner means work, unless it turns on for long beside an agent that says nothing more.
@@ -407,7 +412,7 @@ impl Detector {
                 .min(changed_words + Terms::WORDS_ENOUGH.max(terms.rest)),
             Place::Line { .. } | Place::Block => changed_words + terms.rest,
         };
-        let ripe = rested.max(since + terms.settle);
+        let ripe = rested.max(since.max(vetoed) + terms.settle);
         match (&reading.place, self.clock.sent, self.clock.typed) {
             (Place::Composer { drafted: true }, _, Some(typed)) => {
                 ripe.max(typed + self.config.stuck_timeout)

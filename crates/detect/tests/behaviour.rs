@@ -180,6 +180,27 @@ fn nobody_reads_so_nothing_is_asked() {
     session.wait(40_000).told(&["1 yes_no Continue? [y/N]"]);
 }
 
+/// "Don't know" once, after "nobody reads", is no sign that somebody does: the text has to stand from there on.
+#[test]
+fn one_silence_of_the_kernel_does_not_undo_its_veto() {
+    for quoted in ["The script asks: Continue? [y/N] ", "Enter your name: "] {
+        let mut session = Session::new(NOBODY);
+        session.output(quoted).wait(20_000).told(&[]);
+        session.give(Observation::Kernel(KernelWait::UNKNOWN)).told(&[]);
+        session.wait(20_000).told(&[]);
+        // A kernel that says nothing any more is another matter.
+        session.kernel = KernelWait::UNKNOWN;
+        session.give(Observation::Kernel(KernelWait::UNKNOWN)).told(&[]);
+        session.wait(3_000);
+        assert_eq!(session.told.len(), 1, "{:?}", session.told);
+    }
+    // Nor for what no family knows.
+    let mut session = Session::new(NOBODY);
+    session.output("some gibberish").wait(20_000).told(&[]);
+    session.give(Observation::Kernel(KernelWait::UNKNOWN)).told(&[]);
+    session.wait(20_000).told(&[]);
+}
+
 #[test]
 fn a_flood_costs_few_looks_and_sees_nothing() {
     let mut session = Session::new(POLL);
