@@ -163,7 +163,11 @@ impl Detector {
     }
 
     fn output(&mut self, bytes: &[u8], now: Moment) -> Vec<Event> {
+        let changes = self.status.changes();
         self.status.feed(bytes);
+        if self.status.changes() != changes {
+            self.clock.blocked = (self.status.claim() == Some(Claim::Blocked)).then_some(now);
+        }
         self.screen.feed(bytes);
         self.clock.last_output = Some(now);
         self.clock.held = self.screen.is_held().then(|| self.clock.held.unwrap_or(now));
@@ -327,10 +331,21 @@ impl Detector {
             kernel: look.kernel,
             claim: look.claim,
             alternate: look.page.alternate,
+            announced: self.is_announced(),
             starting: self.clock.typed.is_none() && self.clock.sent.is_none(),
             behind_text: !look.line.before.is_empty() && look.line.gap <= 1 && look.line.after.is_empty(),
             stuck_timeout: self.config.stuck_timeout,
         }
+    }
+
+    /// The program says that a dialog is open, and said so after the last key: it speaks of the one to come.
+    fn is_announced(&self) -> bool {
+        let said = self
+            .clock
+            .blocked
+            .filter(|_| self.claim() == Some(Claim::Blocked));
+        let last_key = self.clock.typed.max(self.clock.sent);
+        said.is_some_and(|said| last_key.is_none_or(|key| key <= said))
     }
 
     fn judge_unknown(&self, look: &Look<'_>, known: Circumstances) -> Option<(Reading, Terms)> {

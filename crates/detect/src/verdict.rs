@@ -18,6 +18,9 @@ pub(crate) const SETTLE: Duration = Duration::from_millis(60);
 const SETTLE_TEXT: Duration = Duration::from_millis(120);
 /// Where the kernel says nothing. Repaints of a busy agent pause for up to 400 ms between two halves of a dialog.
 const SETTLE_BLIND: Duration = Duration::from_millis(450);
+/// The same when the program itself has just said that a dialog opens: the word comes before or with the dialog, which
+/// is then drawn in one piece.
+const SETTLE_ANNOUNCED: Duration = Duration::from_millis(120);
 const SETTLE_TEXT_BLIND: Duration = Duration::from_millis(400);
 /// The same before the first key: a tool that starts draws its first dialog over again (Gemini: 640 ms later).
 const SETTLE_STARTING: Duration = Duration::from_millis(700);
@@ -44,6 +47,8 @@ pub(crate) struct Circumstances {
     pub(crate) kernel: KernelWait,
     pub(crate) claim: Option<Claim>,
     pub(crate) alternate: bool,
+    /// The program said `blocked` (OSC 7501), and no key was given since.
+    pub(crate) announced: bool,
     /// No key was given yet.
     pub(crate) starting: bool,
     /// The cursor stands right behind some text.
@@ -118,6 +123,10 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
         Waits::Unknown if is_text => Some(Terms {
             settle: SETTLE_TEXT_BLIND,
             rest: SETTLE_TEXT_BLIND,
+            ..certain
+        }),
+        Waits::Unknown if known.announced && reading.place == Place::Block => Some(Terms {
+            settle: SETTLE_ANNOUNCED,
             ..certain
         }),
         Waits::Unknown if known.starting && reading.place == Place::Block => Some(Terms {

@@ -13,12 +13,16 @@ pub(super) fn moments(recording: &Recording, config: DetectorConfig, seen: &[Rep
     let mut before = String::new();
     let mut replay = Replay::new(recording, config);
     let last = seen.iter().map(|seen| seen.t).max().unwrap_or_default();
-    let outputs = recording
-        .steps
-        .iter()
-        .filter(|step| matches!(step.what, What::Output(_)) && step.at <= last);
-    for step in outputs {
-        replay.play_to(step.at);
+    for step in recording.steps.iter().filter(|step| step.at <= last) {
+        match step.what {
+            What::Output(_) => replay.play_to(step.at),
+            // After a key the same words are another question.
+            What::Input(_) => {
+                since.fill(None);
+                continue;
+            }
+            What::Resize { .. } | What::Kernel(_) => continue,
+        }
         let shown = shown(replay.detector().screen());
         let changed = std::mem::replace(&mut before, shown) != before;
         if !changed {

@@ -70,6 +70,8 @@ pub(super) struct Clock {
     pub(super) echo_until: Option<Moment>,
     /// When Enter was last given: an agent needs a moment before it shows that it works.
     pub(super) sent: Option<Moment>,
+    /// When the program said that a dialog opens, if that is its last word.
+    pub(super) blocked: Option<Moment>,
     /// When any key was last given.
     pub(super) typed: Option<Moment>,
 }
