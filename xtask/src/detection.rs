@@ -40,6 +40,8 @@ struct Report {
     agent_dialogs: Tally,
     tools: BTreeMap<String, Tally>,
     kinds: BTreeMap<String, Tally>,
+    /// By what the kernel said.
+    witnesses: BTreeMap<&'static str, Tally>,
     /// The same recordings as they might have come otherwise.
     variants: BTreeMap<&'static str, Tally>,
     widths: Widths,
@@ -112,6 +114,9 @@ impl Report {
         self.tools.entry(tool()).or_default().add(judged);
         for (kind, tally) in judged.by_kind() {
             self.kinds.entry(kind).or_default().merge(tally);
+        }
+        for (witness, tally) in judged.by_witness() {
+            self.witnesses.entry(witness).or_default().merge(tally);
         }
         for (name, judged) in &played.variants {
             self.variants.entry(name).or_default().add(judged);

@@ -74,12 +74,16 @@ impl Figures {
             .left_out
             .iter()
             .map(|(tool, tally)| (format!("without pack {tool}"), row(tally)));
+        let witnesses = report
+            .witnesses
+            .iter()
+            .map(|(name, tally)| (format!("witness {name}"), row(tally)));
         let all = [
             ("all".to_owned(), row(&report.all)),
             ("agent dialogs".to_owned(), row(&report.agent_dialogs)),
         ];
         let rows = all.into_iter().chain(tools).chain(kinds);
-        Self(rows.chain(variants).chain(left_out).collect())
+        Self(rows.chain(variants).chain(left_out).chain(witnesses).collect())
     }
 
     pub(super) fn to_json(&self) -> Value {

@@ -1,7 +1,7 @@
 //! Sightings held against labels. The definitions are on the page that is made of them (`page.rs`).
 
-use atlasbridge_detect::Moment;
-use atlasbridge_detect::recording::Replayed;
+use atlasbridge_detect::recording::{Recording, Replayed, What};
+use atlasbridge_detect::{Moment, Waits};
 use atlasbridge_model::{Choice, Choices, Kind, Level, Pace};
 
 use super::labels::{Label, Labelled};
@@ -45,6 +45,8 @@ struct Outcome {
     latency: Option<f64>,
     /// From the last byte that changed what was seen.
     after_byte: Option<f64>,
+    /// What was seen, and what the kernel said then.
+    witness: Option<&'static str>,
     has_choices: bool,
     choices_exact: bool,
     refusing_right: bool,
@@ -106,6 +108,7 @@ pub(super) fn judge(labelled: &Labelled, seen: &[Replayed], complete: &[Moment])
             let after_byte = hit.and_then(|hit| Some((seen[hit].t - *complete.get(hit)?).as_secs_f64()));
             Outcome {
                 after_byte,
+                witness: hit.map(|hit| witness(&labelled.recording, &seen[hit])),
                 ..outcome(label, hit.map(|hit| &seen[hit]))
             }
         })
@@ -129,6 +132,29 @@ pub(super) fn judge(labelled: &Labelled, seen: &[Replayed], complete: &[Moment])
         prompts,
     }
 }
+
+/// What was seen, and what the kernel said then: on that depends how soon it can be told.
+fn witness(recording: &Recording, hit: &Replayed) -> &'static str {
+    let before = recording.steps.iter().take_while(|step| step.at <= hit.t);
+    let said = before.filter_map(|step| match step.what {
+        What::Kernel(kernel) => Some(kernel.wait),
+        What::Output(_) | What::Input(_) | What::Resize { .. } => None,
+    });
+    let is_idle = hit.sighting.kind == Kind::Idle;
+    match (said.last(), is_idle) {
+        (Some(Waits::Read), false) => READ,
+        (Some(Waits::Poll), false) => POLLED,
+        (Some(Waits::Nobody), false) => "prompt, another session reads for it",
+        (Some(Waits::Unknown) | None, false) => "prompt, the kernel says nothing",
+        (Some(Waits::Read | Waits::Poll | Waits::Nobody), true) => "idle, the kernel says who waits",
+        (Some(Waits::Unknown) | None, true) => "idle, the kernel says nothing",
+    }
+}
+
+/// Its program is blocked in a read.
+pub(super) const READ: &str = "prompt, blocked in read";
+/// Its program has the terminal in an event loop.
+pub(super) const POLLED: &str = "prompt, event loop";
 
 fn notes(labelled: &Labelled, seen: &[Replayed], prompts: &[Outcome], fates: &[Fate]) -> Vec<Note> {
     let note = |second: f64, what: Remark, kind: &str, words: &str| Note {
@@ -228,6 +254,7 @@ fn outcome(label: &Label, hit: Option<&Replayed>) -> Outcome {
         kind: label.kind.clone(),
         latency: hit.map(|hit| hit.t.0.as_secs_f64() - label.from),
         after_byte: None,
+        witness: None,
         has_choices: !wanted.is_empty(),
         choices_exact,
         refusing_right: choices_exact && choices.and_then(Choices::refusing) == refusing(label, &wanted),
@@ -321,6 +348,16 @@ fn without_number(choice: &str) -> &str {
 }
 
 impl Judged {
+    /// The prompts that were found, apart by what the kernel said.
+    pub(super) fn by_witness(&self) -> Vec<(&'static str, Tally)> {
+        let found = self.prompts.iter().filter_map(|outcome| {
+            let mut tally = Tally::default();
+            tally.prompt(outcome);
+            Some((outcome.witness?, tally))
+        });
+        found.collect()
+    }
+
     /// The same, apart by kind: prompts by their label's, sightings by their own.
     pub(super) fn by_kind(&self) -> Vec<(String, Tally)> {
         let prompts = self.prompts.iter().map(|outcome| {
