@@ -38,6 +38,8 @@ const WORDS_ENOUGH: Duration = Duration::from_secs(3);
 /// Blocked in a read behind some text that no family knows.
 const UNKNOWN_READ: Duration = Duration::from_millis(100);
 
+/// The tool said so itself, and the screen agrees.
+const CERTAIN: u8 = 99;
 /// The highest confidence that is still low.
 const LOW: u8 = 64;
 
@@ -47,6 +49,8 @@ pub(crate) struct Circumstances {
     pub(crate) kernel: KernelWait,
     pub(crate) claim: Option<Claim>,
     pub(crate) alternate: bool,
+    /// A hook says that a person is waited for.
+    pub(crate) told: bool,
     /// The program said `blocked` (OSC 7501), and no key was given since.
     pub(crate) announced: bool,
     /// No key was given yet.
@@ -103,6 +107,12 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
         rest: Duration::ZERO,
         silence: Duration::ZERO,
     };
+    if known.told {
+        return Some(Terms {
+            confidence: CERTAIN,
+            ..certain
+        });
+    }
     match known.kernel.wait {
         Waits::Read => {
             let confidence = (reading.base + 5).min(99);
@@ -149,6 +159,9 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
 }
 
 fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
+    if known.told {
+        return None;
+    }
     let claimed = known.claim == Some(Claim::Idle);
     let (rest, silence) = match known.kernel.wait {
         Waits::Nobody => return None,
@@ -164,13 +177,27 @@ fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
     })
 }
 
-fn low(rest: Duration) -> Option<Terms> {
-    Some(Terms {
+/// Only possible, at once: whoever asks has waited already.
+pub(crate) fn possible() -> Terms {
+    Terms {
         confidence: 60,
+        settle: Duration::ZERO,
+        rest: Duration::ZERO,
+        silence: Duration::ZERO,
+    }
+}
+
+/// The same reading, doubted: it must stand for long, and is only possible then.
+pub(crate) fn doubted(rest: Duration) -> Terms {
+    Terms {
         settle: rest,
         rest,
-        silence: Duration::ZERO,
-    })
+        ..possible()
+    }
+}
+
+fn low(rest: Duration) -> Option<Terms> {
+    Some(doubted(rest))
 }
 
 /// The terms when no family knows the screen: a possible prompt, nothing more.

@@ -11,13 +11,13 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use atlasbridge_detect::recording::{Recording, Replayed, Step, What};
-use atlasbridge_detect::{Moment, Waits};
+use atlasbridge_detect::recording::{Recording, Replay, Replayed, Step, What};
+use atlasbridge_detect::{Drift, Moment, Waits};
 use atlasbridge_model::{Choices, Level, Pace, Strokes};
 
 mod support;
 
-use support::{AGENTS, Label, Labelled, SAMPLE, Score, bare, choices, pack_of, played};
+use support::{AGENTS, Label, Labelled, SAMPLE, Score, bare, choices, config_of, pack_of, played};
 
 /// Prompts found, of 396 labelled. Two idle boxes are labelled 1.7 s and 3.3 s after they appeared.
 const FOUND: usize = 394;
@@ -282,6 +282,49 @@ fn without_their_packs_the_agents_are_still_seen() {
     assert_eq!(all.dialogs_found, all.dialogs, "{all:?}");
     assert!(all.exact * 100 >= all.with_choices * 80, "{all:?}");
     assert_eq!(all.wrong, 0, "{all:?}");
+}
+
+/// In every recording the tool's own word and what is recognised agree.
+#[test]
+fn nothing_drifts() {
+    for labelled in ALL.iter() {
+        let mut replay = Replay::new(&labelled.recording, config_of(&labelled.tool));
+        replay.play_to(labelled.recording.end);
+        assert_eq!(replay.drifts(), [], "{}", labelled.name);
+    }
+}
+
+/// The same program with dialogs that nobody can read: each is told once, as possible, and goes when it says so.
+#[test]
+fn a_dialog_that_is_never_drawn_drifts() {
+    let labelled = ALL
+        .iter()
+        .find(|labelled| labelled.name == "claude/osc7501-bash-rm-yes-80x24")
+        .unwrap();
+    let mut hidden = labelled.recording.clone();
+    let mut blocked = false;
+    for step in &mut hidden.steps {
+        let What::Output(text) = &mut step.what else {
+            continue;
+        };
+        if let Some(at) = text.rfind("\x1b]7501;state=") {
+            let word = &text[at..=at + text[at..].find('\x07').unwrap()];
+            blocked = word.contains("blocked");
+            if blocked {
+                *text = word.to_owned();
+            }
+        } else if blocked {
+            text.clear();
+        }
+    }
+    let mut replay = Replay::new(&hidden, config_of("claude"));
+    replay.play_to(hidden.end);
+    let [(no, Drift::Unrecognised)] = replay.drifts() else {
+        panic!("{:?}", replay.drifts());
+    };
+    let seen = replay.seen().iter().find(|seen| seen.sighting.no == *no).unwrap();
+    assert_eq!(seen.sighting.confidence.level(), Level::Low);
+    assert!(seen.gone_at.is_some(), "it went on");
 }
 
 /// With silence added at the end no further prompt appears: what stands was seen, and a session that waits sleeps.

@@ -31,6 +31,8 @@ pub(super) struct Standing {
     pub(super) kernel: KernelWait,
     /// The window got another size since: the same words may be wrapped, and so be read, in another way.
     pub(super) resized: bool,
+    /// The words of the whole screen, where nothing but the tool's own word says that this is a prompt.
+    pub(super) unseen: Option<u64>,
     place: Place,
     /// Its letters and digits alone, which no wrapping and no highlight changes.
     words: u64,
@@ -60,6 +62,7 @@ impl Standing {
             sent: false,
             kernel: look.kernel,
             resized: false,
+            unseen: None,
             place: reading.place.clone(),
             words: words_of(reading),
             row: look.line.first,
@@ -115,7 +118,7 @@ impl Standing {
     }
 
     /// The program went on writing its line: what looked like text to enter is now a plainer question.
-    fn is_outgrown(&self, reading: Option<&Reading>) -> bool {
+    pub(super) fn is_outgrown(&self, reading: Option<&Reading>) -> bool {
         let vague = |kind: Kind| matches!(kind, Kind::Unknown | Kind::FreeText | Kind::Idle);
         !self.local_keys
             && self.injected.is_none()
