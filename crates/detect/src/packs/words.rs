@@ -77,8 +77,8 @@ impl Words {
         let yes = any(lists.yes_no.iter().map(|(yes, _)| regex::escape(yes)));
         let no = any(lists.yes_no.iter().map(|(_, no)| regex::escape(no)));
         Ok(Self {
-            refuses: regex(format!(r"^\W*(?i:{})", any(lists.refuses.iter())))?,
-            accepts: regex(format!(r"^\W*(?i:{})", any(lists.accepts.iter())))?,
+            refuses: regex(format!("^{SIGN}*(?i:{})", any(lists.refuses.iter())))?,
+            accepts: regex(format!("^{SIGN}*(?i:{})", any(lists.accepts.iter())))?,
             // A row of the screen has no blanks but these; all that Unicode knows would make it ten times as large.
             alternatives: regex(format!(
                 r"[\[(<{{]{b}((?i:{yes})){b}[/|,:]{b}((?i:{no}))((?:{b}[/|,]{b}[^ \[\]()/|,]+|{b}[/|,]{b}\[[^\[\]]+\])*){b}[\])>}}]{b}(?:[\[(][^\[\]()]*[\])])?{b}[:?？：›>‣»…!.]*{b}(?i:true|false|yes|no)?$"
@@ -89,11 +89,11 @@ impl Words {
                 any(lists.secrets.iter().map(|word| whole(word)))
             ))?,
             asks_plainly: regex(format!(
-                r"^(?:\W{{0,3}}\s*)?(?i:{}).*[?？]$",
+                "^(?:{SIGN}{{0,3}} *)?(?i:{}).*[?？]$",
                 any(lists.asks_plainly.iter())
             ))?,
             asks_about: regex(format!(
-                r"^[\w.+/-]+: .*\b(?i:{})\b.*\?$",
+                r"^[A-Za-z0-9_.+/-]+: .*\b(?i:{})\b.*\?$",
                 any(lists.asks_about.iter())
             ))?,
             choosing: regex(format!(r"\b(?i:{})\b", any(lists.choosing.iter())))?,
@@ -110,6 +110,9 @@ impl Words {
 
 /// Any number of blanks, plain and wide.
 const BLANKS: &str = r"[ \u{a0}\u{3000}]*";
+
+/// A sign that decorates a label: marks, boxes, arrows, pictures. `\W` would say the same in seven hundred ranges.
+const SIGN: &str = r"[ -/:-@\[-^`{-\u{bf}\u{2000}-\u{2bff}\u{3000}-\u{303f}\u{fe00}-\u{fe0f}\u{ff00}-\u{ff0f}\u{1f000}-\u{1faff}]";
 
 /// As a word of its own, where the script has such words.
 fn whole(word: &str) -> String {
