@@ -322,6 +322,8 @@ impl Detector {
                 standing.missing = None;
                 standing.refresh(kernel);
                 self.candidate = None;
+                // A word that comes after its dialog is about that dialog.
+                self.met_by(reading.as_ref());
                 let echo_until = self.clock.echo_until.filter(|until| *until > now);
                 self.clock.look_at = echo_until.into_iter().chain(drifts_at).min();
                 return events;

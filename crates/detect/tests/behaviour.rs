@@ -655,6 +655,17 @@ fn a_status_ahead_of_its_dialog_is_no_drift() {
     }
 }
 
+/// A hook that comes after its dialog speaks of that one, and may say later than the screen that it goes on.
+#[test]
+fn a_hook_behind_its_dialog_is_no_drift() {
+    let mut session = Session::of("claude", POLL);
+    session.output(DIALOG).wait(200).told(&["1 yes_no Delete it?"]);
+    session.give(WAITS).wait(5_000).told(&[]);
+    session.typed("1").output("\x1b[2J\x1b[Hworking\r\n").wait(5_000);
+    session.told(&["1 gone LocalInput"]);
+    session.give(GOES_ON).wait(5_000).told(&[]);
+}
+
 /// The box stands there whether the tool asks or not; its word that it waits is worth more.
 #[test]
 fn a_status_over_an_empty_box_is_drift_once() {

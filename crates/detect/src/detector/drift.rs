@@ -115,6 +115,13 @@ impl Detector {
         self.config.pack.as_ref().is_none_or(|pack| pack.tells_status)
     }
 
+    /// This dialog is the one that the tool speaks of.
+    pub(super) fn met_by(&mut self, reading: Option<&Reading>) {
+        if let Some(word) = self.word.as_mut().filter(|_| is_dialog(reading)) {
+            word.met = true;
+        }
+    }
+
     /// A prompt is seen: the tool's word was about it. What is to be said of the two together.
     pub(super) fn meet(&mut self, reading: &Reading) -> Option<Drift> {
         let unannounced = self.is_unannounced(reading);
@@ -123,9 +130,7 @@ impl Detector {
             .as_ref()
             .filter(|word| !word.met && is_dialog(Some(reading)));
         let unrecognised = word.is_some_and(|word| reading.kind == Kind::Unknown && !self.may_be_stale(word));
-        if let Some(word) = self.word.as_mut().filter(|_| is_dialog(Some(reading))) {
-            word.met = true;
-        }
+        self.met_by(Some(reading));
         let drift = if unrecognised {
             Drift::Unrecognised
         } else {
