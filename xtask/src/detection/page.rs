@@ -212,6 +212,12 @@ fn findings(report: &Report) -> String {
         "Seen with medium or high confidence where no label fits",
         listed(|what| matches!(what, Remark::False { .. })),
     );
+    let _ = writeln!(
+        text,
+        "\n{} of these lie where a label says that nothing waits. Labels name the input boxes and shell prompts that a recording \
+         is about, not every one that stands there for a moment: nearly all of these are such.",
+        report.all.in_quiet
+    );
     let _ = write!(text, "\n### Only in a variant\n\n");
     if report.variant_notes.is_empty() {
         text.push_str("None.\n");
