@@ -4,35 +4,63 @@
 //! worse than the committed one. Everything runs in this process, on the recordings' own clock, so the figures are the
 //! same on every machine.
 
+mod complete;
 mod figures;
 mod labels;
 mod page;
 mod score;
+mod widths;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context;
-use atlasbridge_detect::recording::{Replayed, replay};
-use atlasbridge_detect::{DetectorConfig, Packs};
+use atlasbridge_detect::recording::{Recording, Replay, Replayed, replay};
+use atlasbridge_detect::{DetectorConfig, Moment, Packs};
 
 use figures::Figures;
 use labels::Labelled;
-use score::Tally;
+use score::{Judged, Note, Remark, Tally};
+use widths::Widths;
 
 const RECORDINGS: &str = "crates/detect/tests/recordings";
 const PAGE: &str = "docs/detection.md";
 const FIGURES: &str = "docs/detection.json";
 
+/// Columns of the window that is made wider while a prompt stands.
+const WIDE: u16 = 120;
+
 /// What was measured: everything, by tool and by kind.
 #[derive(Debug, Default)]
 struct Report {
     all: Tally,
+    /// Dialogs with choices of tools that have a pack.
+    agent_dialogs: Tally,
     tools: BTreeMap<String, Tally>,
     kinds: BTreeMap<String, Tally>,
+    /// By what the kernel said.
+    witnesses: BTreeMap<&'static str, Tally>,
+    /// The same recordings as they might have come otherwise.
+    variants: BTreeMap<&'static str, Tally>,
+    widths: Widths,
     /// The same without what is known of the tool itself, where something is.
     left_out: BTreeMap<String, Tally>,
+    notes: Vec<Note>,
+    /// What only a variant shows.
+    variant_notes: Vec<(&'static str, Note)>,
+    /// Why the detector took each possible prompt for one, in its own words.
+    explained: Vec<(Note, Vec<String>)>,
+}
+
+/// One recording, played every way.
+struct Played {
+    seen: Vec<Replayed>,
+    judged: Judged,
+    variants: Vec<(&'static str, Judged)>,
+    left_out: Option<Judged>,
+    explained: Vec<(Note, Vec<String>)>,
 }
 
 /// Measures and writes the page.
@@ -65,48 +93,121 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<bool> {
 
 fn measure(recordings: &[Labelled]) -> Report {
     let mut report = Report::default();
-    for (labelled, seen) in recordings.iter().zip(replay_all(recordings)) {
-        let judged = score::judge(labelled, &seen);
-        report.all.add(&judged);
-        report
-            .tools
-            .entry(labelled.tool.clone())
-            .or_default()
-            .add(&judged);
-        for (kind, tally) in judged.by_kind() {
-            report.kinds.entry(kind).or_default().merge(tally);
-        }
-        if let Some(config) = config_without_pack(&labelled.tool) {
-            let judged = score::judge(labelled, &replay(&labelled.recording, config));
-            report
-                .left_out
-                .entry(labelled.tool.clone())
-                .or_default()
-                .add(&judged);
-        }
+    let played = play_all(recordings);
+    for (labelled, played) in recordings.iter().zip(&played) {
+        report.take(labelled, played);
     }
+    let seen: Vec<_> = recordings
+        .iter()
+        .zip(&played)
+        .map(|(labelled, played)| (labelled, played.seen.as_slice()))
+        .collect();
+    report.widths = widths::compare(&seen);
     report
 }
 
+impl Report {
+    fn take(&mut self, labelled: &Labelled, played: &Played) {
+        let judged = &played.judged;
+        let tool = || labelled.tool.clone();
+        self.all.add(judged);
+        self.tools.entry(tool()).or_default().add(judged);
+        for (kind, tally) in judged.by_kind() {
+            self.kinds.entry(kind).or_default().merge(tally);
+        }
+        for (witness, tally) in judged.by_witness() {
+            self.witnesses.entry(witness).or_default().merge(tally);
+        }
+        for (name, judged) in &played.variants {
+            self.variants.entry(name).or_default().add(judged);
+            let news = judged.notes.iter().filter(|note| is_news(note, &played.judged));
+            self.variant_notes.extend(news.map(|note| (*name, note.clone())));
+        }
+        if let Some(left_out) = &played.left_out {
+            self.agent_dialogs.merge(Tally::dialogs_of(judged));
+            self.left_out.entry(tool()).or_default().add(left_out);
+        }
+        self.notes.extend(judged.notes.iter().cloned());
+        self.explained.extend(played.explained.iter().cloned());
+    }
+}
+
+/// Missed, seen twice or seen where nothing waits, and not so as it was recorded.
+fn is_news(note: &Note, recorded: &Judged) -> bool {
+    let is_known = recorded
+        .notes
+        .iter()
+        .any(|known| (known.second, &known.words) == (note.second, &note.words));
+    match note.what {
+        Remark::Missed { .. } | Remark::Again => !is_known,
+        Remark::False { quiet, .. } => quiet && !is_known,
+        Remark::Possible => false,
+    }
+}
+
 /// Every recording through the detector, on as many threads as there are processors.
-fn replay_all(recordings: &[Labelled]) -> Vec<Vec<Replayed>> {
+fn play_all(recordings: &[Labelled]) -> Vec<Played> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = recordings.len().div_ceil(threads).max(1);
     std::thread::scope(|scope| {
         let workers: Vec<_> = recordings
             .chunks(share)
-            .map(|share| {
-                scope.spawn(move || {
-                    let play = |labelled: &Labelled| replay(&labelled.recording, config(&labelled.tool));
-                    share.iter().map(play).collect::<Vec<_>>()
-                })
-            })
+            .map(|share| scope.spawn(move || share.iter().map(play).collect::<Vec<_>>()))
             .collect();
         workers
             .into_iter()
             .flat_map(|worker| worker.join().expect("a replay does not panic on any recording"))
             .collect()
     })
+}
+
+fn play(labelled: &Labelled) -> Played {
+    let recording = &labelled.recording;
+    let seen = replay(recording, config(&labelled.tool));
+    let complete = complete::moments(recording, config(&labelled.tool), &seen);
+    let judged = score::judge(labelled, &seen, &complete);
+    let otherwise = |recording: &Recording| {
+        let seen = replay(recording, config(&labelled.tool));
+        score::judge(labelled, &seen, &[])
+    };
+    let seed = labelled.name.bytes().map(u64::from).sum();
+    let variants = vec![
+        (
+            "as recorded, cut into random pieces",
+            otherwise(&recording.in_pieces(seed)),
+        ),
+        ("beside a spinner of 20 Hz", otherwise(&recording.with_spinner())),
+        (
+            "made 120 columns wide, and back, whenever it pauses",
+            otherwise(&recording.widened(WIDE)),
+        ),
+    ];
+    let without = config_without_pack(&labelled.tool);
+    Played {
+        variants,
+        left_out: without.map(|config| score::judge(labelled, &replay(recording, config), &[])),
+        explained: explained(labelled, &judged),
+        judged,
+        seen,
+    }
+}
+
+/// The detector's own reasons for each possible prompt, at the moment at which it was told.
+fn explained(labelled: &Labelled, judged: &Judged) -> Vec<(Note, Vec<String>)> {
+    let possible = judged.notes.iter().filter(|note| note.what == Remark::Possible);
+    possible
+        .map(|note| {
+            let at = Moment(Duration::from_secs_f64(note.second));
+            let mut replay = Replay::new(&labelled.recording, config(&labelled.tool));
+            replay.play_to(at);
+            let told = replay.detector().explain(at);
+            let against = told.evidence_against.iter().map(|line| format!("but {line}"));
+            (
+                note.clone(),
+                told.evidence_for.iter().cloned().chain(against).collect(),
+            )
+        })
+        .collect()
 }
 
 /// How the detector reads a recording of this tool: with the pack of its name, if there is one.

@@ -23,13 +23,15 @@ use crate::witness::{KernelWait, Waits};
 
 mod clock;
 mod contract;
+mod drift;
 mod explain;
 mod standing;
 
-pub use contract::{Departure, DetectorConfig, Event, Observation};
+pub use contract::{Departure, DetectorConfig, Drift, Event, Observation, Told};
 pub use explain::{Explanation, Verdict};
 
 use clock::{Clock, TextHash, Wake};
+use drift::Word;
 use standing::Standing;
 
 /// Longest synchronized update: a program that forgets to end one must not blind us.
@@ -55,6 +57,8 @@ pub struct Detector {
     keys: KeyReader,
     standing: Option<Standing>,
     candidate: Option<Candidate>,
+    /// The tool's own word that it waits.
+    word: Option<Word>,
     seen: u32,
     /// Status queries that were answered.
     answered: u32,
@@ -80,6 +84,7 @@ impl Detector {
             keys: KeyReader::default(),
             standing: None,
             candidate: None,
+            word: None,
             seen: 0,
             answered: 0,
             kernel: KernelWait::UNKNOWN,
@@ -94,9 +99,13 @@ impl Detector {
             Observation::Resized { cols, rows } => {
                 self.screen.resize(cols, rows);
                 self.clock.stir(now);
+                if let Some(standing) = &mut self.standing {
+                    standing.resized = true;
+                }
             }
             Observation::LocalInput(bytes) => self.typed(bytes, now),
             Observation::Injected => self.injected(now),
+            Observation::Told(told) => self.told(told, now),
             Observation::Kernel(kernel) => return self.look(kernel, now),
             Observation::Deadline => return self.deadline(now),
             Observation::ToolEnded => return self.ended(),
@@ -127,8 +136,13 @@ impl Detector {
         named && {
             let page = self.screen.page();
             let look = self.look_at(&page, standing.kernel);
-            standing.stands(&look, recognise::read(&look).as_ref(), &self.status)
-                && !standing.was_taken(&look, standing.kernel, &self.status)
+            match standing.unseen {
+                Some(words) => self.unseen_stands(words, true, &look),
+                None => {
+                    standing.stands(&look, recognise::read(&look).as_ref(), &self.status)
+                        && !standing.was_taken(&look, standing.kernel, &self.status)
+                }
+            }
         }
     }
 
@@ -170,7 +184,12 @@ impl Detector {
     }
 
     fn output(&mut self, bytes: &[u8], now: Moment) -> Vec<Event> {
+        let changes = self.status.changes();
         self.status.feed(bytes);
+        if self.status.changes() != changes {
+            self.clock.blocked = (self.status.claim() == Some(Claim::Blocked)).then_some(now);
+            self.status_changed(now);
+        }
         self.screen.feed(bytes);
         self.clock.last_output = Some(now);
         self.clock.held = self.screen.is_held().then(|| self.clock.held.unwrap_or(now));
@@ -245,6 +264,7 @@ impl Detector {
             ..Clock::default()
         };
         self.candidate = None;
+        self.word = None;
         let mut events = Vec::new();
         if let Some(standing) = self.standing.take() {
             depart(&mut events, standing, Departure::Ended);
@@ -266,10 +286,7 @@ impl Detector {
     /// what looks like one was printed by something else.
     fn claim(&self) -> Option<Claim> {
         let pack = self.config.pack.as_deref();
-        let status = self
-            .status
-            .claim()
-            .filter(|_| pack.is_none_or(|pack| pack.tells_status));
+        let status = self.status.claim().filter(|_| self.trusts_status());
         status.or_else(|| {
             let title = self.screen.title();
             match pack {
@@ -282,22 +299,43 @@ impl Detector {
     /// Reads the screen together with the kernel's word and decides.
     fn look(&mut self, kernel: KernelWait, now: Moment) -> Vec<Event> {
         let page = self.screen.page();
-        self.kernel = kernel;
+        let before = std::mem::replace(&mut self.kernel, kernel);
         self.clock.looked(TextHash::of(&page), now);
+        if before.wait == Waits::Nobody {
+            self.clock.vetoed = now;
+        }
         let look = self.look_at(&page, kernel);
         let reading = recognise::read(&look);
         let mut events = Vec::new();
         let mut wake = Wake { now, at: None };
 
+        let drifts_at = self.drifts_at(reading.as_ref());
+        let unseen_stands = self.standing.as_ref().is_some_and(|standing| {
+            let words = standing.unseen;
+            words.is_some_and(|words| self.unseen_stands(words, standing.submitted, &look))
+        });
         if let Some(standing) = &mut self.standing {
             let echo_over = self.clock.echo_until.is_some_and(|until| now >= until);
-            let taken = standing.was_taken(&look, kernel, &self.status)
-                || echo_over && standing.is_asked_anew(&look, self.clock.last_output);
-            if !taken && standing.stands(&look, reading.as_ref(), &self.status) {
+            let is_unseen = standing.unseen.is_some();
+            let taken = match is_unseen {
+                true => !unseen_stands,
+                false => {
+                    standing.was_taken(&look, kernel, &self.status)
+                        || echo_over && standing.is_asked_anew(&look, self.clock.last_output)
+                }
+            };
+            let stands = match is_unseen {
+                true => unseen_stands && !standing.is_outgrown(reading.as_ref()),
+                false => standing.stands(&look, reading.as_ref(), &self.status),
+            };
+            if !taken && stands && drifts_at.is_none_or(|due| now < due) {
                 standing.missing = None;
                 standing.refresh(kernel);
                 self.candidate = None;
-                self.clock.look_at = self.clock.echo_until.filter(|until| *until > now);
+                // A word that comes after its dialog is about that dialog.
+                self.met_by(reading.as_ref());
+                let echo_until = self.clock.echo_until.filter(|until| *until > now);
+                self.clock.look_at = echo_until.into_iter().chain(drifts_at).min();
                 return events;
             }
             let missing = *standing.missing.get_or_insert(now);
@@ -306,7 +344,7 @@ impl Detector {
             } else {
                 MISSING
             };
-            if taken || now >= missing + patience {
+            if taken || now >= missing + patience || stands {
                 self.leave(&look, &mut events);
             } else {
                 wake.after(missing + patience);
@@ -314,10 +352,16 @@ impl Detector {
         }
 
         let known = self.circumstances(&look);
+        let unseen = drifts_at.is_some_and(|due| now >= due);
         let judged = match reading {
+            _ if unseen => Some(self.unseen(&look)),
+            Some(reading) if self.is_unannounced(&reading) => Some((reading, verdict::doubted(drift::AHEAD))),
             Some(reading) => verdict::judge(&reading, known).map(|terms| (reading, terms)),
             None => self.judge_unknown(&look, known),
         };
+        if let Some(due) = drifts_at.filter(|_| !unseen) {
+            wake.after(due);
+        }
         match judged {
             Some((reading, terms)) => self.weigh(&look, &reading, terms, &mut wake, &mut events),
             None => self.candidate = None,
@@ -331,10 +375,22 @@ impl Detector {
             kernel: look.kernel,
             claim: look.claim,
             alternate: look.page.alternate,
+            told: self.is_told(),
+            announced: self.is_announced(),
             starting: self.clock.typed.is_none() && self.clock.sent.is_none(),
             behind_text: !look.line.before.is_empty() && look.line.gap <= 1 && look.line.after.is_empty(),
             stuck_timeout: self.config.stuck_timeout,
         }
+    }
+
+    /// The program says that a dialog is open, and said so after the last key: it speaks of the one to come.
+    fn is_announced(&self) -> bool {
+        let said = self
+            .clock
+            .blocked
+            .filter(|_| self.claim() == Some(Claim::Blocked));
+        let last_key = self.clock.typed.max(self.clock.sent);
+        said.is_some_and(|said| last_key.is_none_or(|key| key <= said))
     }
 
     fn judge_unknown(&self, look: &Look<'_>, known: Circumstances) -> Option<(Reading, Terms)> {
@@ -385,6 +441,9 @@ impl Detector {
             fingerprint,
         };
         let announced = reading.kind != Kind::Idle || self.config.announce_idle;
+        if let Some(how) = self.meet(reading).filter(|_| announced) {
+            events.push(Event::Drift { no: sighting.no, how });
+        }
         if announced {
             events.push(Event::Seen(sighting.clone()));
         }
@@ -395,18 +454,21 @@ impl Detector {
         standing.local_keys = self.clock.typed.is_some_and(|typed| typed >= since);
         standing.sent = standing.local_keys && self.clock.sent.is_some_and(|sent| sent >= since);
         standing.submitted = standing.sent;
+        standing.unseen = drift::is_unseen(reading).then(|| drift::words_of(look.page));
         self.standing = Some(standing);
         wake.at = None;
     }
 
     /// When the reading has stood, and the screen has rested, as long as the terms say.
     fn ripe(&self, reading: &Reading, terms: Terms, since: Moment, now: Moment) -> Moment {
-        let Clock {
-            changed,
-            changed_words,
-            ..
-        } = self.clock;
-        let silent = (self.clock.last_stir(now) + terms.silence).min(changed + Terms::BYTES_ENOUGH);
+        // "Don't know" after "nobody reads" is no news: only time since then speaks for a prompt.
+        let vetoed = match self.kernel.wait {
+            Waits::Unknown => self.clock.vetoed,
+            Waits::Read | Waits::Poll | Waits::Nobody => Moment::default(),
+        };
+        let changed = self.clock.changed.max(vetoed);
+        let changed_words = self.clock.changed_words.max(vetoed);
+        let silent = (self.clock.silent_since(now) + terms.silence).min(changed + Terms::BYTES_ENOUGH);
         let rested = match reading.place {
             // A spinner means work, unless it turns on for long beside an agent that says nothing more.
             Place::Composer { .. } => (changed + terms.rest)
@@ -414,7 +476,7 @@ impl Detector {
                 .min(changed_words + Terms::WORDS_ENOUGH.max(terms.rest)),
             Place::Line { .. } | Place::Block => changed_words + terms.rest,
         };
-        let ripe = rested.max(since + terms.settle);
+        let ripe = rested.max(since.max(vetoed) + terms.settle);
         match (&reading.place, self.clock.sent, self.clock.typed) {
             (Place::Composer { drafted: true }, _, Some(typed)) => {
                 ripe.max(typed + self.config.stuck_timeout)

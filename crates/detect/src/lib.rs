@@ -24,7 +24,9 @@ mod status;
 
 pub mod recording;
 
-pub use detector::{Departure, Detector, DetectorConfig, Event, Explanation, Observation, Verdict};
+pub use detector::{
+    Departure, Detector, DetectorConfig, Drift, Event, Explanation, Observation, Told, Verdict,
+};
 pub use moment::Moment;
 pub use packs::{Pack, PackError, PackErrors, Packs, Proved};
 pub use screen::{InputModes, Screen};

@@ -8,14 +8,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use regex::Regex;
-
 use crate::recognise::Manner;
 use crate::status::Claim;
 
+mod lazy;
 mod schema;
 mod words;
 
+pub(crate) use lazy::LazyRegex;
 pub(crate) use words::{Words, words};
 
 /// The packs of the binary, by file name.
@@ -113,7 +113,7 @@ impl Entry {
             Entry::BuiltIn(index) => {
                 let (file, text) = EMBEDDED[*index];
                 // A test proves that all of them can be read.
-                let read = || Pack::parse(text, Path::new(file)).ok().map(Arc::new);
+                let read = || schema::parse(text, Path::new(file), true).ok().map(Arc::new);
                 READ[*index].get_or_init(read).clone()
             }
         }
@@ -149,8 +149,8 @@ pub struct Pack {
     proved: Vec<Proved>,
     pub(crate) dialogs: Vec<Dialog>,
     pub(crate) idle: Option<Idle>,
-    pub(crate) busy: Vec<Regex>,
-    titles: Vec<(Regex, Claim)>,
+    pub(crate) busy: Vec<LazyRegex>,
+    titles: Vec<(LazyRegex, Claim)>,
     pub(crate) tells_status: bool,
     asks_for_status: bool,
     pub(crate) words: Option<Words>,
@@ -170,11 +170,11 @@ pub struct Proved {
 pub(crate) struct Dialog {
     pub(crate) rows: Rows,
     /// Must be found in the lines above the rows, joined by blanks.
-    pub(crate) anchor: Regex,
+    pub(crate) anchor: LazyRegex,
     /// Must be found in the lines below the rows, if given.
-    pub(crate) footer: Option<Regex>,
+    pub(crate) footer: Option<LazyRegex>,
     /// How a row looks, where it does not look as usual: groups `marker`, `key`, `label`.
-    pub(crate) row: Option<Regex>,
+    pub(crate) row: Option<LazyRegex>,
     pub(crate) manner: Manner,
 }
 
@@ -197,15 +197,15 @@ pub(crate) enum Rows {
 #[derive(Debug, Clone)]
 pub(crate) struct Idle {
     /// What an empty box invites to; not a draft.
-    pub(crate) invitation: Option<Regex>,
+    pub(crate) invitation: Option<LazyRegex>,
     /// The line of the cursor, for tools that have no box.
-    pub(crate) line: Option<Regex>,
+    pub(crate) line: Option<LazyRegex>,
 }
 
 impl Pack {
     /// Reads a pack. `file` is only named in errors.
     pub fn parse(text: &str, file: &Path) -> Result<Self, PackErrors> {
-        schema::parse(text, file)
+        schema::parse(text, file, false)
     }
 
     pub fn name(&self) -> &str {
@@ -301,3 +301,18 @@ impl fmt::Display for PackErrors {
 }
 
 impl std::error::Error for PackErrors {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a built-in pack skips when it is read: every pattern compiles, and says something.
+    #[test]
+    fn built_in_packs_are_as_good_as_those_of_a_person() {
+        for (file, text) in EMBEDDED {
+            if let Err(errors) = Pack::parse(text, Path::new(file)) {
+                panic!("{errors}");
+            }
+        }
+    }
+}

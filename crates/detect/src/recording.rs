@@ -3,12 +3,14 @@
 //! Pure like the rest: the text of a file comes in, sightings come out. The kernel's answers are in the file
 //! (`k` events), so a replay sees what a session would have seen.
 
+mod variants;
+
 use std::time::Duration;
 
 use atlasbridge_model::{Sighting, SightingNo};
 use serde_json::Value;
 
-use crate::{Departure, Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
+use crate::{Departure, Detector, DetectorConfig, Drift, Event, KernelWait, Moment, Observation, Waits};
 
 /// A parsed asciicast.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,6 +156,7 @@ pub struct Replay<'a> {
     detector: Detector,
     kernel: KernelWait,
     seen: Vec<Replayed>,
+    drifts: Vec<(SightingNo, Drift)>,
 }
 
 impl<'a> Replay<'a> {
@@ -164,6 +167,7 @@ impl<'a> Replay<'a> {
             detector: Detector::new(config, recording.cols, recording.rows),
             kernel: KernelWait::UNKNOWN,
             seen: Vec::new(),
+            drifts: Vec::new(),
         }
     }
 
@@ -194,6 +198,11 @@ impl<'a> Replay<'a> {
     /// What was seen so far.
     pub fn seen(&self) -> &[Replayed] {
         &self.seen
+    }
+
+    /// Where the tool's word and the screen disagreed so far.
+    pub fn drifts(&self) -> &[(SightingNo, Drift)] {
+        &self.drifts
     }
 
     /// Lets the deadlines before `moment` come.
@@ -231,6 +240,7 @@ impl<'a> Replay<'a> {
                 }
                 Event::Gone { no, how } => self.gone(no, how, at),
                 Event::AskKernel => self.give(Observation::Kernel(self.kernel), at),
+                Event::Drift { no, how } => self.drifts.push((no, how)),
                 // What the terminal answered then is in the recording.
                 Event::AnswerStatusQuery(_) => {}
             }

@@ -18,6 +18,9 @@ pub(crate) const SETTLE: Duration = Duration::from_millis(60);
 const SETTLE_TEXT: Duration = Duration::from_millis(120);
 /// Where the kernel says nothing. Repaints of a busy agent pause for up to 400 ms between two halves of a dialog.
 const SETTLE_BLIND: Duration = Duration::from_millis(450);
+/// The same when the program itself has just said that a dialog opens: the word comes before or with the dialog, which
+/// is then drawn in one piece.
+const SETTLE_ANNOUNCED: Duration = Duration::from_millis(120);
 const SETTLE_TEXT_BLIND: Duration = Duration::from_millis(400);
 /// The same before the first key: a tool that starts draws its first dialog over again (Gemini: 640 ms later).
 const SETTLE_STARTING: Duration = Duration::from_millis(700);
@@ -35,6 +38,8 @@ const WORDS_ENOUGH: Duration = Duration::from_secs(3);
 /// Blocked in a read behind some text that no family knows.
 const UNKNOWN_READ: Duration = Duration::from_millis(100);
 
+/// The tool said so itself, and the screen agrees.
+const CERTAIN: u8 = 99;
 /// The highest confidence that is still low.
 const LOW: u8 = 64;
 
@@ -44,6 +49,10 @@ pub(crate) struct Circumstances {
     pub(crate) kernel: KernelWait,
     pub(crate) claim: Option<Claim>,
     pub(crate) alternate: bool,
+    /// A hook says that a person is waited for.
+    pub(crate) told: bool,
+    /// The program said `blocked` (OSC 7501), and no key was given since.
+    pub(crate) announced: bool,
     /// No key was given yet.
     pub(crate) starting: bool,
     /// The cursor stands right behind some text.
@@ -98,6 +107,12 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
         rest: Duration::ZERO,
         silence: Duration::ZERO,
     };
+    if known.told {
+        return Some(Terms {
+            confidence: CERTAIN,
+            ..certain
+        });
+    }
     match known.kernel.wait {
         Waits::Read => {
             let confidence = (reading.base + 5).min(99);
@@ -120,6 +135,10 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
             rest: SETTLE_TEXT_BLIND,
             ..certain
         }),
+        Waits::Unknown if known.announced && reading.place == Place::Block => Some(Terms {
+            settle: SETTLE_ANNOUNCED,
+            ..certain
+        }),
         Waits::Unknown if known.starting && reading.place == Place::Block => Some(Terms {
             settle: SETTLE_STARTING,
             ..certain
@@ -140,6 +159,9 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
 }
 
 fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
+    if known.told {
+        return None;
+    }
     let claimed = known.claim == Some(Claim::Idle);
     let (rest, silence) = match known.kernel.wait {
         Waits::Nobody => return None,
@@ -155,13 +177,27 @@ fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
     })
 }
 
-fn low(rest: Duration) -> Option<Terms> {
-    Some(Terms {
+/// Only possible, at once: whoever asks has waited already.
+pub(crate) fn possible() -> Terms {
+    Terms {
         confidence: 60,
+        settle: Duration::ZERO,
+        rest: Duration::ZERO,
+        silence: Duration::ZERO,
+    }
+}
+
+/// The same reading, doubted: it must stand for long, and is only possible then.
+pub(crate) fn doubted(rest: Duration) -> Terms {
+    Terms {
         settle: rest,
         rest,
-        silence: Duration::ZERO,
-    })
+        ..possible()
+    }
+}
+
+fn low(rest: Duration) -> Option<Terms> {
+    Some(doubted(rest))
 }
 
 /// The terms when no family knows the screen: a possible prompt, nothing more.

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
-use atlasbridge_model::{Kind, Sighting};
+use atlasbridge_detect::{
+    Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Packs, Told, Waits,
+};
+use atlasbridge_model::{Kind, Level, Sighting};
 
 const READ: KernelWait = KernelWait {
     wait: Waits::Read,
@@ -35,7 +37,21 @@ struct Session {
 
 impl Session {
     fn new(kernel: KernelWait) -> Self {
-        let detector = Detector::new(DetectorConfig::default(), 80, 24);
+        Self::with(DetectorConfig::default(), kernel)
+    }
+
+    /// A session of a tool that has a pack.
+    fn of(tool: &str, kernel: KernelWait) -> Self {
+        let config = DetectorConfig {
+            announce_idle: true,
+            pack: Packs::embedded().for_program(tool),
+            ..DetectorConfig::default()
+        };
+        Self::with(config, kernel)
+    }
+
+    fn with(config: DetectorConfig, kernel: KernelWait) -> Self {
+        let detector = Detector::new(config, 80, 24);
         Self {
             detector,
             kernel,
@@ -54,6 +70,7 @@ impl Session {
                     no, kind, excerpt, ..
                 }) => self.told.push(format!("{no} {kind} {excerpt}")),
                 Event::Gone { no, how } => self.told.push(format!("{no} gone {how:?}")),
+                Event::Drift { no, how } => self.told.push(format!("{no} drift {}", how.as_str())),
                 Event::AnswerStatusQuery(bytes) => {
                     self.told
                         .push(format!("answer {}", String::from_utf8_lossy(&bytes)));
@@ -178,6 +195,27 @@ fn nobody_reads_so_nothing_is_asked() {
     session.output("Continue? [y/N] ").wait(20_000).told(&[]);
     session.kernel = READ;
     session.wait(40_000).told(&["1 yes_no Continue? [y/N]"]);
+}
+
+/// "Don't know" once, after "nobody reads", is no sign that somebody does: the text has to stand from there on.
+#[test]
+fn one_silence_of_the_kernel_does_not_undo_its_veto() {
+    for quoted in ["The script asks: Continue? [y/N] ", "Enter your name: "] {
+        let mut session = Session::new(NOBODY);
+        session.output(quoted).wait(20_000).told(&[]);
+        session.give(Observation::Kernel(KernelWait::UNKNOWN)).told(&[]);
+        session.wait(20_000).told(&[]);
+        // A kernel that says nothing any more is another matter.
+        session.kernel = KernelWait::UNKNOWN;
+        session.give(Observation::Kernel(KernelWait::UNKNOWN)).told(&[]);
+        session.wait(3_000);
+        assert_eq!(session.told.len(), 1, "{:?}", session.told);
+    }
+    // Nor for what no family knows.
+    let mut session = Session::new(NOBODY);
+    session.output("some gibberish").wait(20_000).told(&[]);
+    session.give(Observation::Kernel(KernelWait::UNKNOWN)).told(&[]);
+    session.wait(20_000).told(&[]);
 }
 
 #[test]
@@ -362,6 +400,57 @@ fn a_dialog_that_moves_is_one_prompt() {
     assert!(session.detector.current().is_some());
 }
 
+/// In a wider window a wrapped row is read as a label and its description: still the same words, the same dialog.
+#[test]
+fn a_dialog_whose_rows_are_wrapped_is_one_prompt_at_every_width() {
+    let dialog = "\x1b[2J\x1b[HDo you want to create config.yaml?\r\n❯ 1. Yes\r\n  \
+                  2. Yes, and switch to accept edits (auto-approve file edits and common file\r\n     \
+                  commands) for this session (shift+tab)\r\n  3. No\r\n\r\nEsc to cancel · Tab to amend";
+    let mut session = Session::new(POLL);
+    session
+        .output(dialog)
+        .wait(200)
+        .told(&["1 multiple_choice Do you want to create config.yaml?"]);
+    let sighting = session.detector.current().unwrap().clone();
+    for cols in [120, 80, 132, 81] {
+        session
+            .give(Observation::Resized { cols, rows: 24 })
+            .wait(700)
+            .told(&[]);
+        assert!(session.detector.still_shows(sighting.no, sighting.fingerprint));
+    }
+    // Other words are another dialog, resized or not.
+    session
+        .output(&dialog.replace("config.yaml", "other.yaml"))
+        .wait(700)
+        .told(&[
+            "1 gone Unprompted { echoed: false }",
+            "2 multiple_choice Do you want to create other.yaml?",
+        ]);
+}
+
+/// A row that scrolls with its question, and a full screen that scrolls under a spinner, change nothing.
+#[test]
+fn a_question_that_scrolls_is_one_prompt() {
+    let mut session = Session::new(READ);
+    session
+        .output(&"line\r\n".repeat(10))
+        .output("Go on? (y/n) ")
+        .told(&["1 yes_no Go on? (y/n)"]);
+    // A smaller window scrolls its text up; a larger one lets it stand.
+    for rows in [8, 30, 12] {
+        session
+            .give(Observation::Resized { cols: 80, rows })
+            .wait(600)
+            .told(&[]);
+    }
+    // The program's own notice above the question: it scrolls the screen and asks on.
+    session
+        .output("\r\x1b[K[download finished]\r\nGo on? (y/n) ")
+        .wait(600)
+        .told(&[]);
+}
+
 #[test]
 fn questions_three_milliseconds_apart_are_all_seen() {
     let mut session = Session::new(READ);
@@ -471,4 +560,173 @@ fn what_was_typed_before_the_question_was_seen_counts() {
     session.typed("y\r").wait(50);
     session.give(Observation::Output(b"y\r\ndone\r\n")).wait(300);
     session.told(&["1 yes_no Delete it? (y/n)", "1 gone LocalInput"]);
+}
+
+const WAITS: Observation<'_> = Observation::Told(Told::Waits {
+    title: "approve Bash",
+});
+const GOES_ON: Observation<'_> = Observation::Told(Told::GoesOn);
+const BLOCKED: &str = "\x1b]7501;state=blocked:app=claude-code:kind=permission\x07";
+const WORKING: &str = "\x1b]7501;state=working:app=claude-code\x07";
+const DIALOG: &str =
+    "\x1b[2J\x1b[HDelete it?\r\n\r\n❯ 1. Yes\r\n  2. No\r\n\r\nEnter to confirm · Esc to cancel";
+
+/// The hook and the screen speak of one prompt, whichever comes first, and then it is certain.
+#[test]
+fn a_hook_and_its_dialog_are_one_prompt() {
+    for hook_first in [true, false] {
+        // Even a kernel that says nobody reads is overruled by the tool itself.
+        let mut session = Session::of("claude", NOBODY);
+        if hook_first {
+            session.give(WAITS).wait(400).told(&[]);
+        }
+        session.output(DIALOG).wait(30);
+        if !hook_first {
+            session.wait(5_000).told(&[]);
+            session.give(WAITS);
+        }
+        session.wait(5_000).told(&["1 yes_no Delete it?"]);
+        let sighting = session.detector.current().unwrap();
+        assert_eq!(sighting.confidence.level(), Level::High);
+        assert_eq!(sighting.confidence.hundredths(), 99);
+        session
+            .give(GOES_ON)
+            .output("\x1b[2J\x1b[Hdone\r\n")
+            .wait(1000)
+            .told(&["1 gone Unprompted { echoed: false }"]);
+    }
+}
+
+/// The tool waits and nobody knows how its dialog looks: said once, with the whole screen, as a possible prompt.
+#[test]
+fn a_hook_without_a_dialog_is_drift() {
+    let mut session = Session::of("claude", POLL);
+    session
+        .output("\x1b[2J\x1b[H~ shall it be? ~\r\n\r\n(( aye ))  (( nay ))\r\n")
+        .wait(500)
+        .told(&[]);
+    session.give(WAITS).wait(1_400).told(&[]);
+    session
+        .wait(200)
+        .told(&["1 drift unrecognised", "1 unknown approve Bash"]);
+    let sighting = session.detector.current().unwrap().clone();
+    assert_eq!(sighting.confidence.level(), Level::Low);
+    assert!(sighting.detail.as_str().contains("shall it be?"));
+    assert!(sighting.detail.as_str().contains("(( aye ))"));
+    // It stands whatever spins, and is typed into only while the words are those that were shown.
+    session.output("\x1b[20;70H⠋").wait(20_000).told(&[]);
+    assert!(session.detector.still_shows(sighting.no, sighting.fingerprint));
+    session.output("\x1b[1;1Hother words").wait(500).told(&[]);
+    assert!(!session.detector.still_shows(sighting.no, sighting.fingerprint));
+    session
+        .give(GOES_ON)
+        .wait(100)
+        .told(&["1 gone Unprompted { echoed: false }"]);
+    assert_eq!(session.detector.next_deadline(), None);
+}
+
+/// Once the dialog can be read after all, it takes the place of the possible prompt.
+#[test]
+fn drift_ends_when_the_dialog_is_recognised() {
+    let mut session = Session::of("claude", POLL);
+    session
+        .output(BLOCKED)
+        .wait(2_000)
+        .told(&["1 drift unrecognised", "1 unknown "]);
+    session
+        .output(DIALOG)
+        .wait(500)
+        .told(&["1 gone Unprompted { echoed: false }", "2 yes_no Delete it?"]);
+}
+
+/// `blocked` comes up to half a second before its dialog: no drift, and one prompt.
+#[test]
+fn a_status_ahead_of_its_dialog_is_no_drift() {
+    for kernel in [POLL, KernelWait::UNKNOWN] {
+        let mut session = Session::of("claude", kernel);
+        session.output(BLOCKED).wait(450).output(DIALOG).wait(300);
+        session.told(&["1 yes_no Delete it?"]).wait(10_000).told(&[]);
+        session
+            .typed("1")
+            .output(WORKING)
+            .output("\x1b[2J\x1b[H")
+            .wait(300);
+        session.told(&["1 gone LocalInput"]);
+    }
+}
+
+/// A hook that comes after its dialog speaks of that one, and may say later than the screen that it goes on.
+#[test]
+fn a_hook_behind_its_dialog_is_no_drift() {
+    let mut session = Session::of("claude", POLL);
+    session.output(DIALOG).wait(200).told(&["1 yes_no Delete it?"]);
+    session.give(WAITS).wait(5_000).told(&[]);
+    session.typed("1").output("\x1b[2J\x1b[Hworking\r\n").wait(5_000);
+    session.told(&["1 gone LocalInput"]);
+    session.give(GOES_ON).wait(5_000).told(&[]);
+}
+
+/// The box stands there whether the tool asks or not; its word that it waits is worth more.
+#[test]
+fn a_status_over_an_empty_box_is_drift_once() {
+    let box_ = format!(
+        "\x1b[2J\x1b[H{rule}\r\n❯ \r\n{rule}\x1b[2;3H",
+        rule = "─".repeat(80)
+    );
+    let mut session = Session::of("claude", POLL);
+    session.output(&box_).wait(2_000).told(&["1 idle ❯"]);
+    session.output(BLOCKED).wait(3_000).told(&[
+        "1 gone Unprompted { echoed: false }",
+        "2 drift unrecognised",
+        "2 unknown ❯",
+    ]);
+    session.wait(60_000).told(&[]);
+    session
+        .output(WORKING)
+        .wait(100)
+        .told(&["2 gone Unprompted { echoed: false }"]);
+}
+
+/// A dialog on the screen of a tool that says it works may be a quotation: only possible, and said so once.
+#[test]
+fn a_dialog_while_the_tool_works_is_drift() {
+    for kernel in [POLL, KernelWait::UNKNOWN] {
+        let mut session = Session::of("claude", kernel);
+        session.output(WORKING).output(DIALOG).wait(1_000).told(&[]);
+        session
+            .wait(1_000)
+            .told(&["1 drift unannounced", "1 yes_no Delete it?"]);
+        assert_eq!(session.detector.current().unwrap().confidence.level(), Level::Low);
+        session.wait(60_000).told(&[]);
+    }
+    // The word follows in time: nothing is doubted.
+    let mut session = Session::of("claude", POLL);
+    session
+        .output(WORKING)
+        .output(DIALOG)
+        .wait(300)
+        .output(BLOCKED)
+        .wait(100);
+    session.told(&["1 yes_no Delete it?"]);
+    assert_eq!(
+        session.detector.current().unwrap().confidence.level(),
+        Level::High
+    );
+}
+
+/// A program without a pack may have left its last word behind: a shell after a crash of its agent.
+#[test]
+fn a_stale_status_is_no_drift() {
+    for status in [BLOCKED, WORKING] {
+        let mut session = Session::new(READ);
+        session.output(status);
+        session
+            .output("Continue? [y/N] ")
+            .told(&["1 yes_no Continue? [y/N]"]);
+        session.wait(5_000).told(&[]);
+        assert_eq!(
+            session.detector.current().unwrap().confidence.level(),
+            Level::High
+        );
+    }
 }

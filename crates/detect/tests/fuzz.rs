@@ -92,7 +92,7 @@ impl Session {
             match event {
                 Event::AskKernel => self.give(Observation::Kernel(self.kernel)),
                 Event::Seen(_) => self.seen += 1,
-                Event::Gone { .. } | Event::AnswerStatusQuery(_) => {}
+                Event::Gone { .. } | Event::Drift { .. } | Event::AnswerStatusQuery(_) => {}
             }
         }
         assert!(

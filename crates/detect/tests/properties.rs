@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
+use atlasbridge_detect::{
+    Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Packs, Told, Waits,
+};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -11,6 +13,7 @@ enum Input {
     Resized(u16, u16),
     Typed(Vec<u8>),
     Injected,
+    Told(bool),
     Kernel(KernelWait),
     Wait(u16),
 }
@@ -35,6 +38,8 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
         Just("\x1b[?1049h\x1b[2J\x1b[H❯ 1. Yes\r\n  2. No\r\n".to_owned()),
         Just("\x1b[?2026hheld ".to_owned()),
         Just("Password: ".to_owned()),
+        Just("\x1b]7501;state=blocked:app=x\x07".to_owned()),
+        Just("\x1b]7501;state=working:app=x\x07".to_owned()),
         "[ -~│─❯●\r\n\t]{0,60}",
         "\x1b\\[[0-9;?]{0,6}[A-Za-z]",
     ];
@@ -44,6 +49,7 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
         1 => (any::<u16>(), any::<u16>()).prop_map(|(cols, rows)| Input::Resized(cols % 300, rows % 120)),
         1 => proptest::collection::vec(any::<u8>(), 0..12).prop_map(Input::Typed),
         1 => Just(Input::Injected),
+        1 => any::<bool>().prop_map(Input::Told),
         2 => kernel,
         4 => (0_u16..4000).prop_map(Input::Wait),
     ];
@@ -70,6 +76,7 @@ impl Walk {
                     self.standing = Some(sighting.no.0);
                 }
                 Event::Gone { no, .. } => assert_eq!(self.standing.take(), Some(no.0)),
+                Event::Drift { no, .. } => assert!(no.0 > self.last, "of the sighting to come"),
                 Event::AnswerStatusQuery(_) => {}
             }
         }
@@ -97,9 +104,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_session_is_survived(inputs in inputs()) {
+    fn any_session_is_survived(inputs in inputs(), packed in any::<bool>()) {
+        let pack = packed.then(|| Packs::embedded().for_program("claude")).flatten();
         let mut walk = Walk {
-            detector: Detector::new(DetectorConfig { announce_idle: true, ..DetectorConfig::default() }, 80, 24),
+            detector: Detector::new(DetectorConfig { announce_idle: true, pack, ..DetectorConfig::default() }, 80, 24),
             now: Moment::default(),
             kernel: KernelWait::UNKNOWN,
             standing: None,
@@ -111,6 +119,8 @@ proptest! {
                 Input::Resized(cols, rows) => walk.give(Observation::Resized { cols, rows }),
                 Input::Typed(bytes) => walk.give(Observation::LocalInput(&bytes)),
                 Input::Injected => walk.give(Observation::Injected),
+                Input::Told(true) => walk.give(Observation::Told(Told::Waits { title: "approve" })),
+                Input::Told(false) => walk.give(Observation::Told(Told::GoesOn)),
                 Input::Kernel(kernel) => walk.kernel = kernel,
                 Input::Wait(millis) => {
                     let until = Moment(walk.now.0 + Duration::from_millis(u64::from(millis)));

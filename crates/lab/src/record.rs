@@ -505,7 +505,7 @@ impl Notes {
                     self.observe(Observation::Kernel(self.kernel), at);
                 }
                 // A recording shows the tool as it is on this terminal: only `run` answers for it.
-                Event::AnswerStatusQuery(_) => {}
+                Event::AnswerStatusQuery(_) | Event::Drift { .. } => {}
                 Event::Seen(sighting) => self.seen.push(Replayed {
                     t: at,
                     sighting,

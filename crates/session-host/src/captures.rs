@@ -10,9 +10,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use atlasbridge_detect::{KernelWait, Moment, Screen, Waits};
+use atlasbridge_detect::{Drift, KernelWait, Moment, Screen, Waits};
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Choices, Kind, SessionId, Sighting};
+use atlasbridge_model::{Choices, Kind, SessionId, Sighting, SightingNo};
 use serde_json::{Map, Value, json};
 
 /// Most scenarios of one session: a tool that asks in a circle must not fill the disk.
@@ -28,6 +28,8 @@ pub(crate) struct Captures {
     written: u32,
     /// What the kernel said when it was last asked.
     pub(crate) kernel: KernelWait,
+    /// The prompt about which the tool's word and its screen disagree.
+    pub(crate) drift: Option<(SightingNo, Drift)>,
 }
 
 impl Captures {
@@ -42,6 +44,7 @@ impl Captures {
             tool,
             written: 0,
             kernel: KernelWait::UNKNOWN,
+            drift: None,
         })
     }
 
@@ -115,7 +118,9 @@ impl Captures {
             .rev()
             .find(|line| !line.trim().is_empty())
             .unwrap_or_default();
+        let drift = self.drift.filter(|(no, _)| *no == sighting.no);
         json!({
+            "drift": drift.map(|(_, how)| how.as_str()),
             "tool": self.tool,
             "scenario": self.name(sighting),
             "cols": cols,

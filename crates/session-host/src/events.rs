@@ -56,6 +56,14 @@ impl Events {
         );
     }
 
+    /// Comes right before the prompt that it speaks of.
+    pub(crate) fn drift(&mut self, sighting: SightingNo, how: &str, now: Moment) {
+        self.write(
+            now,
+            json!({ "event": "drift", "sighting": sighting.0, "how": how }),
+        );
+    }
+
     pub(crate) fn gone(&mut self, sighting: SightingNo, how: &str, now: Moment) {
         self.write(
             now,

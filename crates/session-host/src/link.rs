@@ -344,7 +344,7 @@ impl Link {
         self.retreat(now);
     }
 
-    fn notice(&mut self, text: &str) {
+    pub(crate) fn notice(&mut self, text: &str) {
         if !self.notices.iter().any(|notice| notice == text) {
             self.notices.push(text.to_owned());
         }

@@ -20,7 +20,7 @@ enum Worse {
 /// A figure of a row: its name, which way is worse, and how it is taken.
 type Figure = (&'static str, Worse, fn(&Tally) -> u64);
 
-const FIGURES: [Figure; 12] = [
+const FIGURES: [Figure; 15] = [
     ("recordings", Worse::Neither, |tally| tally.recordings),
     ("prompts", Worse::Neither, |tally| tally.prompts),
     ("found", Worse::Less, |tally| tally.found),
@@ -37,6 +37,13 @@ const FIGURES: [Figure; 12] = [
     ("latency_p95_ms", Worse::More, |tally| {
         tally.latency_ms(0.95).unwrap_or(0)
     }),
+    ("after_byte_p50_ms", Worse::More, |tally| {
+        tally.after_byte_ms(0.5).unwrap_or(0)
+    }),
+    ("after_byte_p95_ms", Worse::More, |tally| {
+        tally.after_byte_ms(0.95).unwrap_or(0)
+    }),
+    ("in_quiet", Worse::More, |tally| tally.in_quiet),
 ];
 
 /// Rows by name (`all`, `tool claude`, `kind yes_no`), figures by theirs.
@@ -59,8 +66,24 @@ impl Figures {
             .kinds
             .iter()
             .map(|(kind, tally)| (format!("kind {kind}"), row(tally)));
-        let all = [("all".to_owned(), row(&report.all))];
-        Self(all.into_iter().chain(tools).chain(kinds).collect())
+        let variants = report
+            .variants
+            .iter()
+            .map(|(name, tally)| (format!("variant {name}"), row(tally)));
+        let left_out = report
+            .left_out
+            .iter()
+            .map(|(tool, tally)| (format!("without pack {tool}"), row(tally)));
+        let witnesses = report
+            .witnesses
+            .iter()
+            .map(|(name, tally)| (format!("witness {name}"), row(tally)));
+        let all = [
+            ("all".to_owned(), row(&report.all)),
+            ("agent dialogs".to_owned(), row(&report.agent_dialogs)),
+        ];
+        let rows = all.into_iter().chain(tools).chain(kinds);
+        Self(rows.chain(variants).chain(left_out).chain(witnesses).collect())
     }
 
     pub(super) fn to_json(&self) -> Value {

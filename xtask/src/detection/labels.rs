@@ -11,8 +11,23 @@ use serde_json::Value;
 pub(super) struct Labelled {
     /// The directory that it lies in.
     pub(super) tool: String,
+    /// Its file without the ending: `claude/bash-rm-yes-80x24`.
+    pub(super) name: String,
     pub(super) recording: Recording,
     pub(super) prompts: Vec<Label>,
+    /// From and to of windows in which nothing waits.
+    pub(super) quiet: Vec<(f64, f64)>,
+}
+
+/// Recordings of programs that never ask: nothing in them is a prompt, labelled quiet or not.
+const LOOK_ALIKES: &str = "negative";
+
+impl Labelled {
+    /// Nothing waits at this second.
+    pub(super) fn is_quiet_at(&self, second: f64) -> bool {
+        let within = |(from, to): &(f64, f64)| (*from..=*to).contains(&second);
+        self.tool == LOOK_ALIKES || self.quiet.iter().any(within)
+    }
 }
 
 /// A window in which the program waits for a person.
@@ -51,10 +66,16 @@ fn load(path: &Path) -> anyhow::Result<Labelled> {
     let side = path.with_extension("json");
     let label: Value = serde_json::from_str(&read(&side)?).with_context(|| side.display().to_string())?;
     let prompts = label["prompts"].as_array().into_iter().flatten();
+    let quiet = label["quiet"].as_array().into_iter().flatten();
+    let quiet = quiet.filter_map(|window| Some((window["from"].as_f64()?, window["to"].as_f64()?)));
     let tool = path.parent().and_then(Path::file_name).unwrap_or_default();
+    let tool = tool.to_string_lossy().into_owned();
+    let stem = path.file_stem().unwrap_or_default();
     Ok(Labelled {
-        tool: tool.to_string_lossy().into_owned(),
+        name: format!("{tool}/{}", stem.to_string_lossy()),
+        tool,
         recording,
+        quiet: quiet.collect(),
         prompts: prompts
             .map(|prompt| prompt_of(prompt).with_context(|| side.display().to_string()))
             .collect::<anyhow::Result<_>>()?,

@@ -1,6 +1,7 @@
 //! Sightings held against labels. The definitions are on the page that is made of them (`page.rs`).
 
-use atlasbridge_detect::recording::Replayed;
+use atlasbridge_detect::recording::{Recording, Replayed, What};
+use atlasbridge_detect::{Moment, Waits};
 use atlasbridge_model::{Choice, Choices, Kind, Level, Pace};
 
 use super::labels::{Label, Labelled};
@@ -11,6 +12,30 @@ pub(super) struct Judged {
     seconds: f64,
     prompts: Vec<Outcome>,
     sightings: Vec<(String, Fate)>,
+    /// What a person should look at, one line each.
+    pub(super) notes: Vec<Note>,
+}
+
+/// Something that is not as the labels say, or that wants an explanation.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Note {
+    pub(super) recording: String,
+    pub(super) second: f64,
+    pub(super) what: Remark,
+    pub(super) kind: String,
+    pub(super) words: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Remark {
+    /// A label that no sighting fits. `early`: it was seen this many milliseconds before its window.
+    Missed { early: Option<u64> },
+    /// Seen with medium or high confidence where no label fits. `before`: a label begins so many milliseconds later.
+    False { quiet: bool, before: Option<u64> },
+    /// Seen with low confidence where no label fits.
+    Possible,
+    /// Seen though it was found already.
+    Again,
 }
 
 /// What became of a labelled prompt.
@@ -18,6 +43,10 @@ pub(super) struct Judged {
 struct Outcome {
     kind: String,
     latency: Option<f64>,
+    /// From the last byte that changed what was seen.
+    after_byte: Option<f64>,
+    /// What was seen, and what the kernel said then.
+    witness: Option<&'static str>,
     has_choices: bool,
     choices_exact: bool,
     refusing_right: bool,
@@ -33,7 +62,10 @@ enum Fate {
     Again,
     /// Nothing waited, and it was only called possible.
     Possible,
-    False,
+    /// `quiet`: a label says that nothing waits here.
+    False {
+        quiet: bool,
+    },
 }
 
 /// Sums over recordings.
@@ -47,6 +79,8 @@ pub(super) struct Tally {
     pub(super) repeated: u64,
     pub(super) wrong: u64,
     pub(super) possible: u64,
+    /// Of the false ones, those where a label says that nothing waits.
+    pub(super) in_quiet: u64,
     pub(super) with_choices: u64,
     pub(super) choices_exact: u64,
     pub(super) refusing_right: u64,
@@ -54,50 +88,138 @@ pub(super) struct Tally {
     pub(super) keys_exact: u64,
     /// In seconds.
     pub(super) latencies: Vec<f64>,
+    pub(super) after_bytes: Vec<f64>,
 }
 
-pub(super) fn judge(labelled: &Labelled, seen: &[Replayed]) -> Judged {
+/// `complete`: for each sighting, when the last byte of it came; empty where that is not asked.
+pub(super) fn judge(labelled: &Labelled, seen: &[Replayed], complete: &[Moment]) -> Judged {
     let mut fates: Vec<Option<Fate>> = vec![None; seen.len()];
     let prompts = labelled
         .prompts
         .iter()
         .map(|label| {
             let mut hit = None;
-            for (sighting, fate) in seen.iter().zip(&mut fates) {
+            for (index, (sighting, fate)) in seen.iter().zip(&mut fates).enumerate() {
                 if fate.is_none() && fits(label, sighting) {
                     *fate = Some(if hit.is_none() { Fate::Hit } else { Fate::Again });
-                    hit.get_or_insert(sighting);
+                    hit.get_or_insert(index);
                 }
             }
-            outcome(label, hit)
+            let after_byte = hit.and_then(|hit| Some((seen[hit].t - *complete.get(hit)?).as_secs_f64()));
+            Outcome {
+                after_byte,
+                witness: hit.map(|hit| witness(&labelled.recording, &seen[hit])),
+                ..outcome(label, hit.map(|hit| &seen[hit]))
+            }
         })
+        .collect::<Vec<Outcome>>();
+    let unmatched = |sighting: &Replayed| match sighting.sighting.confidence.level() {
+        Level::Low => Fate::Possible,
+        Level::Medium | Level::High => Fate::False {
+            quiet: labelled.is_quiet_at(sighting.t.0.as_secs_f64()),
+        },
+    };
+    let fates: Vec<Fate> = seen
+        .iter()
+        .zip(fates)
+        .map(|(sighting, fate)| fate.unwrap_or_else(|| unmatched(sighting)))
         .collect();
-    let sightings = seen.iter().zip(fates).map(|(sighting, fate)| {
-        let is_possible = sighting.sighting.confidence.level() == Level::Low;
-        let unmatched = if is_possible { Fate::Possible } else { Fate::False };
-        (
-            label_kind(sighting.sighting.kind).to_owned(),
-            fate.unwrap_or(unmatched),
-        )
-    });
+    let kinds = seen.iter().map(|seen| label_kind(seen.sighting.kind).to_owned());
     Judged {
         seconds: labelled.recording.end.0.as_secs_f64(),
+        notes: notes(labelled, seen, &prompts, &fates),
+        sightings: kinds.zip(fates).collect(),
         prompts,
-        sightings: sightings.collect(),
     }
 }
 
+/// What was seen, and what the kernel said then: on that depends how soon it can be told.
+fn witness(recording: &Recording, hit: &Replayed) -> &'static str {
+    let before = recording.steps.iter().take_while(|step| step.at <= hit.t);
+    let said = before.filter_map(|step| match step.what {
+        What::Kernel(kernel) => Some(kernel.wait),
+        What::Output(_) | What::Input(_) | What::Resize { .. } => None,
+    });
+    let is_idle = hit.sighting.kind == Kind::Idle;
+    match (said.last(), is_idle) {
+        (Some(Waits::Read), false) => READ,
+        (Some(Waits::Poll), false) => POLLED,
+        (Some(Waits::Nobody), false) => "prompt, another session reads for it",
+        (Some(Waits::Unknown) | None, false) => "prompt, the kernel says nothing",
+        (Some(Waits::Read | Waits::Poll | Waits::Nobody), true) => "idle, the kernel says who waits",
+        (Some(Waits::Unknown) | None, true) => "idle, the kernel says nothing",
+    }
+}
+
+/// Its program is blocked in a read.
+pub(super) const READ: &str = "prompt, blocked in read";
+/// Its program has the terminal in an event loop.
+pub(super) const POLLED: &str = "prompt, event loop";
+
+fn notes(labelled: &Labelled, seen: &[Replayed], prompts: &[Outcome], fates: &[Fate]) -> Vec<Note> {
+    let note = |second: f64, what: Remark, kind: &str, words: &str| Note {
+        recording: labelled.name.clone(),
+        second,
+        what,
+        kind: kind.to_owned(),
+        words: words.to_owned(),
+    };
+    let missed = labelled
+        .prompts
+        .iter()
+        .zip(prompts)
+        .filter(|(_, outcome)| outcome.latency.is_none())
+        .map(|(label, _)| {
+            let early = seen
+                .iter()
+                .filter_map(|seen| before(label, seen))
+                .min_by(f64::total_cmp);
+            let early = early.map(millis);
+            note(label.from, Remark::Missed { early }, &label.kind, &label.title)
+        });
+    let unfitting = seen.iter().zip(fates).filter_map(|(seen, fate)| {
+        let before = labelled.prompts.iter().filter_map(|label| before(label, seen));
+        let what = match *fate {
+            Fate::Hit => return None,
+            Fate::Again => Remark::Again,
+            Fate::Possible => Remark::Possible,
+            Fate::False { quiet } => Remark::False {
+                quiet,
+                before: before.min_by(f64::total_cmp).map(millis),
+            },
+        };
+        let second = seen.t.0.as_secs_f64();
+        let kind = label_kind(seen.sighting.kind);
+        Some(note(second, what, kind, seen.sighting.excerpt.as_str()))
+    });
+    missed.chain(unfitting).collect()
+}
+
+/// How long before its window the prompt of this label was seen and stood into it.
+fn before(label: &Label, seen: &Replayed) -> Option<f64> {
+    let early = label.from - seen.t.0.as_secs_f64();
+    let stood = seen.gone_at.is_none_or(|gone| gone.0.as_secs_f64() > label.from);
+    (early > 0.0 && stood && is_of(label, seen)).then_some(early)
+}
+
+fn millis(seconds: f64) -> u64 {
+    (seconds * 1e3).round().max(0.0) as u64
+}
+
 /// Within the window, of a fitting kind, with the title in excerpt or detail; blanks and case do not count.
-fn fits(label: &Label, seen: &Replayed) -> bool {
+pub(super) fn fits(label: &Label, seen: &Replayed) -> bool {
     let at = seen.t.0.as_secs_f64();
+    (label.from - 0.001..=label.to).contains(&at) && is_of(label, seen)
+}
+
+/// The same whenever it was seen.
+fn is_of(label: &Label, seen: &Replayed) -> bool {
     let words = format!(
         "{}{}",
         seen.sighting.excerpt.as_str(),
         seen.sighting.detail.as_str()
     );
-    (label.from - 0.001..=label.to).contains(&at)
-        && kind_fits(&label.kind, seen.sighting.kind)
-        && squeezed(&words).contains(&squeezed(&label.title))
+    kind_fits(&label.kind, seen.sighting.kind) && squeezed(&words).contains(&squeezed(&label.title))
 }
 
 /// An input box and a line of text are told apart by habit only; so are a line of text and a secret.
@@ -131,6 +253,8 @@ fn outcome(label: &Label, hit: Option<&Replayed>) -> Outcome {
     Outcome {
         kind: label.kind.clone(),
         latency: hit.map(|hit| hit.t.0.as_secs_f64() - label.from),
+        after_byte: None,
+        witness: None,
         has_choices: !wanted.is_empty(),
         choices_exact,
         refusing_right: choices_exact && choices.and_then(Choices::refusing) == refusing(label, &wanted),
@@ -190,7 +314,7 @@ fn refusing(label: &Label, wanted: &[String]) -> Option<usize> {
 }
 
 /// Without blanks, in lower case.
-fn squeezed(text: &str) -> String {
+pub(super) fn squeezed(text: &str) -> String {
     text.chars()
         .filter(|char| !char.is_whitespace())
         .flat_map(char::to_lowercase)
@@ -198,7 +322,7 @@ fn squeezed(text: &str) -> String {
 }
 
 /// A choice without marks and numbers in front; `y` is `yes`.
-fn bare(choice: &str) -> String {
+pub(super) fn bare(choice: &str) -> String {
     let choice =
         choice.trim_start_matches(|char: char| char.is_whitespace() || ">❯▶●○◉◯☐☑✔*›»│|-".contains(char));
     match squeezed(without_number(choice)).as_str() {
@@ -224,6 +348,16 @@ fn without_number(choice: &str) -> &str {
 }
 
 impl Judged {
+    /// The prompts that were found, apart by what the kernel said.
+    pub(super) fn by_witness(&self) -> Vec<(&'static str, Tally)> {
+        let found = self.prompts.iter().filter_map(|outcome| {
+            let mut tally = Tally::default();
+            tally.prompt(outcome);
+            Some((outcome.witness?, tally))
+        });
+        found.collect()
+    }
+
     /// The same, apart by kind: prompts by their label's, sightings by their own.
     pub(super) fn by_kind(&self) -> Vec<(String, Tally)> {
         let prompts = self.prompts.iter().map(|outcome| {
@@ -256,6 +390,7 @@ impl Tally {
         self.prompts += 1;
         self.found += u64::from(outcome.latency.is_some());
         self.latencies.extend(outcome.latency);
+        self.after_bytes.extend(outcome.after_byte);
         self.with_choices += u64::from(outcome.has_choices);
         self.choices_exact += u64::from(outcome.choices_exact);
         self.refusing_right += u64::from(outcome.refusing_right);
@@ -269,7 +404,10 @@ impl Tally {
             Fate::Hit => {}
             Fate::Again => self.repeated += 1,
             Fate::Possible => self.possible += 1,
-            Fate::False => self.wrong += 1,
+            Fate::False { quiet } => {
+                self.wrong += 1;
+                self.in_quiet += u64::from(quiet);
+            }
         }
     }
 
@@ -282,23 +420,41 @@ impl Tally {
         self.repeated += other.repeated;
         self.wrong += other.wrong;
         self.possible += other.possible;
+        self.in_quiet += other.in_quiet;
         self.with_choices += other.with_choices;
         self.choices_exact += other.choices_exact;
         self.refusing_right += other.refusing_right;
         self.with_keys += other.with_keys;
         self.keys_exact += other.keys_exact;
         self.latencies.extend(other.latencies);
+        self.after_bytes.extend(other.after_bytes);
+    }
+
+    /// The dialogs with choices alone.
+    pub(super) fn dialogs_of(judged: &Judged) -> Self {
+        let mut tally = Self::default();
+        for outcome in judged.prompts.iter().filter(|outcome| outcome.has_choices) {
+            tally.prompt(outcome);
+        }
+        tally
     }
 
     /// The latency that this share of the found prompts does not exceed, in whole milliseconds.
     pub(super) fn latency_ms(&self, share: f64) -> Option<u64> {
-        let mut sorted = self.latencies.clone();
-        sorted.sort_by(f64::total_cmp);
-        let index = ((share * sorted.len() as f64) as usize).min(sorted.len().checked_sub(1)?);
-        sorted
-            .get(index)
-            .map(|latency| (latency * 1e3).round().max(0.0) as u64)
+        at_share(&self.latencies, share)
     }
+
+    /// The same, counted from the last byte that changed what was seen.
+    pub(super) fn after_byte_ms(&self, share: f64) -> Option<u64> {
+        at_share(&self.after_bytes, share)
+    }
+}
+
+fn at_share(seconds: &[f64], share: f64) -> Option<u64> {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let index = ((share * sorted.len() as f64) as usize).min(sorted.len().checked_sub(1)?);
+    sorted.get(index).copied().map(millis)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 //! - `surroundings`: environment, signal dispositions, descriptors, limits, directory.
 //! - `idle`: a session in which nothing happens costs nothing.
 //! - `events`: `--events` to a file and to a FIFO.
+//! - `status`: a tool that tells its status once we ask for it (OSC 7501).
 //!
 //! `tmux` and `scene` are what they stand on.
 #![allow(
@@ -28,6 +29,7 @@ mod idle;
 mod jobs;
 mod pipes;
 mod side_by_side;
+mod status;
 mod surroundings;
 
 mod scene;

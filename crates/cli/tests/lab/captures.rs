@@ -81,6 +81,56 @@ fn a_prompt_becomes_a_scenario_that_the_lab_replays() {
     }
 }
 
+/// A tool that says it waits, with a dialog that nobody knows: its screen is kept, and told of.
+#[test]
+fn a_dialog_that_is_not_recognised_is_kept() {
+    let home = home();
+    let tool = r#"
+import select, sys, tty
+tty.setraw(0)
+sys.stdout.write("\x1b]7501;state=blocked:app=claude-code\x07~ shall it be? ~\r\n(( aye ))  (( nay ))\r\n")
+sys.stdout.flush()
+select.select([0], [], [])
+sys.stdout.write("\x1b]7501;state=clear\x07")
+"#;
+    let events = home.path().join("events.jsonl");
+    let mut env = home.environment();
+    env.push(("ATLASBRIDGE_CAPTURE_PROMPTS".to_owned(), "1".to_owned()));
+    let mut terminal = Terminal::start(
+        home.binary(),
+        &[
+            "run",
+            "--adapter",
+            "claude",
+            "--events",
+            events.to_str().unwrap(),
+            "--",
+            "python3",
+            "-c",
+            tool,
+        ],
+        &env,
+        100,
+        30,
+    );
+    let files = eventually("the screen is kept", || {
+        Some(captured(&home)).filter(|files| files.len() == 2)
+    });
+    terminal.type_keys("x");
+    assert_eq!(terminal.end().0, 0);
+    let label: Value = serde_json::from_str(&fs::read_to_string(&files[1]).unwrap()).unwrap();
+    assert_eq!(label["drift"], "unrecognised");
+    assert_eq!(label["prompts"][0]["confidence"], "low");
+    assert!(fs::read_to_string(&files[0]).unwrap().contains("(( aye ))"));
+    let told: Vec<String> = fs::read_to_string(&events)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|line| format!("{} {}", line["event"].as_str().unwrap(), line["sighting"]))
+        .collect();
+    assert_eq!(told, ["drift 1", "seen 1", "gone 1"]);
+}
+
 #[test]
 fn nothing_is_captured_unless_asked() {
     for capture in ["", "0"] {

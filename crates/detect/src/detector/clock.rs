@@ -14,9 +14,11 @@ const BUSY_LOOK: Duration = Duration::from_millis(20);
 /// Distances of further looks from the last output, in milliseconds; after the last one they double.
 const LOOKS: [u64; 5] = [10, 30, 100, 300, 1000];
 
-/// The visible text in two numbers.
+/// The visible text in three numbers.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextHash {
+    /// As it stands there.
+    pub(super) shown: u64,
     /// Without spinners that turn apart from all words.
     pub(super) all: u64,
     /// Without any spinner.
@@ -26,7 +28,9 @@ pub(super) struct TextHash {
 impl TextHash {
     pub(super) fn of(page: &Page) -> Self {
         let (mut all, mut words) = (DefaultHasher::new(), DefaultHasher::new());
+        let mut shown = DefaultHasher::new();
         for line in &page.lines {
+            line.text.hash(&mut shown);
             let text = without_lone_spinner(&line.text);
             text.hash(&mut all);
             match text.contains(is_spinner) {
@@ -35,6 +39,7 @@ impl TextHash {
             }
         }
         Self {
+            shown: shown.finish(),
             all: all.finish(),
             words: words.finish(),
         }
@@ -47,6 +52,8 @@ pub(super) struct Clock {
     /// The last moment that was told.
     pub(super) now: Moment,
     pub(super) last_output: Option<Moment>,
+    /// The last output that did more than turn a spinner apart from all words.
+    pub(super) last_work: Option<Moment>,
     /// First output, resize or key since the last look.
     pub(super) stirred: Option<Moment>,
     /// When the visible text last changed, and its hash.
@@ -54,6 +61,8 @@ pub(super) struct Clock {
     pub(super) text: TextHash,
     /// The same without what spins.
     pub(super) changed_words: Moment,
+    /// Until when, as far as is known, nobody read: the first look after the kernel said so.
+    pub(super) vetoed: Moment,
     pub(super) held: Option<Moment>,
     pub(super) look_at: Option<Moment>,
     /// Looks taken since the last stir.
@@ -61,6 +70,8 @@ pub(super) struct Clock {
     pub(super) echo_until: Option<Moment>,
     /// When Enter was last given: an agent needs a moment before it shows that it works.
     pub(super) sent: Option<Moment>,
+    /// When the program said that a dialog opens, if that is its last word.
+    pub(super) blocked: Option<Moment>,
     /// When any key was last given.
     pub(super) typed: Option<Moment>,
 }
@@ -87,6 +98,10 @@ impl Clock {
 
     pub(super) fn looked(&mut self, text: TextHash, now: Moment) {
         let changed = self.last_output.unwrap_or(now).min(now);
+        let only_spins = text.all == self.text.all && text.shown != self.text.shown;
+        if self.stirred.is_some() && !only_spins {
+            self.last_work = self.last_output;
+        }
         if text.all != self.text.all {
             self.changed = changed;
         }
@@ -100,6 +115,11 @@ impl Clock {
 
     pub(super) fn last_stir(&self, now: Moment) -> Moment {
         self.last_output.unwrap_or(now).min(now)
+    }
+
+    /// Since when the tool is silent, but for a spinner.
+    pub(super) fn silent_since(&self, now: Moment) -> Moment {
+        self.last_work.unwrap_or(now).min(now)
     }
 
     /// The next look after the last output: 10, 30, 100 … ms, then twice as far each time.

@@ -52,9 +52,21 @@ pub enum Observation<'a> {
     Injected,
     /// The answer to [`Event::AskKernel`].
     Kernel(KernelWait),
+    /// The tool says so itself, by a hook or another way that nothing on its screen can forge.
+    Told(Told<'a>),
     /// [`next_deadline`](crate::Detector::next_deadline) has come.
     Deadline,
     ToolEnded,
+}
+
+/// What a tool says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told<'a> {
+    /// It waits for a person. Kind, choices and keys are read off the screen, where they are pressed; the title names
+    /// the prompt if nothing there is recognised, and may be empty.
+    Waits { title: &'a str },
+    /// It goes on: what it waited for was answered or withdrawn.
+    GoesOn,
 }
 
 /// What the caller is told.
@@ -65,11 +77,35 @@ pub enum Event {
         no: SightingNo,
         how: Departure,
     },
+    /// The tool's word and the screen disagree about the prompt that is seen next, which is therefore only possible.
+    /// Worth keeping: a recogniser is missing, or one is wrong.
+    Drift {
+        no: SightingNo,
+        how: Drift,
+    },
     /// Ask the kernel now and answer with [`Observation::Kernel`].
     AskKernel,
     /// The tool asked whether anybody listens to its status (OSC 7501): write these bytes to it, now, before the
     /// person's terminal answers the next query. Nothing else that a tool asks is ever answered.
     AnswerStatusQuery(Vec<u8>),
+}
+
+/// How the tool's word and the screen disagree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drift {
+    /// The tool says that it waits, and no recogniser sees a dialog.
+    Unrecognised,
+    /// A dialog is recognised, and the tool says that it works.
+    Unannounced,
+}
+
+impl Drift {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Drift::Unrecognised => "unrecognised",
+            Drift::Unannounced => "unannounced",
+        }
+    }
 }
 
 /// Why a prompt left the screen.

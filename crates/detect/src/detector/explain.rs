@@ -61,6 +61,9 @@ impl Detector {
         told.tell_reading(reading.as_ref());
         told.tell_kernel(self.kernel);
         told.tell_claim(&look, self.status.claim().is_some());
+        if self.word.as_ref().is_some_and(|word| word.by_hook) {
+            told.speaks_for("the tool says by a hook that it waits for a person");
+        }
         told.tell_rest(now - self.clock.changed);
         if recognise::is_busy(&look) {
             told.against("the screen says that the tool works");
@@ -78,9 +81,16 @@ impl Detector {
                 confidence: sighting.confidence,
             };
             told.waiting_for = Some(match standing.missing {
+                _ if standing.unseen.is_some() => "the tool to say that it goes on".to_owned(),
                 Some(_) => "the prompt to come back, or to stay away".to_owned(),
                 None => "an answer, here or from elsewhere".to_owned(),
             });
+            return;
+        }
+        if let Some(due) = self.drifts_at(reading.as_ref()) {
+            told.verdict = Verdict::Perhaps { kind: Kind::Unknown };
+            told.against("no dialog is recognised, though the tool says that it waits");
+            told.waiting_for = Some(format!("its dialog to be drawn within {}", seconds(due - now)));
             return;
         }
         let known = self.circumstances(look);

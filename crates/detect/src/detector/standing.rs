@@ -29,7 +29,13 @@ pub(super) struct Standing {
     pub(super) sent: bool,
     /// What the kernel said while it stood.
     pub(super) kernel: KernelWait,
+    /// The window got another size since: the same words may be wrapped, and so be read, in another way.
+    pub(super) resized: bool,
+    /// The words of the whole screen, where nothing but the tool's own word says that this is a prompt.
+    pub(super) unseen: Option<u64>,
     place: Place,
+    /// Its letters and digits alone, which no wrapping and no highlight changes.
+    words: u64,
     /// The row of the question and the rows above it.
     row: usize,
     above: u64,
@@ -55,7 +61,10 @@ impl Standing {
             submitted: false,
             sent: false,
             kernel: look.kernel,
+            resized: false,
+            unseen: None,
             place: reading.place.clone(),
+            words: words_of(reading),
             row: look.line.first,
             above: rows_hash(look.page, look.line.first.saturating_sub(ABOVE), look.line.first),
             surroundings: surroundings(look.page),
@@ -72,8 +81,10 @@ impl Standing {
 
     /// Whether it is still to be found, as the screen is now.
     pub(super) fn stands(&self, look: &Look<'_>, reading: Option<&Reading>, status: &Status) -> bool {
-        let read_again =
-            reading.is_some_and(|reading| fingerprint_of(&reading.identity) == self.sighting.fingerprint);
+        let read_again = reading.is_some_and(|reading| {
+            fingerprint_of(&reading.identity) == self.sighting.fingerprint
+                || self.resized && reading.kind == self.sighting.kind && words_of(reading) == self.words
+        });
         if self.is_outgrown(reading) || self.kernel.wait == Waits::Read && look.kernel.wait == Waits::Nobody {
             return false;
         }
@@ -107,7 +118,7 @@ impl Standing {
     }
 
     /// The program went on writing its line: what looked like text to enter is now a plainer question.
-    fn is_outgrown(&self, reading: Option<&Reading>) -> bool {
+    pub(super) fn is_outgrown(&self, reading: Option<&Reading>) -> bool {
         let vague = |kind: Kind| matches!(kind, Kind::Unknown | Kind::FreeText | Kind::Idle);
         !self.local_keys
             && self.injected.is_none()
@@ -148,6 +159,15 @@ impl Standing {
                     .is_some_and(|behind| !behind.trim().is_empty())
             })
     }
+}
+
+fn words_of(reading: &Reading) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let chars = reading.excerpt.chars().chain(reading.detail.chars());
+    for char in chars.filter(|char| char.is_alphanumeric()) {
+        char.hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {

@@ -7,7 +7,7 @@ use regex::Regex;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Dialog, Idle, Pack, PackError, PackErrors, Proved, Rows, Words};
+use super::{Dialog, Idle, LazyRegex, Pack, PackError, PackErrors, Proved, Rows, Words};
 use crate::recognise::{Below, Keys, Manner};
 use crate::status::Claim;
 
@@ -152,10 +152,12 @@ pub(super) fn binaries(text: &str) -> impl Iterator<Item = &str> {
         .flat_map(|line| line.split('"').skip(1).step_by(2))
 }
 
-pub(super) fn parse(text: &str, file: &Path) -> Result<Pack, PackErrors> {
+/// `built_in`: a test has tried its patterns, so they are compiled when they are first asked.
+pub(super) fn parse(text: &str, file: &Path, built_in: bool) -> Result<Pack, PackErrors> {
     let mut reader = Reader {
         text,
         file,
+        built_in,
         errors: Vec::new(),
     };
     let parsed: File = match toml::from_str(text) {
@@ -181,6 +183,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Pack, PackErrors> {
 struct Reader<'a> {
     text: &'a str,
     file: &'a Path,
+    built_in: bool,
     errors: Vec<PackError>,
 }
 
@@ -195,10 +198,13 @@ impl Reader<'_> {
         });
     }
 
-    fn regex(&mut self, source: &Spanned<String>) -> Option<Regex> {
+    fn regex(&mut self, source: &Spanned<String>) -> Option<LazyRegex> {
         let text = source.get_ref();
+        if self.built_in {
+            return Some(LazyRegex::built_in(text.clone()));
+        }
         let at = source.span().start;
-        let regex = match Regex::new(text) {
+        let regex = match LazyRegex::tried(text) {
             Ok(regex) => regex,
             Err(error) => {
                 let reason = error.to_string();
@@ -222,7 +228,7 @@ impl Reader<'_> {
         Some(regex)
     }
 
-    fn optional(&mut self, source: Option<&Spanned<String>>) -> Option<Regex> {
+    fn optional(&mut self, source: Option<&Spanned<String>>) -> Option<LazyRegex> {
         source.and_then(|source| self.regex(source))
     }
 
@@ -265,7 +271,12 @@ impl Reader<'_> {
             .iter()
             .filter_map(|dialog| self.dialog(&name, dialog))
             .collect();
-        let words = parsed.words.as_ref().and_then(|lists| match Words::new(lists) {
+        let built_in = self.built_in;
+        let read = |lists| match built_in {
+            true => Ok(Words::built_in(lists)),
+            false => Words::new(lists),
+        };
+        let words = parsed.words.as_ref().and_then(|lists| match read(lists) {
             Ok(words) => Some(words),
             Err(word) => {
                 self.wrong(
@@ -304,7 +315,9 @@ impl Reader<'_> {
         let anchor = self.regex(&table.anchor);
         let footer = self.optional(table.footer.as_ref());
         let row = self.optional(table.row.as_ref());
-        self.check_row(table, row.as_ref());
+        if !self.built_in {
+            self.check_row(table, row.as_deref());
+        }
         self.check_keys(table);
         let manner = Manner {
             name: Some(format!("{pack}/{}", table.name.get_ref())),

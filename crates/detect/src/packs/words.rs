@@ -1,11 +1,12 @@
 //! Words that mean the same in many programs, as data: what refuses, what accepts, how yes and no are spelled.
 
+use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{GENERIC, Packs};
+use super::{GENERIC, LazyRegex, Packs};
 
 /// The lists of `[words]` in a pack.
 #[derive(Deserialize, Default)]
@@ -31,22 +32,29 @@ pub(super) struct Lists {
 /// The lists, ready to be asked.
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
-    pub(crate) refuses: Regex,
-    pub(crate) accepts: Regex,
+    pub(crate) refuses: LazyRegex,
+    pub(crate) accepts: LazyRegex,
     pub(crate) yes_no: Vec<(String, String)>,
     /// `[y/N]`: groups 1 and 2 are the pair, 3 what else is offered.
-    pub(crate) alternatives: Regex,
-    pub(crate) secrets: Regex,
-    pub(crate) asks_plainly: Regex,
-    pub(crate) asks_about: Regex,
-    pub(crate) choosing: Regex,
-    pub(crate) textual: Regex,
+    pub(crate) alternatives: LazyRegex,
+    pub(crate) secrets: LazyRegex,
+    pub(crate) asks_plainly: LazyRegex,
+    pub(crate) asks_about: LazyRegex,
+    pub(crate) choosing: LazyRegex,
+    pub(crate) textual: LazyRegex,
 }
 
 impl Words {
+    /// Those of the binary, which a test has tried.
+    pub(super) fn built_in(lists: &Lists) -> Self {
+        let Ok(words) = Self::build(lists, |source| Ok::<_, Infallible>(LazyRegex::built_in(source)));
+        words
+    }
+
     /// The word that cannot be one is handed back.
     pub(super) fn new(lists: &Lists) -> Result<Self, String> {
-        Self::build(lists).map_err(|pattern| {
+        let tried = |source: String| LazyRegex::tried(&source).map_err(|_| source);
+        Self::build(lists, tried).map_err(|pattern| {
             let all = [
                 &lists.refuses,
                 &lists.accepts,
@@ -61,15 +69,19 @@ impl Words {
         })
     }
 
-    fn build(lists: &Lists) -> Result<Self, String> {
-        let regex = |source: String| Regex::new(&source).map_err(|_| source);
+    fn build<Wrong>(
+        lists: &Lists,
+        regex: impl Fn(String) -> Result<LazyRegex, Wrong>,
+    ) -> Result<Self, Wrong> {
+        let b = BLANKS;
         let yes = any(lists.yes_no.iter().map(|(yes, _)| regex::escape(yes)));
         let no = any(lists.yes_no.iter().map(|(_, no)| regex::escape(no)));
         Ok(Self {
-            refuses: regex(format!(r"^\W*(?i:{})", any(lists.refuses.iter())))?,
-            accepts: regex(format!(r"^\W*(?i:{})", any(lists.accepts.iter())))?,
+            refuses: regex(format!("^{SIGN}*(?i:{})", any(lists.refuses.iter())))?,
+            accepts: regex(format!("^{SIGN}*(?i:{})", any(lists.accepts.iter())))?,
+            // A row of the screen has no blanks but these; all that Unicode knows would make it ten times as large.
             alternatives: regex(format!(
-                r"[\[(<{{]\s*((?i:{yes}))\s*[/|,:]\s*((?i:{no}))((?:\s*[/|,]\s*[^\s\[\]()/|,]+|\s*[/|,]\s*\[[^\[\]]+\])*)\s*[\])>}}]\s*(?:[\[(][^\[\]()]*[\])])?\s*[:?？：›>‣»…!.]*\s*(?i:true|false|yes|no)?$"
+                r"[\[(<{{]{b}((?i:{yes})){b}[/|,:]{b}((?i:{no}))((?:{b}[/|,]{b}[^ \[\]()/|,]+|{b}[/|,]{b}\[[^\[\]]+\])*){b}[\])>}}]{b}(?:[\[(][^\[\]()]*[\])])?{b}[:?？：›>‣»…!.]*{b}(?i:true|false|yes|no)?$"
             ))?,
             yes_no: lists.yes_no.clone(),
             secrets: regex(format!(
@@ -77,11 +89,11 @@ impl Words {
                 any(lists.secrets.iter().map(|word| whole(word)))
             ))?,
             asks_plainly: regex(format!(
-                r"^(?:\W{{0,3}}\s*)?(?i:{}).*[?？]$",
+                "^(?:{SIGN}{{0,3}} *)?(?i:{}).*[?？]$",
                 any(lists.asks_plainly.iter())
             ))?,
             asks_about: regex(format!(
-                r"^[\w.+/-]+: .*\b(?i:{})\b.*\?$",
+                r"^[A-Za-z0-9_.+/-]+: .*\b(?i:{})\b.*\?$",
                 any(lists.asks_about.iter())
             ))?,
             choosing: regex(format!(r"\b(?i:{})\b", any(lists.choosing.iter())))?,
@@ -95,6 +107,12 @@ impl Words {
         self.yes_no.iter().any(|pair| pair.0 == yes && pair.1 == no)
     }
 }
+
+/// Any number of blanks, plain and wide.
+const BLANKS: &str = r"[ \u{a0}\u{3000}]*";
+
+/// A sign that decorates a label: marks, boxes, arrows, pictures. `\W` would say the same in seven hundred ranges.
+const SIGN: &str = r"[ -/:-@\[-^`{-\u{bf}\u{2000}-\u{2bff}\u{3000}-\u{303f}\u{fe00}-\u{fe0f}\u{ff00}-\u{ff0f}\u{1f000}-\u{1faff}]";
 
 /// As a word of its own, where the script has such words.
 fn whole(word: &str) -> String {
@@ -123,8 +141,7 @@ pub(crate) fn words() -> &'static Words {
             .find(|entry| entry.is_named(GENERIC));
         generic
             .and_then(|entry| entry.pack()?.words.clone())
-            .or_else(|| Words::new(&Lists::default()).ok())
-            .expect("the patterns of no words at all are fixed")
+            .unwrap_or_else(|| Words::built_in(&Lists::default()))
     });
     &WORDS
 }

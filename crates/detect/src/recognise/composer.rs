@@ -80,13 +80,13 @@ pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
         return None;
     }
     let idle = look.pack().and_then(|pack| pack.idle.as_ref());
-    let line = idle.and_then(|idle| idle.line.as_ref());
+    let line = idle.and_then(|idle| idle.line.as_deref());
     if let Some(question) = line::question(look)
         && line.is_some_and(|line| line.is_match(question))
     {
         return Some(Reading::line(look, Kind::Idle, 85, question));
     }
-    let invitation = idle.and_then(|idle| idle.invitation.as_ref());
+    let invitation = idle.and_then(|idle| idle.invitation.as_deref());
     let found = find(look.page).or_else(|| titled(look.page, invitation))?;
     let detail = look.page.block(found.top.saturating_sub(12), found.bottom);
     let line = look.page.inner(found.row).trim();

@@ -1,9 +1,9 @@
 //! How a dialog's rows are read and answered: what a pack may say of them, and what holds where none does.
 
 use atlasbridge_model::{Choice, Effect, Kind, Pace, Stroke, Strokes};
-use regex::Regex;
 
 use super::labels::{self, Pattern, pattern};
+use crate::packs::LazyRegex;
 
 /// The manner of one dialog. The default is what generic dialogs of numbered or marked rows have in common.
 #[derive(Debug, Clone, Default)]
@@ -16,10 +16,10 @@ pub(crate) struct Manner {
     /// Escape answers the refusing row, whatever `keys` says.
     pub(crate) escape_refuses: bool,
     /// Labels that refuse and labels that accept; others are judged by their words.
-    pub(crate) refuses: Option<Regex>,
-    pub(crate) accepts: Option<Regex>,
+    pub(crate) refuses: Option<LazyRegex>,
+    pub(crate) accepts: Option<LazyRegex>,
     /// Rows that are no choices: text fields, links to elsewhere.
-    pub(crate) leave_out: Option<Regex>,
+    pub(crate) leave_out: Option<LazyRegex>,
     /// `(esc)` and its like stay in the label.
     pub(crate) keeps_hints: bool,
     pub(crate) below: Below,
@@ -87,7 +87,7 @@ impl Manner {
     }
 
     pub(crate) fn effect(&self, label: &str) -> Effect {
-        let says = |regex: &Option<Regex>| regex.as_ref().is_some_and(|regex| regex.is_match(label));
+        let says = |regex: &Option<LazyRegex>| regex.as_ref().is_some_and(|regex| regex.is_match(label));
         match () {
             () if says(&self.refuses) => Effect::Refuses,
             () if says(&self.accepts) => Effect::Accepts,

@@ -45,7 +45,7 @@ fn marked(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
     let fits = |menu: &Menu| {
         dialog.anchor.is_match(&menu.above(look.page)) && footer_fits(dialog, &menu.below(look.page))
     };
-    let menu = Menu::open(look, dialog.row.as_ref()).find(fits)?;
+    let menu = Menu::open(look, dialog.row.as_deref()).find(fits)?;
     menu.reading_by(look.page, &dialog.manner)
 }
 

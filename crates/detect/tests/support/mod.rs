@@ -121,6 +121,15 @@ pub fn pack_of(tool: &str) -> Option<Arc<Pack>> {
     Packs::embedded().for_program(tool)
 }
 
+/// How a recording of this tool is read.
+pub fn config_of(tool: &str) -> DetectorConfig {
+    DetectorConfig {
+        announce_idle: true,
+        pack: pack_of(tool),
+        ..DetectorConfig::default()
+    }
+}
+
 pub fn played(recording: &Recording, pack: Option<Arc<Pack>>) -> Vec<Replayed> {
     let config = DetectorConfig {
         announce_idle: true,

@@ -1,6 +1,6 @@
 //! What the detector says: prompts that come and go, and questions for the kernel.
 
-use atlasbridge_detect::{Departure, Event, KernelWait, Observation, Waits};
+use atlasbridge_detect::{Departure, Drift, Event, KernelWait, Observation, Waits};
 use atlasbridge_model::{Sighting, SightingNo, lifecycle};
 use atlasbridge_pty::{InputKind, TtyWait};
 use atlasbridge_wire::session::Report;
@@ -32,6 +32,7 @@ impl Host {
                         let _ = self.gate.answer_query(&answer);
                     }
                     Event::AnswerStatusQuery(_) => {}
+                    Event::Drift { no, how } => self.on_drift(no, how),
                     Event::Seen(sighting) => self.on_seen(&sighting),
                     Event::Gone { no, how } => self.on_gone(no, how),
                 }
@@ -86,6 +87,27 @@ impl Host {
             sighting: sighting.into(),
             typed_ms_ago: self.typed_ms_ago(),
         });
+    }
+
+    /// What the tool says of itself and what its screen shows disagree: for whoever improves the detector.
+    fn on_drift(&mut self, no: SightingNo, how: Drift) {
+        let now = self.now();
+        if let Some(events) = &mut self.events {
+            events.drift(no, how.as_str(), now);
+        }
+        match &mut self.captures {
+            Some(captures) => captures.drift = Some((no, how)),
+            None => self.link.notice(match how {
+                Drift::Unrecognised => {
+                    "the tool said that it waits, and its dialog was not recognised; \
+                     ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment"
+                }
+                Drift::Unannounced => {
+                    "a dialog was seen while the tool said that it works; \
+                     ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment"
+                }
+            }),
+        }
     }
 
     pub(super) fn on_gone(&mut self, no: SightingNo, how: Departure) {
