@@ -135,14 +135,15 @@ struct Item {
 
 /// Rows of a list inside the form, and which one is highlighted.
 fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, usize)> {
-    static ITEM: Pattern = pattern!(r"^(?:[\[(][ *xX][\])]\s*)?(?:\S{1,3}\s+|\S+\s{2,})?(\S.*)$");
     /// What a scroll bar draws at the right of a list.
     static BAR: Pattern = pattern!(r"\s{2,}[\^v▲▼↑↓█▒░▮]$");
     let page = look.page;
     let is_gap = |row: usize| page.inner(row).trim().is_empty() || is_rule(page.inner(row));
     let text_from = (first..end).find(|&row| !is_gap(row))?;
-    let gap = (text_from..end).find(|&row| is_gap(row))?;
-    let rows: Vec<usize> = (gap..end).filter(|&row| !is_gap(row)).collect();
+    // The last rows before the buttons that stand together, with something above them.
+    let last = (text_from..end).rev().find(|&row| !is_gap(row))?;
+    let above = (text_from..last).rev().find(|&row| is_gap(row))?;
+    let rows: Vec<usize> = (above + 1..=last).collect();
     let indent = |row: usize| page.inner(row).chars().take_while(|char| *char == ' ').count();
     let aligned = rows
         .windows(2)
@@ -163,17 +164,40 @@ fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, usi
     {
         return None;
     }
-    let item = |row: &usize| {
-        let text = page.inner(*row).trim();
-        let bar = BAR.captures(text).and_then(|captures| captures.get(0));
-        let text = bar.map_or(text, |bar| &text[..bar.start()]);
-        let tick = TICK.captures(text).and_then(|captures| captures.get(1));
-        Some(Item {
-            label: ITEM.captures(text)?.get(1)?.as_str().to_owned(),
-            ticked: tick.map(|tick| tick.as_str() != " "),
+    let texts: Vec<&str> = rows
+        .iter()
+        .map(|&row| {
+            let text = page.inner(row).trim();
+            let bar = BAR.captures(text).and_then(|captures| captures.get(0));
+            bar.map_or(text, |bar| &text[..bar.start()])
         })
+        .collect();
+    let tag = tag_width(&texts);
+    let item = |text: &&str| {
+        let tick = TICK.captures(text).and_then(|captures| captures.get(1));
+        Item {
+            label: text.chars().skip(tag).collect::<String>().trim().to_owned(),
+            ticked: tick.map(|tick| tick.as_str() != " "),
+        }
     };
-    Some((rows.iter().filter_map(item).collect(), highlighted.unwrap_or(0)))
+    Some((texts.iter().map(item).collect(), highlighted.unwrap_or(0)))
+}
+
+/// How wide the column of tags before the labels is, box included: the words behind it begin in one column.
+fn tag_width(texts: &[&str]) -> usize {
+    static TAG: Pattern = pattern!(r"^((?:[\[(][ *xX][\])]\s*)?)(\S+\s+)?\S");
+    let widths = |text: &&str| {
+        let captures = TAG.captures(text)?;
+        let box_width = captures.get(1)?.as_str().chars().count();
+        let tag = captures.get(2).map(|tag| tag.as_str().chars().count());
+        Some((box_width, tag.map(|tag| box_width + tag)))
+    };
+    let found: Vec<(usize, Option<usize>)> = texts.iter().filter_map(widths).collect();
+    let Some(&(box_width, tag)) = found.first() else {
+        return 0;
+    };
+    let agree = tag.is_some() && found.iter().all(|(_, other)| *other == tag);
+    tag.filter(|_| agree).unwrap_or(box_width)
 }
 
 /// Where the last word of the row stands: its colour tells whether the row is highlighted.
@@ -184,7 +208,40 @@ fn label_column(page: &Page, row: usize) -> usize {
 }
 
 pub(super) fn styled(look: &Look<'_>) -> Option<Reading> {
-    Some(Styled::find(look)?.reading(look.page, &Manner::default()))
+    match Styled::find(look) {
+        Some(found) => Some(found.reading(look.page, &Manner::default())),
+        None => bracketed(look),
+    }
+}
+
+/// A row of `[ New ]  [ Quit ]` with the cursor in it, on a full screen.
+fn bracketed(look: &Look<'_>) -> Option<Reading> {
+    static ONLY_BRACKETS: Pattern = pattern!(r"^(?:\[\s*\w[\w ]*\]\s*){2,}$");
+    static BRACKETS: Pattern = pattern!(r"\[\s*(\w(?:[\w ]*\w)?)\s*\]");
+    let page = look.page;
+    let row = page.cursor.row;
+    let text = page.text(row);
+    if look.kernel.canonical || !page.alternate || !ONLY_BRACKETS.is_match(text.trim()) {
+        return None;
+    }
+    let found: Vec<regex::Captures<'_>> = BRACKETS.regex()?.captures_iter(text).collect();
+    let labels: Vec<&str> = found
+        .iter()
+        .filter_map(|captures| Some(captures.get(1)?.as_str()))
+        .collect();
+    let grounds: Vec<u64> = found
+        .iter()
+        .filter_map(|captures| Some(text[..captures.get(1)?.start()].chars().count()))
+        .map(|column| page.ground_at(row, column))
+        .collect();
+    let focused = odd_one(&grounds)?;
+    let choice =
+        |(index, label): (usize, &&str)| labels::choice(label, steps(focused, index, "\x1b[D", "\x1b[C"));
+    let title = first_paragraph(page, 0, row);
+    let detail = page.block(0, row);
+    let choices = labels.iter().enumerate().map(choice).collect();
+    let identity = format!("{title}\n{}", labels.join("\n"));
+    Some(Reading::block(Kind::MultipleChoice, 80, &title, detail, identity).with_choices(choices))
 }
 
 /// Buttons side by side, told apart by colour, with a hint that Enter confirms.

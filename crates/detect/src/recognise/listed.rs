@@ -56,7 +56,10 @@ pub(super) fn announced(look: &Look<'_>, mut reading: Reading, first_row: usize)
     let lead = lead_of(look, first_row);
     reading.detail = look.page.block(lead.unwrap_or(first_row), look.line.last);
     let text = lead.map(|row| look.page.words(row, first_row));
-    if let Some(text) = text.filter(|text| text.ends_with(['?', ':']) && text.len() <= LONGEST_LEAD) {
+    // A line right above the list is its title, though it may end in no sign.
+    let is_title = lead.is_some_and(|row| row + 1 == first_row);
+    let leads = |text: &String| (is_title || text.ends_with(['?', ':'])) && text.len() <= LONGEST_LEAD;
+    if let Some(text) = text.filter(leads) {
         reading.excerpt = format!("{text} {}", reading.excerpt);
     }
     reading
