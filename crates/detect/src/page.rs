@@ -139,6 +139,15 @@ impl Page {
         words.collect::<Vec<_>>().join(" ")
     }
 
+    /// Where on the screen this character of [`Page::inner`] stands.
+    pub(crate) fn column_of(&self, row: usize, inner: usize) -> usize {
+        let text = self.text(row);
+        let frame = text
+            .find(self.inner(row))
+            .map_or(0, |at| text[..at].chars().count());
+        frame + inner
+    }
+
     /// How the character looks; zero is plain.
     pub(crate) fn style_at(&self, row: usize, column: usize) -> u64 {
         let runs = self.lines.get(row).map_or(&[][..], |line| &line.runs);
@@ -160,6 +169,23 @@ impl Page {
                 .iter()
                 .any(|run| run.start <= column && column < run.end && run.is_reversed())
         })
+    }
+}
+
+/// Dim, or grey: what is said beside the point, such as hints and invitations.
+pub(crate) fn is_faint(style: u64) -> bool {
+    const DIM: u64 = 0x80;
+    const GREYS: [u64; 2] = [1 + 8, 0x400 + 8];
+    style & DIM != 0 || GREYS.contains(&(style >> 12 & 0x3ff_ffff))
+}
+
+/// The one that differs from all others, if the others agree.
+pub(crate) fn odd_one(styles: &[u64]) -> Option<usize> {
+    let alone = |index: &usize| styles.iter().filter(|style| **style == styles[*index]).count() == 1;
+    let odd: Vec<usize> = (0..styles.len()).filter(alone).collect();
+    match odd[..] {
+        [only] if styles.len() > 1 => Some(only),
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use atlasbridge_model::mask::mask;
 use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Strokes};
 
 use crate::packs::{Pack, Words};
@@ -227,8 +228,15 @@ impl Reading {
         }
     }
 
+    /// # Masked-labels invariant
+    /// A row may quote a command with a token in it ("don't ask again for: curl -H …"): what leaves here is masked
+    /// as excerpts are. The identity, a hash in the end, keeps the text as it is.
     pub(crate) fn with_choices(mut self, rows: Vec<Choice>) -> Self {
-        self.choices = Choices::new(rows);
+        let masked = |row: Choice| Choice {
+            label: mask(&row.label).into_owned(),
+            ..row
+        };
+        self.choices = Choices::new(rows.into_iter().map(masked).collect());
         self
     }
 }

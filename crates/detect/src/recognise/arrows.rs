@@ -1,4 +1,4 @@
-//! Menus moved by arrow keys: one row carries a marker, its siblings stand in the same column.
+//! Menus moved by arrow keys: one row carries a marker, a tick or a colour, its siblings stand in the same column.
 
 use atlasbridge_model::{Choice, Effect, Kind, Strokes};
 use regex::Regex;
@@ -6,31 +6,58 @@ use regex::Regex;
 use super::labels::{self, Pattern, pattern};
 use super::manner::{Manner, Shown};
 use super::{Look, Reading, composer, dialog, manner};
-use crate::page::{Page, is_rule};
+use crate::page::{Page, is_faint, is_rule, odd_one};
 
 static MARKED: Pattern = pattern!(
-    r"^\s*(?<marker>[❯›▸»▶➤●◉>→])(?:\s+|[◯◉○●]\s*)(?:[◯◉○●☐☑☒✔◻◼]\s+|\[[ x*✓]\]\s*)?(?<label>\S.*)$"
+    r"^\s*(?<marker>[❯›▸»▶➤●◉>→])(?:\s+|[◯◉○●]\s*)(?:[◯◉○●☐☑☒✔◻◼⬡⬢]\s+|\[[ xXo*✓✔]?\]\s*)?(?<label>\S.*)$"
 );
-static SIBLING: Pattern = pattern!(r"^\s*(?:[◯◉○●☐☑☒✔◻◼]\s+|\[[ x*✓]\]\s*)?(?<label>\S.*)$");
-static ASKING: Pattern =
-    pattern!(r"^(?:[?◆]|\[\?\])\s+\S|[?:›…»]$|\(Use arrow keys\)|(?i)\b(select|choose|pick)\b");
-static HINT: Pattern =
-    pattern!(r"(?i)[↑↓⏎]|\b(enter|return|esc|arrow)\b.*\b(select|confirm|move|navigate|cancel|submit)\b");
+/// Markers that are hardly ever anything else may touch their label.
+static TOUCHING: Pattern = pattern!(r"^\s*(?<marker>[❯▸▶➤●])(?<label>\w.*)$");
+/// A star marks a row only where nothing but a menu can be: it begins rows of lists, too.
+static STARRED: Pattern = pattern!(r"^\s*(?<marker>\*)\s+(?<label>\S.*)$");
+static SIBLING: Pattern = pattern!(r"^\s*(?:[◯◉○●☐☑☒✔◻◼⬡⬢]\s+|\[[ xXo*✓✔]?\]\s*)?(?<label>\S.*)$");
+/// A row with a box for a tick, whether or not it is the highlighted one.
+static BOXED: Pattern = pattern!(
+    r"^\s*(?:[└├]\s*)?(?<marker>[❯›▸»▶➤>→]\s*)?(?<box>[◯◉○●☐☑☒✔✓◻◼⬡⬢▢▣]\s+|\[[ xXo*✓✔]\]\s*|\([ xXo*]\)\s*)(?<label>[^\s\[(].*)$"
+);
+static ASKING: Pattern = pattern!(
+    r"^(?:[?◆▲]|\[\?\])\s+\S|[?:›…»]$|\(Use arrow keys\)|<(?:space|enter|up|down)>|(?i)\b(select|choose|pick)\b"
+);
+/// The first line of a question of one of the many libraries that draw such menus.
+static QUESTION: Pattern = pattern!(r"^(?:[?◆▲]|\[\?\])\s+\S");
+static HINT: Pattern = pattern!(
+    r"(?i)[↑↓⏎]|\b(enter|return|esc|arrow|space)\b.*\b(select|confirm|move|navigate|cancel|submit|toggle|tick|proceed)\b"
+);
+/// A hint that rows are ticked, and not chosen at once.
+static TOGGLES: Pattern = pattern!(r"(?i)\bspace\b|\btoggle\b|\btick\b");
 /// A marker, and behind it a box for a tick.
-static TICKS: Pattern = pattern!(r"^\s*[❯›▸»▶➤>→]\s*(?:[◯◉○●☐☑☒◻◼]|\[[ x*✓]\])\s");
+static TICKS: Pattern = pattern!(r"^\s*[❯›▸»▶➤>→]\s*(?:[◯◉○●☐☑☒◻◼⬡⬢]|\[[ xXo*✓✔]?\])\s");
+/// What is typed to narrow a list, with a count behind it: `❯ ber  1/3`.
+static NARROWS: Pattern = pattern!(r"^\s*[❯›>]\s.*\d+/\d+\s*$");
+/// How the keys work, behind a question: it goes away with the first key.
+static KEY_HINT: Pattern = pattern!(
+    r"(?i)\s*(?:\([^()]*(?:\barrow|\bspace|\benter|\breturn|shortcuts|toggle|\bfilter)[^()]*\)|[›»…]\s+-\s.*|[›»…])\s*$"
+);
 /// Most rows of a menu that are looked at.
 const ROWS: usize = 40;
 /// Most rows below a menu that a pack knows.
 const BELOW: usize = 12;
+/// Most rows without a choice between two choices: a separator, a choice that cannot be taken.
+const APART: usize = 2;
+/// How far above its rows the question of a menu with ticks may begin: a table of keys may stand between.
+const ASKED_ABOVE: usize = 8;
 
 pub(super) fn menu(look: &Look<'_>) -> Option<Reading> {
     if look.kernel.canonical {
         return None;
     }
     filter(look)
+        .or_else(|| ticked(look))
         .or_else(|| Menu::all(look.page, None).find_map(|menu| menu.reading(look.page)))
         .or_else(|| radio_line(look))
+        .or_else(|| toggle(look))
         .or_else(|| by_colour(look))
+        .or_else(|| by_ink(look))
 }
 
 /// Rows of which one is highlighted.
@@ -42,16 +69,27 @@ pub(super) struct Menu {
     marked: usize,
     /// Rows are ticked with the space bar; Enter alone would send what is ticked already.
     ticks: bool,
+    /// Which of them are ticked already, where that is known.
+    filled: Vec<bool>,
 }
 
 impl Menu {
     /// Menus near the end of the screen, the lowest first.
     fn all(page: &Page, row: Option<&Regex>) -> impl Iterator<Item = Self> {
-        let pattern = row.or(MARKED.regex());
+        let patterns = match row {
+            Some(row) => [Some(row), None, None],
+            None => [
+                MARKED.regex(),
+                TOUCHING.regex(),
+                STARRED.regex().filter(|_| page.alternate),
+            ],
+        };
         let last = page.last_row().unwrap_or(0);
-        (last.saturating_sub(ROWS)..=last)
-            .rev()
-            .filter_map(move |row| Self::at(page, row, pattern?))
+        let rows = (last.saturating_sub(ROWS)..=last).rev();
+        rows.filter_map(move |row| {
+            let mut patterns = patterns.into_iter().flatten();
+            patterns.find_map(|pattern| Self::at(page, row, pattern))
+        })
     }
 
     /// Those of them below which there is nothing to type into.
@@ -65,34 +103,51 @@ impl Menu {
 
     /// The menu whose highlighted row this is.
     fn at(page: &Page, row: usize, marked: &Regex) -> Option<Self> {
-        let (column, label) = split(page.inner(row), marked)?;
-        let sibling = |row: usize| {
-            let text = page.inner(row);
-            let (at, label) =
-                split(text, SIBLING.regex()?).filter(|_| !HINT.is_match(text) && !is_rule(text))?;
-            (at == column).then_some(label)
-        };
+        let (column, label) = label_at(page, row, marked)?;
         let mut menu = Menu {
             first: row,
             last: row,
             labels: vec![label],
             marked: 0,
             ticks: TICKS.is_match(page.inner(row)),
+            filled: Vec::new(),
         };
-        while menu.first > 0
-            && let Some(label) = sibling(menu.first - 1)
+        while let Some((row, label)) = (1..=APART + 1)
+            .map_while(|by| menu.first.checked_sub(by))
+            .find_map(|row| menu.sibling(page, row, column))
         {
             menu.labels.insert(0, label);
-            menu.first -= 1;
+            menu.first = row;
             menu.marked += 1;
         }
-        while menu.last + 1 < page.lines.len()
-            && let Some(label) = sibling(menu.last + 1)
+        while let Some((row, label)) = (1..=APART + 1)
+            .map(|by| menu.last + by)
+            .find_map(|row| menu.sibling(page, row, column))
         {
             menu.labels.push(label);
-            menu.last += 1;
+            menu.last = row;
         }
         (menu.labels.len() >= 2).then_some(menu)
+    }
+
+    /// The choice in this row, if nothing but separators and choices that cannot be taken stands between.
+    fn sibling(&self, page: &Page, row: usize, column: usize) -> Option<(usize, String)> {
+        let between = if row < self.first {
+            row + 1..self.first
+        } else {
+            self.last + 1..row
+        };
+        let dashed = self.labels.iter().all(|label| label.starts_with("- "));
+        let is_apart = |row: usize| {
+            let text = page.inner(row);
+            is_rule(text) && column > 0 || !dashed && is_disabled(text, column)
+        };
+        let text = page.inner(row);
+        if row >= page.lines.len() || is_apart(row) || HINT.is_match(text) || is_rule(text) {
+            return None;
+        }
+        let (at, label) = label_at(page, row, SIBLING.regex()?)?;
+        (at == column && between.into_iter().all(is_apart)).then_some((row, label))
     }
 
     /// Rows with numbers have keys of their own.
@@ -122,16 +177,24 @@ impl Menu {
     fn reading(&self, page: &Page) -> Option<Reading> {
         let bottom = page.last_row()?;
         let top = dialog::top_of(page, self.first);
-        let nearest = (top..self.first)
-            .rev()
-            .find(|&row| !page.inner(row).trim().is_empty())?;
+        let is_text = |row: &usize| {
+            let text = page.inner(*row);
+            let narrows = page.cursor.row == *row && NARROWS.is_match(text);
+            !text.trim().is_empty() && !narrows
+        };
+        let nearest = (top..self.first).rev().find(is_text)?;
         let close = self.first - nearest <= 3;
-        let asks = close && ASKING.is_match(&wrapped_line(page, nearest));
+        // A library that wraps its question itself leaves only its first line to know it by.
+        let begins = (nearest.saturating_sub(2).max(top)..=nearest)
+            .rev()
+            .take_while(|row| is_text(row))
+            .find(|&row| QUESTION.is_match(page.inner(row).trim_start()));
+        let asks = close && (begins.is_some() || ASKING.is_match(&wrapped_line(page, nearest)));
         let hinted = (self.last + 1..=bottom)
-            .take(3)
+            .take(4)
             .any(|row| HINT.is_match(page.text(row)));
         let on_cursor = (self.first..=self.last).contains(&page.cursor.row);
-        let near = on_cursor || (nearest..=bottom + 2).contains(&page.cursor.row);
+        let near = on_cursor || (begins.unwrap_or(nearest)..=bottom + 2).contains(&page.cursor.row);
         let below = if on_cursor { 12 } else { 4 };
         let decides = self.decides(page, top);
         let is_asked = asks || hinted || decides || on_cursor && !page.cursor.visible;
@@ -141,20 +204,27 @@ impl Menu {
         if composer::find(page).is_some_and(|found| found.row > self.last) {
             return None;
         }
-        let question_row = if asks {
-            nearest
-        } else {
-            dialog::question_row(page, top, self.first)?
+        let question_row = match begins {
+            Some(row) if asks => row,
+            None | Some(_) if asks => first_of_line(page, nearest),
+            None | Some(_) => first_of_line(page, dialog::question_row(page, top, self.first)?),
         };
-        let question_row = first_of_line(page, question_row);
         let question = dialog::paragraph(page, question_row, self.first);
-        let excerpt = question.trim_start_matches(['?', '◆', '◇']).trim();
-        let (first, subject) = if asks && page.inner(question_row).starts_with(['?', '◆']) {
-            (question_row, excerpt.to_owned())
+        let excerpt = question.trim_start_matches(['?', '◆', '◇', '▲']).trim();
+        let (first, subject) = if asks && page.inner(question_row).starts_with(['?', '◆', '▲']) {
+            (question_row, self.subject_of(excerpt))
         } else {
             (top, dialog::subject(page, top, self.first))
         };
         Some(self.build(excerpt, &subject, page.block(first, bottom), &Manner::default()))
+    }
+
+    /// What the question is about, without a hint of keys.
+    fn subject_of(&self, question: &str) -> String {
+        let hint = KEY_HINT.captures(question).and_then(|captures| captures.get(0));
+        question[..hint.map_or(question.len(), |hint| hint.start())]
+            .trim_end()
+            .to_owned()
     }
 
     /// One row accepts, one refuses, and a question stands above: an approval, however it is drawn.
@@ -177,13 +247,12 @@ impl Menu {
                 highlighted: Some(self.marked),
                 footer: "",
             })?;
-            Some(match self.ticks {
-                true => Choice {
-                    strokes: manner::tick(self.marked, index),
-                    ..choice
-                },
-                false => choice,
-            })
+            let strokes = match (self.ticks, self.filled.get(index)) {
+                (true, Some(true)) => manner::arrows(self.marked, index),
+                (true, Some(false) | None) => manner::tick(self.marked, index),
+                (false, _) => choice.strokes,
+            };
+            Some(Choice { strokes, ..choice })
         });
         Reading::block(kind, base, excerpt, detail, identity)
             .by(manner)
@@ -203,13 +272,192 @@ fn wrapped_line(page: &Page, row: usize) -> String {
     page.words(first_of_line(page, row), row + 1)
 }
 
-/// Where the label begins, and the label.
-fn split(text: &str, pattern: &Regex) -> Option<(usize, String)> {
-    let captures = pattern.captures(text)?;
-    let label = captures.name("label")?;
+/// Where the label begins, and the label without a hint that is drawn fainter.
+fn label_at(page: &Page, row: usize, pattern: &Regex) -> Option<(usize, String)> {
+    let text = page.inner(row);
+    let label = pattern.captures(text)?.name("label")?;
+    let column = text[..label.start()].chars().count();
     Some((
-        text[..label.start()].chars().count(),
-        label.as_str().trim_end().to_owned(),
+        column,
+        without_faint(page, row, column, label.as_str()).to_owned(),
+    ))
+}
+
+/// `Red - warm` and `ESLint (recommended)` where the second part is grey: a row that is not highlighted lacks it.
+fn without_faint<'a>(page: &Page, row: usize, column: usize, label: &'a str) -> &'a str {
+    let is_faint_at = |inner: usize| is_faint(page.style_at(row, page.column_of(row, inner)));
+    let begins = |at: &usize| {
+        let before = label[..*at].chars().count();
+        (label[*at..].starts_with(" (") || label[*at..].starts_with(" - "))
+            && is_faint_at(column + before + 1)
+            && is_faint_at(column + before + 3)
+    };
+    let cut = label.match_indices(' ').map(|(at, _)| at).find(begins);
+    let cut = cut.filter(|&at| at > 0 && !is_faint_at(column));
+    label[..cut.unwrap_or(label.len())].trim_end()
+}
+
+/// A choice that cannot be taken, and that arrow keys pass by: `- pnpm (not installed)`.
+fn is_disabled(text: &str, column: usize) -> bool {
+    let begins = text.chars().take_while(|char| *char == ' ').count();
+    text.trim_start().starts_with("- ") && (begins == column || begins + 2 == column)
+}
+
+/// Rows that are ticked with the space bar, with or without a marker at the highlighted one.
+fn ticked(look: &Look<'_>) -> Option<Reading> {
+    let page = look.page;
+    let bottom = page.last_row()?;
+    let boxes = boxes_of(page, bottom)?;
+    let (first, last) = (boxes.first()?.row, boxes.last()?.row);
+    if composer::find(page).is_some_and(|found| found.row > last) {
+        return None;
+    }
+    let named = (first.saturating_sub(ASKED_ABOVE)..first)
+        .rev()
+        .take_while(|&row| !is_rule(page.text(row)))
+        .find(|&row| QUESTION.is_match(page.text(row).trim_start()));
+    let nearest = (first.saturating_sub(3)..first)
+        .rev()
+        .find(|&row| !page.inner(row).trim().is_empty());
+    let hint = (last + 1..=bottom).find(|&row| HINT.is_match(page.text(row)));
+    let top = named.or(nearest).unwrap_or(first);
+    let marker = boxes.iter().position(|one| one.marked);
+    let toggles = (top..=bottom).any(|row| TOGGLES.is_match(page.text(row)));
+    let round = boxes.iter().all(|one| one.is_round);
+    let ticks = marker.is_some() || toggles || !round;
+    let asks = nearest.is_some_and(|row| ASKING.is_match(&wrapped_line(page, row)));
+    let is_asked = named.is_some() || hint.is_some() || marker.is_some() && asks;
+    if !ticks || !is_asked || !(top..=bottom + 2).contains(&page.cursor.row) {
+        return None;
+    }
+    let styles: Vec<u64> = boxes
+        .iter()
+        .map(|one| page.style_at(one.row, page.column_of(one.row, one.column)))
+        .collect();
+    let on_cursor = boxes.iter().position(|one| one.row == page.cursor.row);
+    let marked = marker.or(on_cursor).or_else(|| odd_one(&styles)).unwrap_or(0);
+    let question = match named.or(nearest.filter(|_| asks)) {
+        Some(row) => dialog::paragraph(page, row, first),
+        None => page.inner(hint?).trim().to_owned(),
+    };
+    let excerpt = question.trim_start_matches(['?', '◆', '▲']).trim();
+    let menu = Menu {
+        first,
+        last,
+        marked,
+        ticks: true,
+        filled: boxes.iter().map(|one| one.filled).collect(),
+        labels: boxes.into_iter().map(|one| one.label).collect(),
+    };
+    let subject = menu.subject_of(excerpt);
+    Some(menu.build(excerpt, &subject, page.block(top, bottom), &Manner::default()))
+}
+
+/// A row with a box for a tick.
+struct Boxed {
+    row: usize,
+    column: usize,
+    label: String,
+    marked: bool,
+    filled: bool,
+    is_round: bool,
+}
+
+/// The lowest group of such rows, not far from the end of the screen.
+fn boxes_of(page: &Page, bottom: usize) -> Option<Vec<Boxed>> {
+    let last = (bottom.saturating_sub(BELOW / 2)..=bottom)
+        .rev()
+        .find(|&row| boxed_at(page, row).is_some())?;
+    let mut boxes: Vec<Boxed> = Vec::new();
+    let mut apart = 0;
+    for row in (last.saturating_sub(ROWS)..=last).rev() {
+        let text = page.inner(row);
+        match boxed_at(page, row) {
+            Some(found) => {
+                boxes.push(found);
+                apart = 0;
+            }
+            None if apart < APART && (is_rule(text) || text.trim_start().starts_with("- ")) => apart += 1,
+            None => break,
+        }
+    }
+    boxes.reverse();
+    (boxes.len() >= 2).then_some(boxes)
+}
+
+fn boxed_at(page: &Page, row: usize) -> Option<Boxed> {
+    let text = page.inner(row);
+    let captures = BOXED.captures(text).filter(|_| !HINT.is_match(text))?;
+    let label = captures.name("label")?;
+    let tick = captures.name("box")?.as_str().trim_end();
+    let column = text[..label.start()].chars().count();
+    Some(Boxed {
+        row,
+        column,
+        label: without_faint(page, row, column, label.as_str()).to_owned(),
+        marked: captures.name("marker").is_some(),
+        filled: tick.contains(['◉', '●', '☑', '☒', '◼', '⬢', '▣', 'x', 'X', '*', '✓', '✔']) && tick != "✔",
+        is_round: tick.contains(['◯', '◉', '○', '●']),
+    })
+}
+
+/// `? Enable TypeScript? › No / Yes`: two words in a row, one of them lit, moved by the arrow keys.
+fn toggle(look: &Look<'_>) -> Option<Reading> {
+    static TOGGLE: Pattern =
+        pattern!(r"^\?\s+(?<question>\S.*?)\s+[›‣»]\s+(?<left>[^\s/][^/]*?)\s+/\s+(?<right>[^\s/][^/]*)$");
+    let row = look.line.first;
+    let text = look.page.text(row).trim_end();
+    let captures = TOGGLE.captures(text).filter(|_| look.line.last == row)?;
+    let (left, right) = (captures.name("left")?, captures.name("right")?);
+    let style = |at: usize| look.page.style_at(row, text[..at].chars().count());
+    let is_plain = |at: usize| style(at) == 0 || is_faint(style(at));
+    let lit = usize::from(is_plain(left.start()) && !is_plain(right.start()));
+    let labels = [left.as_str(), right.as_str().trim_end()];
+    let choices = labels
+        .iter()
+        .enumerate()
+        .map(|(index, label)| labels::choice(label, manner::steps(lit, index, "\x1b[D", "\x1b[C")));
+    let kind = Manner::default().kind(&labels);
+    let question = captures.name("question")?.as_str();
+    let identity = format!("{question}\n{}", labels.join("\n"));
+    Some(Reading::block(kind, 85, question, text.to_owned(), identity).with_choices(choices.collect()))
+}
+
+/// Rows below a question at the cursor, told apart by the colour of their letters alone.
+fn by_ink(look: &Look<'_>) -> Option<Reading> {
+    let page = look.page;
+    let question = look.line.whole();
+    let (first, bottom) = (look.line.last + 1, page.last_row()?);
+    if !QUESTION.is_match(&question) || first >= bottom || bottom - first > ROWS {
+        return None;
+    }
+    let indent = |row: usize| page.text(row).chars().take_while(|char| *char == ' ').count();
+    let end = (first..=bottom)
+        .take_while(|&row| !page.text(row).trim().is_empty() && indent(row) == indent(first))
+        .last()?;
+    let styles: Vec<u64> = (first..=end).map(|row| page.style_at(row, indent(row))).collect();
+    let marked = odd_one(&styles).filter(|_| end == bottom || end + 2 >= bottom)?;
+    let labels: Vec<String> = (first..=end)
+        .map(|row| page.text(row).trim().to_owned())
+        .collect();
+    let excerpt = question.trim_start_matches(['?', '◆', '▲']).trim();
+    let menu = Menu {
+        first,
+        last: end,
+        labels,
+        marked,
+        ticks: false,
+        filled: Vec::new(),
+    };
+    if menu.is_numbered() {
+        return None;
+    }
+    let subject = menu.subject_of(excerpt);
+    Some(menu.build(
+        excerpt,
+        &subject,
+        page.block(look.line.first, bottom),
+        &Manner::default(),
     ))
 }
 
@@ -220,7 +468,11 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
     let rows = (last.saturating_sub(ROWS)..=last).rev();
     let menu = rows.filter(|&row| is_lit(page, row)).find_map(|row| {
         let begins = |row: usize| page.text(row).chars().take_while(|char| *char == ' ').count();
-        let label = |row: usize| page.inner(row).trim().to_owned();
+        let label = |row: usize| {
+            let text = page.inner(row).trim();
+            let button = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+            button.unwrap_or(text).trim().to_owned()
+        };
         let is_sibling = |at: usize| {
             let text = page.text(at);
             let plain = !text.trim().is_empty() && !is_rule(text) && !HINT.is_match(text);
@@ -241,6 +493,7 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
             labels: (first..=end).map(label).collect(),
             marked: row - first,
             ticks: false,
+            filled: Vec::new(),
         })
     })?;
     let above = menu.first.checked_sub(1)?;
@@ -267,33 +520,75 @@ fn is_lit(page: &Page, row: usize) -> bool {
     begin < end && (begin..end).all(|column| page.is_reversed_at(row, column))
 }
 
-/// A list that is filtered by typing: matches above, a count, and `> ` at the cursor.
+/// A list that is filtered by typing: matches above or below, a count, and what is typed at the cursor.
 fn filter(look: &Look<'_>) -> Option<Reading> {
     static COUNT: Pattern = pattern!(r"^\s*\d+/\d+(?:\s|$)");
-    static MATCH: Pattern = pattern!(r"^[>▌❯ ]\s(\S.*)$");
+    static MATCH: Pattern = pattern!(r"^(?:[>▌❯|] ?|\s)[>•▪+*┃✓ ]?\s?(\S.*)$");
     let page = look.page;
-    let counted = look.line.first.checked_sub(1)?;
-    if !look.line.before.starts_with('>') || !COUNT.is_match(page.text(counted)) {
+    let row = look.line.first;
+    let is_count = |row: usize| COUNT.is_match(unframed(page.text(row)));
+    let (counted, upwards) = match row.checked_sub(1).filter(|&above| is_count(above)) {
+        Some(above) => (above, true),
+        None if is_count(look.line.last + 1) => (look.line.last + 1, false),
+        None => return None,
+    };
+    let prompt = unframed(&look.line.before).trim();
+    if !prompt.contains(['>', '❯', ':', '›', '$', '?']) {
         return None;
     }
-    let matches = (0..counted).rev().map(|row| MATCH.captures(page.text(row)));
-    let labels: Vec<String> = matches
-        .map_while(|captures| Some(captures?.get(1)?.as_str().trim().to_owned()))
-        .collect();
-    let count = page.text(counted).trim().trim_end_matches(['─', ' ']).to_owned();
-    let detail = page.block(counted.saturating_sub(labels.len()), look.line.last);
-    let choices = labels.iter().enumerate().map(|(index, label)| {
-        let strokes = if index == 0 {
-            Strokes::enter()
+    let label = |row: usize| Some(MATCH.captures(unframed(page.text(row)))?.get(1)?.as_str().trim());
+    let labels: Vec<&str> = if upwards {
+        (0..counted).rev().map_while(label).collect()
+    } else {
+        (counted + 1..page.lines.len()).map_while(label).collect()
+    };
+    let count = unframed(page.text(counted)).trim();
+    let count = count.trim_end_matches(['─', ' ']);
+    let excerpt = match prompt {
+        ">" | "❯" | "›" => count.to_owned(),
+        _ => format!("{prompt} {count}"),
+    };
+    let detail = if upwards {
+        page.block(counted.saturating_sub(labels.len()), look.line.last)
+    } else {
+        page.block(row, counted + labels.len())
+    };
+    let (back, forth) = if upwards {
+        ("\x1b[B", "\x1b[A")
+    } else {
+        ("\x1b[A", "\x1b[B")
+    };
+    let row_of = |index: usize| {
+        if upwards {
+            counted - 1 - index
         } else {
-            Strokes::then_enter_if_still_there("\x1b[A".repeat(index))
-        };
-        labels::choice(label, strokes)
-    });
+            counted + 1 + index
+        }
+    };
+    let points = |index: &usize| unframed(page.text(row_of(*index))).starts_with(['>', '▌', '❯']);
+    let marked = (0..labels.len()).find(points).unwrap_or(0);
+    let choice =
+        |(index, label): (usize, &&str)| labels::choice(label, manner::steps(marked, index, back, forth));
+    let choices = labels.iter().enumerate().map(choice);
     let choices: Vec<Choice> = choices.collect();
     (choices.len() >= 2).then(|| {
-        Reading::block(Kind::MultipleChoice, 75, &count, detail, "filter".to_owned()).with_choices(choices)
+        Reading::block(Kind::MultipleChoice, 75, &excerpt, detail, "filter".to_owned()).with_choices(choices)
     })
+}
+
+/// The row without the border of a box around it; a bar inside it may be the marker of a row.
+fn unframed(text: &str) -> &str {
+    const BORDERS: [char; 3] = ['│', '┃', '║'];
+    let text = text.trim_end();
+    match text.trim_start().strip_prefix(BORDERS) {
+        Some(inner) => inner
+            .strip_suffix(BORDERS)
+            .unwrap_or(inner)
+            .strip_prefix(' ')
+            .unwrap_or(inner)
+            .trim_end(),
+        None => text,
+    }
 }
 
 /// `● Yes / ○ No` in one row.

@@ -3,13 +3,17 @@
 use atlasbridge_model::{Choice, Kind, Strokes};
 
 use super::labels::{self, Pattern, pattern};
-use super::manner::{Manner, steps};
+use super::manner::{Manner, steps, tick};
 use super::{Look, Reading};
-use crate::page::{Page, is_rule, is_side};
+use crate::packs::words;
+use crate::page::{Page, is_rule, is_side, odd_one};
 
 static BUTTON: Pattern = pattern!(r"<\s*([^<>\s](?:[^<>]*[^<>\s])?)\s*>");
 static ONLY_BUTTONS: Pattern = pattern!(r"^(?:<\s*[^<>\s][^<>]*>\s*)+$");
 static FIELD: Pattern = pattern!(r"_{5,}");
+/// The box of a row that is ticked; and of any row.
+static TICKED: Pattern = pattern!(r"[\[(][*xX][\])]");
+static TICK: Pattern = pattern!(r"^[\[(]([ *xX])[\])]");
 
 /// A framed form whose last line is a row of buttons.
 pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
@@ -26,7 +30,8 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
         .iter()
         .map(|(_, label)| label.trim_matches(['<', '>']))
         .collect();
-    let identity = format!("{}\n{}", FIELD.regex()?.replace_all(&text, ""), names.join(" "));
+    let plain = TICKED.regex()?.replace_all(&text, "[ ]");
+    let identity = format!("{}\n{}", FIELD.regex()?.replace_all(&plain, ""), names.join(" "));
     let field = (top + 1..row)
         .find(|&row| FIELD.is_match(page.text(row)) || row == look.page.cursor.row && row > top);
     let reading = |kind, base| Reading::block(kind, base, &question, text.clone(), identity.clone());
@@ -34,15 +39,20 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
         return Some(reading(Kind::YesNo, 90).with_choices(button_choices(look, row, &buttons)));
     }
     if let Some((items, highlighted)) = items_of(look, top + 1, row) {
-        let choice = |(index, label): (usize, &String)| {
-            labels::choice(label, steps(highlighted, index, "\x1b[A", "\x1b[B"))
+        let choice = |(index, item): (usize, &Item)| {
+            let strokes = match item.ticked {
+                Some(false) => tick(highlighted, index),
+                Some(true) | None => steps(highlighted, index, "\x1b[A", "\x1b[B"),
+            };
+            labels::choice(&item.label, strokes)
         };
-        return Some(
-            reading(Kind::MultipleChoice, 80).with_choices(items.iter().enumerate().map(choice).collect()),
-        );
+        let choices = items.iter().enumerate().map(choice).collect();
+        return Some(reading(Kind::MultipleChoice, 80).with_choices(choices));
     }
     match field {
-        Some(field) if is_secret(page.inner(field)) => Some(reading(Kind::Password, 85)),
+        Some(field) if is_secret(page.inner(field)) || words().secrets.is_match(&question) => {
+            Some(reading(Kind::Password, 85))
+        }
         Some(_) => Some(reading(Kind::FreeText, 75)),
         None if buttons.len() == 1 => Some(reading(Kind::ConfirmEnter, 85)),
         None => Some(reading(Kind::MultipleChoice, 80).with_choices(button_choices(look, row, &buttons))),
@@ -116,30 +126,24 @@ fn focused(look: &Look<'_>, row: usize, places: &[(usize, usize)]) -> usize {
     odd_one(&grounds).unwrap_or(0)
 }
 
-/// The one that differs from all others, if the others agree.
-fn odd_one(grounds: &[u64]) -> Option<usize> {
-    let differs = |index: &usize| {
-        grounds
-            .iter()
-            .filter(|ground| **ground == grounds[*index])
-            .count()
-            == 1
-    };
-    let odd: Vec<usize> = (0..grounds.len()).filter(differs).collect();
-    match odd[..] {
-        [only] if grounds.len() > 1 => Some(only),
-        _ => None,
-    }
+/// A row of a list inside a form.
+struct Item {
+    label: String,
+    /// Whether it is ticked, where it has a box for that.
+    ticked: Option<bool>,
 }
 
 /// Rows of a list inside the form, and which one is highlighted.
-fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<String>, usize)> {
-    static ITEM: Pattern = pattern!(r"^(?:[\[(][ *xX][\])]\s*)?(?:\S{1,3}\s+|\S+\s{2,})?(\S.*)$");
+fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, usize)> {
+    /// What a scroll bar draws at the right of a list.
+    static BAR: Pattern = pattern!(r"\s{2,}[\^v▲▼↑↓█▒░▮]$");
     let page = look.page;
     let is_gap = |row: usize| page.inner(row).trim().is_empty() || is_rule(page.inner(row));
     let text_from = (first..end).find(|&row| !is_gap(row))?;
-    let gap = (text_from..end).find(|&row| is_gap(row))?;
-    let rows: Vec<usize> = (gap..end).filter(|&row| !is_gap(row)).collect();
+    // The last rows before the buttons that stand together, with something above them.
+    let last = (text_from..end).rev().find(|&row| !is_gap(row))?;
+    let above = (text_from..last).rev().find(|&row| is_gap(row))?;
+    let rows: Vec<usize> = (above + 1..=last).collect();
     let indent = |row: usize| page.inner(row).chars().take_while(|char| *char == ' ').count();
     let aligned = rows
         .windows(2)
@@ -160,25 +164,84 @@ fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<String>, u
     {
         return None;
     }
-    let label = |row: &usize| {
-        Some(
-            ITEM.captures(page.inner(*row).trim())?
-                .get(1)?
-                .as_str()
-                .to_owned(),
-        )
+    let texts: Vec<&str> = rows
+        .iter()
+        .map(|&row| {
+            let text = page.inner(row).trim();
+            let bar = BAR.captures(text).and_then(|captures| captures.get(0));
+            bar.map_or(text, |bar| &text[..bar.start()])
+        })
+        .collect();
+    let tag = tag_width(&texts);
+    let item = |text: &&str| {
+        let tick = TICK.captures(text).and_then(|captures| captures.get(1));
+        Item {
+            label: text.chars().skip(tag).collect::<String>().trim().to_owned(),
+            ticked: tick.map(|tick| tick.as_str() != " "),
+        }
     };
-    Some((rows.iter().filter_map(label).collect(), highlighted.unwrap_or(0)))
+    Some((texts.iter().map(item).collect(), highlighted.unwrap_or(0)))
+}
+
+/// How wide the column of tags before the labels is, box included: the words behind it begin in one column.
+fn tag_width(texts: &[&str]) -> usize {
+    static TAG: Pattern = pattern!(r"^((?:[\[(][ *xX][\])]\s*)?)(\S+\s+)?\S");
+    let widths = |text: &&str| {
+        let captures = TAG.captures(text)?;
+        let box_width = captures.get(1)?.as_str().chars().count();
+        let tag = captures.get(2).map(|tag| tag.as_str().chars().count());
+        Some((box_width, tag.map(|tag| box_width + tag)))
+    };
+    let found: Vec<(usize, Option<usize>)> = texts.iter().filter_map(widths).collect();
+    let Some(&(box_width, tag)) = found.first() else {
+        return 0;
+    };
+    let agree = tag.is_some() && found.iter().all(|(_, other)| *other == tag);
+    tag.filter(|_| agree).unwrap_or(box_width)
 }
 
 /// Where the last word of the row stands: its colour tells whether the row is highlighted.
 fn label_column(page: &Page, row: usize) -> usize {
-    let text = page.text(row).trim_end().trim_end_matches(is_side).trim_end();
+    let is_frame = |char: char| is_side(char) || char.is_whitespace();
+    let text = page.text(row).trim_end_matches(is_frame);
     text.chars().count().saturating_sub(1)
 }
 
 pub(super) fn styled(look: &Look<'_>) -> Option<Reading> {
-    Some(Styled::find(look)?.reading(look.page, &Manner::default()))
+    match Styled::find(look) {
+        Some(found) => Some(found.reading(look.page, &Manner::default())),
+        None => bracketed(look),
+    }
+}
+
+/// A row of `[ New ]  [ Quit ]` with the cursor in it, on a full screen.
+fn bracketed(look: &Look<'_>) -> Option<Reading> {
+    static ONLY_BRACKETS: Pattern = pattern!(r"^(?:\[\s*\w[\w ]*\]\s*){2,}$");
+    static BRACKETS: Pattern = pattern!(r"\[\s*(\w(?:[\w ]*\w)?)\s*\]");
+    let page = look.page;
+    let row = page.cursor.row;
+    let text = page.text(row);
+    if look.kernel.canonical || !page.alternate || !ONLY_BRACKETS.is_match(text.trim()) {
+        return None;
+    }
+    let found: Vec<regex::Captures<'_>> = BRACKETS.regex()?.captures_iter(text).collect();
+    let labels: Vec<&str> = found
+        .iter()
+        .filter_map(|captures| Some(captures.get(1)?.as_str()))
+        .collect();
+    let grounds: Vec<u64> = found
+        .iter()
+        .filter_map(|captures| Some(text[..captures.get(1)?.start()].chars().count()))
+        .map(|column| page.ground_at(row, column))
+        .collect();
+    let focused = odd_one(&grounds)?;
+    let choice =
+        |(index, label): (usize, &&str)| labels::choice(label, steps(focused, index, "\x1b[D", "\x1b[C"));
+    let title = first_paragraph(page, 0, row);
+    let detail = page.block(0, row);
+    let choices = labels.iter().enumerate().map(choice).collect();
+    let identity = format!("{title}\n{}", labels.join("\n"));
+    Some(Reading::block(Kind::MultipleChoice, 80, &title, detail, identity).with_choices(choices))
 }
 
 /// Buttons side by side, told apart by colour, with a hint that Enter confirms.

@@ -1,6 +1,6 @@
 //! Dialogs of numbered rows with a highlight: what coding agents ask with.
 
-use atlasbridge_model::Kind;
+use atlasbridge_model::{Choice, Kind, Pace, Stroke, Strokes};
 use regex::Regex;
 
 use super::labels::{Pattern, pattern};
@@ -15,6 +15,8 @@ static FOOTER: Pattern = pattern!(
     r"(?i)\b(enter|esc|escape|return|tab|space)\b.{0,20}\b(confirm|cancel|select|submit|continue|quit|exit|navigate|interrupt|dismiss|amend|toggle|choose|back|go)\b|↑|↑/↓|arrow keys"
 );
 
+/// A bar of tabs, the last of which sends: `←  ☐ Checks  ✔ Submit  →`.
+static ON_THE_RIGHT: Pattern = pattern!(r"←\s.*\S\s+→");
 static SELECTS: Pattern = pattern!(r"(?i)\b(select|navigate|choose|toggle)\b|↑");
 
 /// A numbered row of the dialog.
@@ -35,6 +37,8 @@ struct Row {
     described: bool,
     /// The last screen row that belongs to it.
     last: usize,
+    /// It has a box: its key ticks it, and something else sends what is ticked.
+    has_box: bool,
 }
 
 pub(super) fn numbered(look: &Look<'_>) -> Option<Reading> {
@@ -138,18 +142,36 @@ impl Dialog {
         let base = if kind == Kind::YesNo { 90 } else { 85 } + if certain { 5 } else { 0 };
         let identity = format!("{subject}\n{}", labels.join("\n"));
         let footer = self.footer.map_or("", |row| page.text(row));
+        let turns = ON_THE_RIGHT.is_match(&self.above(page));
         let choices = kept.iter().filter_map(|&index| {
-            manner.choice(&Shown {
+            let choice = manner.choice(&Shown {
                 label: &texts[index],
                 number: Some(self.rows[index].number),
                 index,
                 highlighted: self.highlighted,
                 footer,
+            })?;
+            Some(match self.rows[index].has_box && turns {
+                true => Choice {
+                    strokes: then_turn(choice.strokes),
+                    ..choice
+                },
+                false => choice,
             })
         });
         let reading = Reading::block(kind, base, &question, detail, identity).by(manner);
         Some(reading.with_choices(choices.collect()))
     }
+}
+
+/// Ticked, and then to the next tab, if the dialog still stands: else a choice of several could never be sent.
+fn then_turn(strokes: Strokes) -> Strokes {
+    let turn = Stroke {
+        bytes: b"\x1b[C".to_vec(),
+        pace: Pace::IfStillThere,
+    };
+    let all = strokes.clone().into_vec().into_iter().chain([turn]).collect();
+    Strokes::new(all).unwrap_or(strokes)
 }
 
 impl Row {
@@ -220,6 +242,8 @@ fn row_at(page: &Page, row: usize, pattern: &Regex) -> Option<Row> {
         with_below: unticked(label.as_str()).to_owned(),
         described: label.as_str().contains("  "),
         last: row,
+        has_box: unticked(label.as_str()).len() < label.as_str().len()
+            || text[..label.start()].contains(['[', '☐', '☑', '☒']),
     })
 }
 

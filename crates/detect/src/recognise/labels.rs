@@ -92,8 +92,8 @@ pub(crate) fn is_plain(label: &str) -> bool {
 
 /// Whether two labels are a plain yes and a plain no, in either order.
 pub(crate) fn is_yes_no_pair(labels: &[&str]) -> bool {
-    static YES: Pattern = pattern!(r"(?i)^\W*(yes|y)\b");
-    static NO: Pattern = pattern!(r"(?i)^\W*(no|n|not)\b");
+    static YES: Pattern = pattern!(r"(?i)^\W*(yes|y|yep|yeah)\b");
+    static NO: Pattern = pattern!(r"(?i)^\W*(no|n|not|nope|nah)\b");
     let [first, second] = labels else { return false };
     let paired = YES.is_match(first) && NO.is_match(second) || NO.is_match(first) && YES.is_match(second);
     paired && is_plain(first) && is_plain(second)

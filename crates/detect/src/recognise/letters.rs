@@ -4,13 +4,19 @@ use atlasbridge_model::{Choice, Effect, Kind};
 
 use super::labels::{self, Pattern, pattern};
 use super::manner::Manner;
-use super::{Look, Reading, line};
+use super::{Look, Reading, line, listed};
 
 /// A bracketed letter with the rest of its word or words.
-static LETTERED: Pattern = pattern!(r"[\[(]([A-Za-z?!])[\])]([A-Za-z'’][A-Za-z'’ -]*|)");
+static LETTERED: Pattern =
+    pattern!(r"[\[(]([A-Za-z?!])[\])]((?: ?[A-Za-z'’][A-Za-z'’-]*)(?: [A-Za-z'’-]+)*|)");
 /// A bracketed list of single letters: `[y,n,q,a,d,e,p,?]`, `(Y/I/N/O/D/Z)`.
 static LETTER_LIST: Pattern =
     pattern!(r"[\[(]((?:[A-Za-z?!]\s*[,/|]\s*){2,}[A-Za-z?!])[\])]\s*(?:[\[(][^\[\]()]*[\])])?\s*[:?>›]*$");
+/// The short form of a question that expands: `? Conflict on file.js (Yadxh)`, whose last letter is for help.
+static EXPANDS: Pattern = pattern!(r"^\?\s.*\(([A-Za-z]{1,8}[hH]|[hH][A-Za-z]{1,8})\)(?:\s*[A-Za-z])?$");
+/// A bracketed list of words with commas: `Hash type (MD5, SHA1, SHA256):`.
+static COMMA_LIST: Pattern =
+    pattern!(r"\(((?:[A-Za-z0-9][\w.+-]*, ){1,8}[A-Za-z0-9][\w.+-]*)\)\s*(?:\[([^\[\]]*)\])?\s*[:?>]$");
 /// A bracketed list of words with its default: `[Paul/Jessica/Duncan] (Paul):`.
 static WORD_LIST: Pattern = pattern!(
     r"[\[(]((?:[A-Za-z][A-Za-z0-9_+-]* *[/|] *){1,8}[A-Za-z][A-Za-z0-9_+-]*)[\])]\s*(?:[\[(]([^\[\]()]*)[\])])?\s*[:?>›]*$"
@@ -20,6 +26,7 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let question = line::question(look)?;
     lettered(look, question, &Manner::default())
         .or_else(|| letter_list(look, question))
+        .or_else(|| expands(look, question))
         .or_else(|| word_list(look, question))
 }
 
@@ -69,9 +76,12 @@ pub(super) fn lettered(look: &Look<'_>, question: &str, manner: &Manner) -> Opti
     )
 }
 
-/// `(O)kay` is "Okay"; a joining "or" at the end is not part of the label.
+/// `(O)kay` is "Okay", `[A] Yes to All` is "Yes to All"; a joining "or" at the end is not part of the label.
 fn option_label(letter: char, rest: &str) -> String {
-    let label = format!("{letter}{rest}");
+    let label = match rest.strip_prefix(' ') {
+        Some(words) => words.to_owned(),
+        None => format!("{letter}{rest}"),
+    };
     let label = label.trim_end();
     label.strip_suffix(" or").unwrap_or(label).trim_end().to_owned()
 }
@@ -105,21 +115,61 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
     {
         return None;
     }
-    let choices = letters.iter().map(|letter| {
-        let key = if exact {
+    let key_of = |letter: &char| {
+        if exact {
             *letter
         } else {
             letter.to_ascii_lowercase()
-        };
-        let effect = match key {
-            'y' => Effect::Accepts,
-            'n' | 'q' => Effect::Refuses,
-            _ => Effect::Other,
-        };
+        }
+    };
+    // The lines above may say what each letter does.
+    let (first_row, explained) = listed::lettered(look).unwrap_or_default();
+    let explanation = |letter: &char| {
+        let named = |(key, _): &&(String, String)| key.eq_ignore_ascii_case(&letter.to_string());
+        explained.iter().find(named).map(|(_, label)| label.as_str())
+    };
+    let labels: Option<Vec<&str>> = letters.iter().map(explanation).collect();
+    let choices = letters.iter().enumerate().map(|(index, letter)| {
+        let strokes = look.answer(&key_of(letter).to_string());
+        match labels.as_ref().and_then(|labels| labels.get(index)) {
+            Some(label) => labels::choice(label, strokes),
+            None => Choice {
+                label: letter.to_string(),
+                strokes,
+                effect: letter_effect(key_of(letter)),
+            },
+        }
+    });
+    let choices = choices.collect();
+    let mut reading = Reading::line(look, Kind::MultipleChoice, 80, question);
+    if labels.is_some() {
+        reading = listed::announced(look, reading, first_row);
+    }
+    Some(reading.with_choices(choices))
+}
+
+fn letter_effect(key: char) -> Effect {
+    match key {
+        'y' => Effect::Accepts,
+        'n' | 'q' => Effect::Refuses,
+        _ => Effect::Other,
+    }
+}
+
+/// Each letter once; the one in upper case is what Enter takes.
+fn expands(look: &Look<'_>, question: &str) -> Option<Reading> {
+    let captures = EXPANDS.captures(question).filter(|_| !look.kernel.canonical)?;
+    let letters: Vec<char> = captures.get(1)?.as_str().chars().collect();
+    let capitals = letters.iter().filter(|letter| letter.is_uppercase()).count();
+    if clash_in_case(letters.iter().copied()) || capitals > 1 {
+        return None;
+    }
+    let choices = letters.iter().map(|letter| {
+        let key = letter.to_ascii_lowercase();
         Choice {
-            label: letter.to_string(),
+            label: key.to_string(),
             strokes: look.answer(&key.to_string()),
-            effect,
+            effect: letter_effect(key),
         }
     });
     let choices = choices.collect();
@@ -128,11 +178,13 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
 
 /// At least three words, or two and a default that is one of them: `[origin/main]` is a default, not a list.
 fn word_list(look: &Look<'_>, question: &str) -> Option<Reading> {
-    let captures = WORD_LIST.captures(question)?;
+    let captures = WORD_LIST
+        .captures(question)
+        .or_else(|| COMMA_LIST.captures(question))?;
     let words: Vec<&str> = captures
         .get(1)?
         .as_str()
-        .split(['/', '|'])
+        .split(['/', '|', ','])
         .map(str::trim)
         .collect();
     let default = captures.get(2).map(|default| default.as_str().trim());

@@ -1,6 +1,6 @@
 //! A list printed above, a question below: `1) dev` … `Choose:`, answered by the number and Enter.
 
-use atlasbridge_model::{Choice, Effect, Kind};
+use atlasbridge_model::{Choice, Effect, Kind, Strokes};
 
 use super::labels::{self, Pattern, pattern};
 use super::{Look, Reading, line, yes_no};
@@ -11,10 +11,13 @@ use crate::page::is_rule;
 const REACH: usize = 40;
 /// Lines of other text that may stand between list and question.
 const BETWEEN: usize = 2;
+/// Most lines that describe one row of a list.
+const DESCRIPTION: usize = 2;
 
-static ENTRY: Pattern = pattern!(r"(?:^\s*|\s{2,}|^[*>]\s*)[\[(]?(\d{1,3})[\]).:]+\s+(\S.*?)(?:\s{2,}|$)");
+static ENTRY: Pattern =
+    pattern!(r"(?:^\s*|\s{2,}|^[*>]\s*)[\[(]?(\d{1,3})(?:[\]).:]+\s+|\s+[-–—]\s+)(\S.*?)(?:\s{2,}|$)");
 static LETTER_ENTRY: Pattern = pattern!(r"^\s*(?:[\[(]([A-Za-z])[\])]|([A-Za-z])[).:])\s+(\S.*)$");
-static TABLE_ENTRY: Pattern = pattern!(r"^[*>]?\s*(\d{1,3})\s{2,}(\S+)");
+static TABLE_ENTRY: Pattern = pattern!(r"^[*>]?\s*(\d{1,3})\s{2,}(\S.*)$");
 static BARE_LETTER: Pattern = pattern!(r"^\s+([a-z])\s{2,}(\S.*)$");
 /// A question that is about a list.
 static ABOUT: Pattern = pattern!(
@@ -23,7 +26,15 @@ static ABOUT: Pattern = pattern!(
 /// `Enter choice [1-3]: 2`: that list has had its answer.
 static ANSWERED: Pattern = pattern!(r"^(.*(?:[:?>]|#\?)) +\S.{0,40}$");
 
+/// What Enter alone does: `Press <enter> to keep the current choice[*], or type selection number:`.
+static ENTER_DOES: Pattern =
+    pattern!(r"(?i)\b(?:press|hit)\s+[<\[(]?(?:enter|return)[>\])]?\s+to\s+(\w+)\b.*\bor\b");
+
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
+    below(look).or_else(|| above(look))
+}
+
+fn above(look: &Look<'_>) -> Option<Reading> {
     let question = line::question(look)?;
     let is_for_text = words().textual.is_match(question) && !words().choosing.is_match(question);
     if !ABOUT.is_match(question) || is_for_text || yes_no::read(look).is_some() {
@@ -31,18 +42,101 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     }
     let list = List::above(look, question)?;
     let mut reading = Reading::line(look, Kind::MultipleChoice, 80, question);
-    reading.detail = look.page.block(list.first_row, look.line.last);
     reading.identity = format!("{}\n{}", reading.identity, list.labels());
-    // `#?` and `>` ask nothing by themselves: the line above the list does.
-    let above = list
-        .first_row
-        .checked_sub(1)
-        .map_or("", |row| look.page.inner(row).trim());
-    if question.chars().count() <= 2 && above.ends_with(['?', ':']) {
-        reading.excerpt = format!("{above} {question}");
-        reading.detail = look.page.block(list.first_row - 1, look.line.last);
+    let reading = announced(look, reading, list.first_row);
+    let mut choices = list.choices(look);
+    if let Some(does) = ENTER_DOES.captures(question).and_then(|captures| captures.get(1)) {
+        choices.insert(0, labels::choice(does.as_str(), Strokes::enter()));
     }
+    Some(reading.with_choices(choices))
+}
+
+/// With the text that leads to the list: it often is the question, and the line of the cursor only `Your choice:`.
+pub(super) fn announced(look: &Look<'_>, mut reading: Reading, first_row: usize) -> Reading {
+    let lead = lead_of(look, first_row);
+    reading.detail = look.page.block(lead.unwrap_or(first_row), look.line.last);
+    let text = lead.map(|row| look.page.words(row, first_row));
+    // A line right above the list is its title, though it may end in no sign.
+    let is_title = lead.is_some_and(|row| row + 1 == first_row);
+    let leads = |text: &String| (is_title || text.ends_with(['?', ':'])) && text.len() <= LONGEST_LEAD;
+    if let Some(text) = text.filter(leads) {
+        reading.excerpt = format!("{text} {}", reading.excerpt);
+    }
+    reading
+}
+
+/// A line editor's question with its list below: `? Pick one`, `  1) npm`.
+fn below(look: &Look<'_>) -> Option<Reading> {
+    let question = look.line.whole();
+    if look.kernel.canonical || !question.starts_with("? ") {
+        return None;
+    }
+    let first_row = look.line.last + 1;
+    let mut entries: Vec<(u16, String)> = Vec::new();
+    for row in first_row..look.page.lines.len() {
+        match &entries_of(look.page.text(row))[..] {
+            [(number, label)] if usize::from(*number) == entries.len() + 1 => {
+                entries.push((*number, label.clone()));
+            }
+            _ => break,
+        }
+    }
+    let end = first_row + entries.len();
+    if entries.len() < 2 {
+        return None;
+    }
+    let list = List {
+        first_row,
+        entries: entries
+            .into_iter()
+            .map(|(number, label)| (number.to_string(), label))
+            .collect(),
+        by_letter: false,
+    };
+    // The number of the highlighted row may stand behind the question already.
+    let asked = question
+        .trim_end_matches(|char: char| char.is_ascii_digit())
+        .trim();
+    let detail = look.page.block(look.line.first, end.saturating_sub(1));
+    let identity = format!("{asked}\n{}", list.labels());
+    let excerpt = asked.trim_start_matches('?');
+    let reading = Reading::block(Kind::MultipleChoice, 80, excerpt, detail, identity);
     Some(reading.with_choices(list.choices(look)))
+}
+
+/// Longest text before a list that goes into the excerpt beside the question itself, in bytes.
+const LONGEST_LEAD: usize = 120;
+/// Most lines of such a text.
+const LEAD_LINES: usize = 3;
+
+/// Where the text begins that leads to the list: the lines right above it, or above one blank line.
+fn lead_of(look: &Look<'_>, first_row: usize) -> Option<usize> {
+    let is_text = |row: usize| {
+        let text = look.page.text(row);
+        !text.trim().is_empty() && !is_rule(text) && !is_answered(text)
+    };
+    let nearest = (first_row.saturating_sub(2)..first_row)
+        .rev()
+        .find(|&row| !look.page.text(row).trim().is_empty())?;
+    let mut rows = (nearest.saturating_sub(LEAD_LINES - 1)..=nearest).rev();
+    let begins_line = |row: usize| {
+        let above = row
+            .checked_sub(1)
+            .map_or("", |above| look.page.text(above).trim());
+        // A line that ends a sentence, or a short one, does not go on here.
+        above.ends_with(['.', '!', '?', ':']) || above.chars().count() * 2 < look.page.cols
+    };
+    let mut first = None;
+    for row in &mut rows {
+        if !is_text(row) {
+            break;
+        }
+        first = Some(row);
+        if begins_line(row) {
+            break;
+        }
+    }
+    first
 }
 
 struct List {
@@ -52,41 +146,53 @@ struct List {
     by_letter: bool,
 }
 
+/// The letters that the lines above explain, and where these begin: `a) Install`, `(r) Retry`.
+pub(super) fn lettered(look: &Look<'_>) -> Option<(usize, Vec<(String, String)>)> {
+    let question = line::question(look)?;
+    let list = List::of_pattern(look, question, &LETTER_ENTRY, false)?;
+    Some((list.first_row, list.entries))
+}
+
 impl List {
     fn above(look: &Look<'_>, question: &str) -> Option<Self> {
+        let patterns = [
+            (&LETTER_ENTRY, false),
+            (&BARE_LETTER, true),
+            (&TABLE_ENTRY, false),
+        ];
         let choosing = words().choosing.is_match(question);
-        Self::numbered(look)
-            .or_else(|| {
-                choosing
-                    .then(|| Self::of_pattern(look, &LETTER_ENTRY, false))
-                    .flatten()
-            })
-            .or_else(|| {
-                choosing
-                    .then(|| Self::of_pattern(look, &BARE_LETTER, true))
-                    .flatten()
-            })
-            .or_else(|| {
-                choosing
-                    .then(|| Self::of_pattern(look, &TABLE_ENTRY, false))
-                    .flatten()
-            })
+        let by_pattern = || {
+            patterns
+                .into_iter()
+                .find_map(|(pattern, by_letter)| Self::of_pattern(look, question, pattern, by_letter))
+        };
+        Self::numbered(look, question).or_else(|| choosing.then(by_pattern).flatten())
     }
 
     /// Rows of `1) dev`, in one column or several. They must count from 0 or 1 without a gap at the start.
-    fn numbered(look: &Look<'_>) -> Option<Self> {
+    fn numbered(look: &Look<'_>, question: &str) -> Option<Self> {
         let mut entries: Vec<(u16, String)> = Vec::new();
-        let first_row = walk_up(look, |text| {
+        let first_row = walk_up(look, question, |text| {
             let found = entries_of(text);
-            let any = !found.is_empty();
+            // Above its first row another list ends.
+            let is_over =
+                entries.iter().any(|(number, _)| *number == 1) && found.iter().any(|(number, _)| *number > 0);
+            if found.is_empty() || is_over {
+                return if is_over { Take::Over } else { Take::No };
+            }
             entries.extend(found);
-            any
+            Take::Yes
         })?;
+        let way_out = entries.first().is_some_and(|(number, _)| *number == 0);
         entries.sort_by_key(|(number, _)| *number);
         entries.dedup_by_key(|(number, _)| *number);
         let (lowest, count) = (entries.first()?.0, entries.len());
         if lowest > 1 || count < 2 || entries[1].0 != lowest + 1 {
             return None;
+        }
+        // `0) Exit` below all others stays there.
+        if way_out {
+            entries.rotate_left(1);
         }
         let entries = entries
             .into_iter()
@@ -99,20 +205,35 @@ impl List {
         })
     }
 
-    fn of_pattern(look: &Look<'_>, pattern: &Pattern, by_letter: bool) -> Option<Self> {
+    fn of_pattern(look: &Look<'_>, question: &str, pattern: &Pattern, by_letter: bool) -> Option<Self> {
         let mut entries: Vec<(String, String)> = Vec::new();
-        let first_row = walk_up(look, |text| {
+        let first_row = walk_up(look, question, |text| {
             let Some(captures) = pattern.captures(text) else {
-                return false;
+                return Take::No;
             };
             let mut groups = captures.iter().skip(1).flatten().map(|group| group.as_str());
             let (Some(key), Some(label)) = (groups.next(), groups.next()) else {
-                return false;
+                return Take::No;
             };
             entries.push((key.to_owned(), labels::without_hint(label).to_owned()));
-            true
+            Take::Yes
         })?;
         entries.reverse();
+        let columns = |label: &str| label.split("  ").next().unwrap_or(label).trim_end().to_owned();
+        let short: Vec<String> = entries.iter().map(|(_, label)| columns(label)).collect();
+        let differ = (1..short.len()).all(|index| !short[..index].contains(&short[index]));
+        // Rows are told apart by their first column, or else by all of them.
+        for ((_, label), short) in entries
+            .iter_mut()
+            .zip(short)
+            .filter(|_| std::ptr::eq(pattern, &TABLE_ENTRY))
+        {
+            *label = if differ {
+                short
+            } else {
+                label.split_whitespace().collect::<Vec<_>>().join(" ")
+            };
+        }
         (entries.len() >= 2).then_some(Self {
             first_row,
             entries,
@@ -146,22 +267,43 @@ impl List {
     }
 }
 
+/// What a row is to a list that is read upwards.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Take {
+    Yes,
+    No,
+    /// The list has begun below.
+    Over,
+}
+
 /// Goes up from the question while `take` accepts rows; says where the list begins.
-fn walk_up(look: &Look<'_>, mut take: impl FnMut(&str) -> bool) -> Option<usize> {
+fn walk_up(look: &Look<'_>, question: &str, mut take: impl FnMut(&str) -> Take) -> Option<usize> {
     let mut first = None;
-    let mut between = 0;
+    let (mut between, mut blanks) = (0, 0);
+    let mut limit = BETWEEN;
     for row in (look.line.first.saturating_sub(REACH)..look.line.first).rev() {
         let text = look.page.text(row);
-        if take(text) {
-            first = Some(row);
-            between = 0;
+        match take(text) {
+            Take::Yes => {
+                first = Some(row);
+                (between, blanks) = (0, 0);
+                continue;
+            }
+            Take::Over => break,
+            Take::No => {}
+        }
+        // The same question answered further up: the answer was not taken, and the list still counts.
+        if first.is_none() && text.trim_start().starts_with(question) {
+            limit += BETWEEN;
             continue;
         }
         between += 1;
+        blanks += usize::from(text.trim().is_empty());
         let ends = match first {
-            // Inside the list a wrapped line or a blank may stand.
-            Some(_) => text.trim().is_empty() || !text.starts_with("  ") || between > 1,
-            None => between > BETWEEN || is_rule(text) && !text.trim().is_empty() || is_answered(text),
+            // Inside the list a description or a blank line may stand.
+            Some(_) if text.trim().is_empty() => blanks > 1,
+            Some(_) => !text.starts_with("  ") || between - blanks > DESCRIPTION,
+            None => between > limit || is_rule(text) && !text.trim().is_empty() || is_answered(text),
         };
         if ends {
             break;

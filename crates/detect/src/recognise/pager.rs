@@ -6,7 +6,7 @@ use super::labels::{Pattern, pattern};
 use super::{Look, Reading};
 use crate::witness::Waits;
 
-static MORE: Pattern = pattern!(r"(?i)^-- ?more ?--");
+static MORE: Pattern = pattern!(r"(?i)^(?:-- ?more ?--|\[more\]$)");
 static LESS: Pattern = pattern!(
     r"(?i)^(:|\(END\)|.*\(END\)|lines \d+-\d+.*|Manual page .*|.*\(press h for help or q to quit\)|.*\(press RETURN\))$"
 );

@@ -2,9 +2,15 @@
 
 use atlasbridge_model::{Entry, Kind};
 
+use super::labels::{Pattern, pattern};
 use super::{Look, Reading, last_words, line};
 use crate::packs::words;
 use crate::witness::Waits;
+
+/// `? Deploy key [input is masked]`, `Code (hidden):`.
+static SAYS_HIDDEN: Pattern = pattern!(
+    r"(?i)[\[(](?:input (?:is|will be) (?:masked|hidden|invisible)|hidden|masked|(?:typing|input) (?:will )?not (?:be )?(?:shown|echoed|visible))[\])]\s*[:?>]*$"
+);
 
 /// The kernel reads a line and hides it: nothing else is read so, whatever the text says.
 pub(super) fn hidden_line(look: &Look<'_>) -> Option<Reading> {
@@ -31,8 +37,10 @@ pub(super) fn hidden_line(look: &Look<'_>) -> Option<Reading> {
 /// A raw program hides what is typed itself; only the text tells.
 pub(super) fn by_text(look: &Look<'_>) -> Option<Reading> {
     let question = line::question(look).or_else(|| question_above(look))?;
-    let asked = question.ends_with([':', '：', '?', '>', '›']) || question.starts_with("? ");
-    if !asked || !words().secrets.is_match(question) || look.kernel.canonical && look.kernel.echo {
+    let asked = question.ends_with([':', '：', '?', '>', '›', '‣', '»']) || question.starts_with("? ");
+    let words_of = question.trim_end_matches(['‣', '»', '…', ' ']);
+    let is_secret = words().secrets.is_match(words_of) || SAYS_HIDDEN.is_match(words_of);
+    if !asked || !is_secret || look.kernel.canonical && look.kernel.echo {
         return None;
     }
     Some(Reading::line(look, Kind::Password, 85, question))

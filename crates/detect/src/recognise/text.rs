@@ -3,18 +3,19 @@
 use atlasbridge_model::Kind;
 
 use super::labels::{Pattern, pattern};
-use super::{Look, Reading, line};
+use super::{Look, Place, Reading, line};
 
 /// A mark at the end, or a default in brackets behind one: `version: (1.0.0)`, `keysize do you want? (3072)`.
 static ASKS: Pattern = pattern!(r"[:?>›»»‣]$|[:?]\s*[\[(][^\[\]()]*[\])]$");
 /// Editors of the inquirer family begin their line with a question mark.
 static MARKED: Pattern = pattern!(r"^[?◆]\s+\S");
+static MARKED_DEFAULT: Pattern = pattern!(r"^[?◆]\s+\S.*\s(\([^()]*\))$");
 /// A time, a path, an arrow of a log: no question.
 static NOT_ASKING: Pattern = pattern!(r"(?:^|\s)\d{1,2}:\d{2}(?::\d{2})?:?$|https?:$|[-=]>$|::$|\d+\s?>$");
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let question = line::question(look)?;
-    if NOT_ASKING.is_match(question) && question.chars().count() > 2 {
+    if NOT_ASKING.is_match(question) && question.chars().count() > 2 && !MARKED.is_match(question) {
         return None;
     }
     let base = match question {
@@ -22,7 +23,18 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
         _ if MARKED.is_match(question) => 68,
         _ => return None,
     };
-    Some(Reading::line(look, Kind::FreeText, base, question))
+    let mut reading = Reading::line(look, Kind::FreeText, base, question);
+    // A default in brackets goes away with the first letter typed.
+    if let Some(default) = MARKED_DEFAULT
+        .captures(question)
+        .and_then(|captures| captures.get(1))
+        && let Place::Line { question } = &mut reading.place
+        && question.len() > default.len()
+    {
+        question.truncate(question.trim_end().len() - default.len());
+        question.truncate(question.trim_end().len());
+    }
+    Some(reading)
 }
 
 /// A question drawn as a block, with the cursor parked below it: the clack family.

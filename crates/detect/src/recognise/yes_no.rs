@@ -18,6 +18,12 @@ static DEFAULT_ONLY: Pattern = pattern!(r"(?i)\?\s*[\[(](y|yes|n|no)[\])]\s*[:?â
 static PRESS_Y: Pattern = pattern!(
     r#"(?i)\b(?:press|type|enter|hit|input)\s+['"<\[(]?(y|yes)['">\])]?\s+(?:to|if|for)\b.*[^\w]?$"#
 );
+/// `Are you sure? (Type 'yes' in capital letters):`: nothing but YES will do.
+static CAPITALS: Pattern =
+    pattern!(r#"(?i)\b(?:type|enter)\s+['"]?yes['"]?\s+in\s+(?:capital|upper[ -]?case|block)\b[^:]*:?$"#);
+/// Nothing is asked in the line itself: `(y/N)`, `Yes/No?`.
+static ONLY_ANSWERS: Pattern =
+    pattern!(r"(?i)^\W*(?:y|yes|j|ja|o|oui|s|si)\s*[/|,]\s*(?:n|no|nein|non)\W*(?:[\[(]\w*[\])])?\W*$");
 /// How find and xargs ask: `< rm ... ./a > ?`, `rm a ?...`.
 static ASKED_BY: Pattern = pattern!(r"(?i)^(?:<.+>\s*\?|\S.*\s\?\.\.\.)$");
 static ANYWAY: Pattern = pattern!(r"(?i)\b(anyway|regardless|and continue|to continue)\?$");
@@ -33,7 +39,14 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let found = explicit(question)
         .or_else(|| by_lines_above(look, question))
         .or_else(|| implied(question))?;
-    let reading = Reading::line(look, Kind::YesNo, found.base, question);
+    let mut reading = Reading::line(look, Kind::YesNo, found.base, question);
+    if ONLY_ANSWERS.is_match(question)
+        && let Some(above) = look.line.first.checked_sub(1)
+    {
+        let asked = look.page.inner(above).trim();
+        reading.excerpt = format!("{asked} {question}").trim().to_owned();
+        reading.identity = format!("{}\n{asked}", reading.identity);
+    }
     Some(reading.with_choices(found.choices(look)))
 }
 
@@ -100,6 +113,13 @@ fn explicit(question: &str) -> Option<Found> {
             base: 95,
             answers: (yes.to_lowercase(), no.to_lowercase()),
             further,
+        });
+    }
+    if CAPITALS.is_match(question) {
+        return Some(Found {
+            base: 90,
+            answers: ("YES".to_owned(), "no".to_owned()),
+            further: Vec::new(),
         });
     }
     for (pattern, base) in [
