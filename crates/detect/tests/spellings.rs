@@ -290,3 +290,121 @@ fn what_asks_nothing() {
         );
     }
 }
+
+/// What a person reads first: the line that asks, wherever it stands.
+#[test]
+fn the_line_that_leads_to_a_list_is_shown() {
+    for (text, expected) in [
+        (
+            "Which database do you want?\r\n1) PostgreSQL\r\n2) MySQL\r\nEnter choice [1-2]: ",
+            "Which database do you want? Enter choice [1-2]:",
+        ),
+        (
+            "Select a plan:\r\n\r\n  [1] Small\r\n      1 CPU\r\n\r\n  [2] Large\r\n      8 CPU\r\n\r\nPlan (1-2) [1]: ",
+            "Select a plan: Plan (1-2) [1]:",
+        ),
+        (
+            "What shall be done?\r\na) Install\r\nb) Remove\r\nc) Quit\r\nYour choice (a/b/c): ",
+            "What shall be done? Your choice (a/b/c):",
+        ),
+        ("Use Docker?\r\n(y/N) ", "Use Docker? (y/N)"),
+        (
+            "All data will be lost.\r\nYes/No? ",
+            "All data will be lost. Yes/No?",
+        ),
+    ] {
+        let sighting = seen(text, LINE).unwrap_or_else(|| panic!("{text:?}"));
+        assert_eq!(sighting.excerpt.as_str(), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn lists_in_other_shapes() {
+    check(
+        LINE,
+        "a) Install\r\nb) Remove\r\nc) Quit\r\nYour choice (a/b/c): ",
+        r"multiple_choice | Install=a\r | Remove=b\r | !Quit=c\r",
+    );
+    check(
+        LINE,
+        "Select license\r\n1 - MIT\r\n2 - BSD\r\nChoose from [1/2] (1): ",
+        r"multiple_choice | MIT=1\r | BSD=2\r",
+    );
+    // A service is stopped by it: nothing that silence may do.
+    check(
+        LINE,
+        "1. Start server\r\n2. Stop server\r\n3. Back up\r\n0. Exit\r\n\r\nEnter your choice: ",
+        r"multiple_choice | Start server=1\r | Stop server=2\r | Back up=3\r | !Exit=0\r",
+    );
+    check(
+        LINE,
+        "Confirm\r\n[Y] Yes  [A] Yes to All  [N] No  [?] Help (default is \"Y\"): ",
+        r"multiple_choice | Yes=y\r | Yes to All=a\r | !No=n\r | Help=?\r",
+    );
+    check(
+        LINE,
+        "Hash type (MD5, SHA1, SHA256): ",
+        r"multiple_choice | MD5=MD5\r | SHA1=SHA1\r | SHA256=SHA256\r",
+    );
+    check(
+        LINE,
+        "Are you sure? (Type 'yes' in capital letters): ",
+        r"yes_no | Yes=YES\r | !No=no\r",
+    );
+}
+
+/// The list counts until its question is answered: once more after an answer that was not taken.
+#[test]
+fn a_list_asked_again_still_counts() {
+    let asked = "1) one\r\n2) two\r\nYour selection? ";
+    let expected = r"multiple_choice | one=1\r | two=2\r";
+    check(
+        LINE,
+        &format!("{asked}9\r\nInvalid selection.\r\nYour selection? "),
+        expected,
+    );
+    check(LINE, &format!("{asked}1\r\nKey size? (3072) "), "free_text");
+}
+
+/// `y` is understood in every language.
+#[test]
+fn coreutils_in_other_languages() {
+    for question in [
+        "cp: 'b' überschreiben? ",
+        "cp\u{a0}: voulez-vous écraser 'b'\u{a0}? ",
+        "rm: 通常の空ファイル 'a' を削除しますか? ",
+        "rm: удалить пустой обычный файл 'a'? ",
+    ] {
+        check(LINE, question, YES_NO);
+    }
+}
+
+/// A row may quote a command, and a command a token.
+#[test]
+fn labels_of_choices_are_masked() {
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let text =
+        format!("Run it?\r\n1) Yes\r\n2) Always for: curl -H {token}\r\n3) No\r\nEnter choice [1-3]: ");
+    let sighting = seen(&text, LINE).unwrap_or_else(|| panic!("{text:?}"));
+    assert!(!told(&sighting).contains(&token), "{}", told(&sighting));
+}
+
+/// Rows with boxes are ticked and sent; those that cannot be taken are passed by.
+#[test]
+fn rows_that_are_ticked() {
+    check(
+        KEYS,
+        "? Select features\r\n❯◯ npm\r\n - pnpm (not installed)\r\n ──────────\r\n ◉ yarn\r\n ◯ bun\r\n\r\n↑↓ navigate • space select • ⏎ submit\x1b[?25l",
+        r"multiple_choice | npm= \r | yarn=\u{1b}[B\r | bun=\u{1b}[B\u{1b}[B \r",
+    );
+    check(
+        KEYS,
+        "◆  Select tools.\r\n│  \x1b[36m◻ ESLint\x1b[0m\r\n│  ◻ Prettier\r\n│  ↑/↓ to navigate • Space: select • Enter: confirm\r\n└\r\n",
+        r"multiple_choice | ESLint= \r | Prettier=\u{1b}[B \r",
+    );
+    check(
+        KEYS,
+        "? Enable TypeScript? › No / \x1b[36;4mYes\x1b[0m",
+        r"yes_no | !No=\u{1b}[D\r | Yes=\r",
+    );
+}

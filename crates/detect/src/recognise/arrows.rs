@@ -26,7 +26,7 @@ static ASKING: Pattern = pattern!(
 /// The first line of a question of one of the many libraries that draw such menus.
 static QUESTION: Pattern = pattern!(r"^(?:[?◆▲]|\[\?\])\s+\S");
 static HINT: Pattern = pattern!(
-    r"(?i)[↑↓⏎]|\b(enter|return|esc|arrow|space)\b.*\b(select|confirm|move|navigate|cancel|submit|toggle|tick|proceed)\b"
+    r"(?i)[↑↓⏎]|\barrow[ -]keys?\b|\b(enter|return|esc|arrow|space)\b.*\b(select|confirm|move|navigate|cancel|submit|toggle|tick|proceed)\b"
 );
 /// A hint that rows are ticked, and not chosen at once.
 static TOGGLES: Pattern = pattern!(r"(?i)\bspace\b|\btoggle\b|\btick\b");
@@ -334,8 +334,13 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
         .iter()
         .map(|one| page.style_at(one.row, page.column_of(one.row, one.column)))
         .collect();
-    let on_cursor = boxes.iter().position(|one| one.row == page.cursor.row);
-    let marked = marker.or(on_cursor).or_else(|| odd_one(&styles)).unwrap_or(0);
+    // A hidden cursor is parked somewhere.
+    let on_cursor = || {
+        boxes
+            .iter()
+            .position(|one| one.row == page.cursor.row && page.cursor.visible)
+    };
+    let marked = marker.or(odd_one(&styles)).or_else(on_cursor).unwrap_or(0);
     let question = match named.or(nearest.filter(|_| asks)) {
         Some(row) => dialog::paragraph(page, row, first),
         None => page.inner(hint?).trim().to_owned(),

@@ -38,7 +38,15 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
     if labels::is_yes_no_pair(&names) {
         return Some(reading(Kind::YesNo, 90).with_choices(button_choices(look, row, &buttons)));
     }
-    if let Some((items, highlighted)) = items_of(look, top + 1, row) {
+    let items = items_of(look, top + 1, row);
+    // Names of fields to fill in are no choices.
+    if items
+        .as_ref()
+        .is_some_and(|(items, _)| items.iter().all(|item| item.label.ends_with(':')))
+    {
+        return Some(reading(Kind::FreeText, 75));
+    }
+    if let Some((items, highlighted)) = items {
         let choice = |(index, item): (usize, &Item)| {
             let strokes = match item.ticked {
                 Some(false) => tick(highlighted, index),
