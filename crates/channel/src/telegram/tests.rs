@@ -256,7 +256,10 @@ async fn answers_are_bounded_and_may_be_nonsense() {
     });
     let api = server.api();
     let none = json!({});
-    assert_eq!(api.updates(None, 100).await, Err(Trouble::TooLong));
+    assert_eq!(
+        api.updates(None, 100, Duration::ZERO).await,
+        Err(Trouble::TooLong)
+    );
     assert_eq!(api.send_message(&none).await, Err(Trouble::TooLong));
     assert!(matches!(api.edit_message(&none).await, Err(Trouble::Network(_))));
     assert_eq!(api.has_webhook().await, Err(Trouble::Server(502)));
