@@ -41,6 +41,10 @@ pub(crate) const SWITCHED_TO: &str = "switched_to";
 
 pub type ChannelFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// Starts a channel at an update; what it says goes into the mailbox.
+pub type ChannelStarter =
+    Arc<dyn Fn(Option<i64>, mpsc::Sender<Inbound>) -> (Handle, ChannelFuture) + Send + Sync>;
+
 /// How a channel is started, with the number of the first update that was not handled yet. The hub knows no channel
 /// by name: whoever configures it hands over these.
 #[derive(Clone)]
@@ -50,7 +54,7 @@ pub struct ChannelStart {
     pub notify_end: bool,
     /// Changes whenever the configuration of the channel does.
     pub version: u64,
-    pub start: Arc<dyn Fn(Option<i64>, mpsc::Sender<Inbound>) -> (Handle, ChannelFuture) + Send + Sync>,
+    pub start: ChannelStarter,
 }
 
 impl std::fmt::Debug for ChannelStart {
