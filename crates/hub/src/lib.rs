@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use atlasbridge_store::OpenError;
 
-pub use channels::{ChannelFuture, ChannelStart};
+pub use channels::{ChannelFuture, ChannelStart, ChannelStarter};
 pub use hub::serve;
 
 /// What a hub is told; it reads neither environment nor configuration itself.
