@@ -35,10 +35,11 @@ struct PlayedHub {
     reports: Vec<Report>,
 }
 
-/// Runs a script under a session host whose hub the test plays.
+/// Runs a script under a session host whose hub the test plays. It begins with an empty screen: what stood on the
+/// terminal before is none of the tool's, and in no picture.
 fn watched(home: &Home, script: &str) -> (PlayedHub, Terminal) {
     let listener = UnixListener::bind(home.socket()).unwrap();
-    let terminal = home.bash(script);
+    let terminal = home.bash(&format!(r"printf '\e[H\e[2J'; {script}"));
     (PlayedHub::meet(listener, 7), terminal)
 }
 
