@@ -43,7 +43,7 @@ async function fits(page, where) {
   assert.ok(wide <= room, `${where} is ${wide} pixels wide, there are ${room}`);
 }
 
-/** Steps that need no more than a page and a way in. */
+/** Steps that need one way in, and nothing else. */
 export const steps = {
   async "a link signs in, once, and leaves the address bar"({ page, world, fresh }) {
     const link = await world.link();
@@ -123,7 +123,7 @@ export const askingSteps = {
     await box.fill("x".repeat(prompt.max_length + 1));
     assert.equal(await send.isDisabled(), true, "a text too long is not sent");
     await box.fill("fix: the 🌉 bridge");
-    await card(page, prompt).getByText(`17 / ${prompt.max_length}`).waitFor();
+    await card(page, prompt).getByText(`17\u00a0/\u00a0${prompt.max_length}`).waitFor();
     await box.press("Enter");
     await ended(page, prompt, "applied");
     if (world.mock) assert.equal(world.mock.typed.at(-1).text, "fix: the 🌉 bridge");

@@ -49,7 +49,7 @@ export class Screen {
 	lines = h("div");
 	more = h("button.quiet", {onclick: () => this.toggleLines()}, "Show earlier lines");
 	meaning = h("p");
-	unlocker = h("button", {onclick: () => (this.isUnlocked ? this.live.open() : this.unlock())});
+	unlocker = h("button", {onclick: () => this.toggleLock()});
 	bar = h("div.keybar", {role: "group", "aria-label": "Keys"}, Object.entries(KEYS).map(([key, face]) => h("button", {"data-key": key, "aria-label": face.length > 1 ? null : key, onclick: () => this.type({t: "key", key})}, face)));
 	input = h("input", {autocomplete: "off", autocapitalize: "off", "aria-label": "A line to type", placeholder: "A line to type"});
 	enter = h("input", {type: "checkbox", checked: true});
@@ -73,10 +73,11 @@ export class Screen {
 		this.lock(true);
 	}
 
-	unlock() {
-		if (!this.live.say({t: "unlock"})) return;
-		this.lock(false);
-		this.input.focus();
+	toggleLock() {
+		const wasUnlocked = this.isUnlocked;
+		this.lock(wasUnlocked || !this.live.say({t: "unlock"}));
+		if (wasUnlocked) this.live.open();
+		else this.input.focus();
 	}
 
 	lock(isLocked) {
