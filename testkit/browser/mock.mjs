@@ -56,7 +56,7 @@ export class Mock {
   }
 
   session(fields = {}) {
-    const session = { id: uuid(), tool: "claude", label: null, cwd: "/home/sam/projects/api", command: ["claude"], status: "active", started_at: new Date().toISOString(), ended_at: null, exit_code: null, prompts: 0, is_waiting: false, is_connected: true, ...fields };
+    const session = { id: uuid(), tool: "claude", label: null, cwd: "/home/dev/projects/api", command: ["claude"], status: "active", started_at: new Date().toISOString(), ended_at: null, exit_code: null, prompts: 0, is_waiting: false, is_connected: true, ...fields };
     this.sessions.unshift(session);
     this.record("SESSION_START", { session: session.id });
     this.changed();
@@ -266,13 +266,13 @@ function unframe(bytes) {
 /** A desk as it looks on a busy day. */
 export function furnish(mock) {
   const minutesAgo = (minutes) => new Date(Date.now() - minutes * 60e3).toISOString();
-  const past = mock.session({ tool: "codex", label: null, command: ["codex", "--full-auto"], cwd: "/home/sam/projects/site", started_at: minutesAgo(3000), ended_at: minutesAgo(2950), status: "completed", exit_code: 0 });
+  const past = mock.session({ tool: "codex", label: null, command: ["codex", "--full-auto"], cwd: "/home/dev/projects/site", started_at: minutesAgo(3000), ended_at: minutesAgo(2950), status: "completed", exit_code: 0 });
   mock.end(mock.ask(past, { kind: "yes_no", excerpt: "Allow command `npm ci`?", asked_at: minutesAgo(2990), choices: [{ label: "Yes", effect: "accepts" }, { label: "No", effect: "refuses" }] }), "answered at the terminal");
   mock.session({ tool: "aider", label: "docs", command: ["aider", "README.md"], started_at: minutesAgo(400), ended_at: minutesAgo(380), status: "crashed", exit_code: 1 });
   const api = mock.session({ label: "api refactor", started_at: minutesAgo(64), command: ["claude", "--continue"] });
   mock.end(mock.ask(api, { excerpt: "Do you want to make this edit to server.rs?", detail: " Edit file\n   src/server.rs\n\n Do you want to make this edit to server.rs?", asked_at: minutesAgo(30), choices: [{ label: "Yes", effect: "accepts" }, { label: "No", effect: "refuses" }] }), "applied", { answered: { value: "Yes", by: "telegram:123" } });
   mock.end(mock.ask(api, { kind: "free_text", excerpt: "Commit message:", asked_at: minutesAgo(20) }), "prompt changed", { answered: { value: "text of 24 characters", by: "web:0001" }, reason: "prompt_changed" });
-  const gemini = mock.session({ tool: "gemini", label: null, started_at: minutesAgo(12), cwd: "/home/sam/projects/a-rather-long-name-of-a-directory/that-goes/on-and-on", command: ["gemini"] });
+  const gemini = mock.session({ tool: "gemini", label: null, started_at: minutesAgo(12), cwd: "/home/dev/projects/a-rather-long-name-of-a-directory/that-goes/on-and-on", command: ["gemini"] });
   const bash = mock.session({ tool: "bash", label: "release", started_at: minutesAgo(5), command: ["./release.sh"], cwd: "/srv/release" });
   return { api, gemini, bash };
 }
@@ -280,12 +280,12 @@ export function furnish(mock) {
 export const asks = {
   approval: (mock, session) => mock.ask(session, {
     excerpt: "Do you want to proceed?", silence: "No", takes: { text: false, reason: true },
-    detail: " Bash command\n\n   cargo test -p api --features integration -- --nocapture 2>&1 | tail -n 50\n   Run the integration tests\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. Yes, and don't ask again for cargo test commands in /home/sam/projects/api\n   3. No, and tell Claude what to do differently (esc)",
-    choices: [{ label: "Yes", effect: "accepts" }, { label: "Yes, and don't ask again for cargo test commands in /home/sam/projects/api", effect: "accepts" }, { label: "No", effect: "refuses" }],
+    detail: " Bash command\n\n   cargo test -p api --features integration -- --nocapture 2>&1 | tail -n 50\n   Run the integration tests\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. Yes, and don't ask again for cargo test commands in /home/dev/projects/api\n   3. No, and tell Claude what to do differently (esc)",
+    choices: [{ label: "Yes", effect: "accepts" }, { label: "Yes, and don't ask again for cargo test commands in /home/dev/projects/api", effect: "accepts" }, { label: "No", effect: "refuses" }],
   }),
   yes_no: (mock, session) => mock.ask(session, { kind: "yes_no", excerpt: "Publish version 2.4.0 to the registry? [y/N]", silence: "no", seconds_left: 48, choices: [{ label: "yes", effect: "accepts" }, { label: "no", effect: "refuses" }] }),
   text: (mock, session) => mock.ask(session, { kind: "free_text", excerpt: "Commit message:", silence: "Enter", max_length: 72, takes: { text: true, reason: false } }),
-  password: (mock, session) => mock.ask(session, { kind: "password", excerpt: "[sudo] password for sam:" }),
+  password: (mock, session) => mock.ask(session, { kind: "password", excerpt: "[sudo] password for dev:" }),
   possible: (mock, session) => mock.ask(session, { kind: "unknown", confidence: "low", excerpt: "Waiting for something…", detail: "Resolving 214 packages\nWaiting for something…", takes: { text: true, reason: false } }),
   idle: (mock, session) => mock.ask(session, { kind: "idle", excerpt: "│ > │", expires_at: null, seconds_left: null, max_length: 4000, takes: { text: true, reason: false } }),
   hostile: (mock, session) => mock.ask(session, { kind: "yes_no", excerpt: "<img src=x onerror=alert(1)> rm -rf \u202e/ efas\u202c?", detail: "<script>document.title='owned'</script>\n<img src=x onerror=\"document.title='owned'\">\nzero\u200bwidth \u202eright to left\u202c \u0007bell \u001b[31m", choices: [{ label: "<b>Yes</b>\u202e", effect: "accepts" }, { label: "No", effect: "refuses" }] }),

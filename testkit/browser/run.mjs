@@ -62,12 +62,10 @@ for (const [number, [size, colorScheme]] of looks.entries()) {
     await page.getByText("Reconnecting…").waitFor({ state: "hidden", timeout: 30_000 });
     isForgiving = false;
   };
-  /** What the browser said so far and should have: that it refused what a hostile row asked for. */
-  const expect = (pattern) => complaints.splice(0, complaints.length, ...complaints.filter((complaint) => !pattern.test(complaint)));
   const todo = { ...steps, ...(world.ask && askingSteps), ...(world.mock && number < 2 ? mockSteps : {}) };
   for (const [name, step] of Object.entries(todo)) {
     await tell(`${size} ${colorScheme}: ${name}`, async () => {
-      await step({ page, world, fresh, shot, forgive, expect, isPhone });
+      await step({ page, world, fresh, shot, forgive, isPhone });
       if (complaints.length) throw new Error(complaints.splice(0).join("\n"));
     });
   }
