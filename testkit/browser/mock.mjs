@@ -283,9 +283,9 @@ export const asks = {
     detail: " Bash command\n\n   cargo test -p api --features integration -- --nocapture 2>&1 | tail -n 50\n   Run the integration tests\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. Yes, and don't ask again for cargo test commands in /home/dev/projects/api\n   3. No, and tell Claude what to do differently (esc)",
     choices: [{ label: "Yes", effect: "accepts" }, { label: "Yes, and don't ask again for cargo test commands in /home/dev/projects/api", effect: "accepts" }, { label: "No", effect: "refuses" }],
   }),
-  yesNo: (mock, session) => mock.ask(session, { kind: "yes_no", excerpt: "Publish version 2.4.0 to the registry? [y/N]", silence: "no", seconds_left: 48, choices: [{ label: "yes", effect: "accepts" }, { label: "no", effect: "refuses" }] }),
+  yes_no: (mock, session) => mock.ask(session, { kind: "yes_no", excerpt: "Publish version 2.4.0 to the registry? [y/N]", silence: "no", seconds_left: 48, choices: [{ label: "yes", effect: "accepts" }, { label: "no", effect: "refuses" }] }),
   text: (mock, session) => mock.ask(session, { kind: "free_text", excerpt: "Commit message:", silence: "Enter", max_length: 72, takes: { text: true, reason: false } }),
-  password: (mock, session) => mock.ask(session, { kind: "password", excerpt: "[sudo] password for sam:" }),
+  password: (mock, session) => mock.ask(session, { kind: "password", excerpt: "[sudo] password for dev:" }),
   possible: (mock, session) => mock.ask(session, { kind: "unknown", confidence: "low", excerpt: "Waiting for something…", detail: "Resolving 214 packages\nWaiting for something…", takes: { text: true, reason: false } }),
   idle: (mock, session) => mock.ask(session, { kind: "idle", excerpt: "│ > │", expires_at: null, seconds_left: null, max_length: 4000, takes: { text: true, reason: false } }),
   hostile: (mock, session) => mock.ask(session, { kind: "yes_no", excerpt: "<img src=x onerror=alert(1)> rm -rf \u202e/ efas\u202c?", detail: "<script>document.title='owned'</script>\n<img src=x onerror=\"document.title='owned'\">\nzero\u200bwidth \u202eright to left\u202c \u0007bell \u001b[31m", choices: [{ label: "<b>Yes</b>\u202e", effect: "accepts" }, { label: "No", effect: "refuses" }] }),
@@ -297,7 +297,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { api, gemini, bash } = furnish(mock);
   asks.approval(mock, api);
   asks.text(mock, gemini);
-  asks.yesNo(mock, bash);
+  asks.yes_no(mock, bash);
   console.log(mock.link());
   process.stdin.on("data", () => console.log(mock.link()));
 }

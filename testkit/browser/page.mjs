@@ -43,7 +43,7 @@ async function fits(page, where) {
   assert.ok(wide <= room, `${where} is ${wide} pixels wide, there are ${room}`);
 }
 
-/** Steps that need no more than a page and a way in. */
+/** Steps that need one way in, and nothing else. */
 export const steps = {
   async "a link signs in, once, and leaves the address bar"({ page, world, fresh }) {
     const link = await world.link();
@@ -123,7 +123,7 @@ export const askingSteps = {
     await box.fill("x".repeat(prompt.max_length + 1));
     assert.equal(await send.isDisabled(), true, "a text too long is not sent");
     await box.fill("fix: the 🌉 bridge");
-    await card(page, prompt).getByText(`17 / ${prompt.max_length}`).waitFor();
+    await card(page, prompt).getByText(`17\u00a0/\u00a0${prompt.max_length}`).waitFor();
     await box.press("Enter");
     await ended(page, prompt, "applied");
     if (world.mock) assert.equal(world.mock.typed.at(-1).text, "fix: the 🌉 bridge");
@@ -174,7 +174,7 @@ export const askingSteps = {
     await ended(page, prompt, "canceled");
   },
 
-  async "the live screen shows text and colours, and keys only once unlocked"({ page, world, shot, expect }) {
+  async "the live screen shows text and colours, and keys only once unlocked"({ page, world, shot }) {
     const prompt = await world.ask("approval");
     await go(page, `#/session/${prompt.session.id}`);
     await page.getByText("Live", { exact: true }).waitFor();
@@ -202,9 +202,6 @@ export const askingSteps = {
       world.mock.paint(session, { 10: `<img src=x onerror="document.title='owned'"><script>1</script><a href="/x">link</a><span class="f1 evil" style="position:fixed" data-f="red;x" onclick="1">plain</span>` });
       await page.locator(".grid").getByText("plain").waitFor();
       assert.equal(await page.locator(".grid img, .grid a, .grid script, .grid .evil, .grid [onclick], .grid [data-f]").count(), 0);
-      world.mock.paint(session, { 10: "clean again" });
-      await page.locator(".grid").getByText("clean again").waitFor();
-      expect(/Content Security Policy/);
     }
     await page.getByRole("button", { name: "Lock typing" }).click();
     await until(() => page.getByRole("button", { name: "Esc" }).isDisabled(), "it is locked again");

@@ -14,7 +14,7 @@ let leave = null;
 
 /** `#/session/ID?prompt=…` → the view, with what it is told. */
 function route(event) {
-	if (!desk.me || location.hash === "#main") return;
+	if (!desk.me || (event && location.hash === "#main")) return;
 	const [path, search] = location.hash.replace(/^#\/?/, "").split("?");
 	const [word, id] = path.split("/");
 	const name = Object.hasOwn(VIEWS, word) ? word : "inbox";

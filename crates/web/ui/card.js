@@ -60,7 +60,7 @@ export class CardView {
 	}
 
 	update(card) {
-		const isSame = this.card?.nonce === card.nonce && this.card.is_open === card.is_open;
+		const isSame = this.card?.is_open === card.is_open;
 		this.card = card;
 		this.endsAt = card.seconds_left === null ? null : Date.now() + card.seconds_left * 1000;
 		ticking(this.timer, () => this.left());
@@ -95,7 +95,7 @@ export class CardView {
 			h(`button.answer.${effect}`, {onclick: () => this.send(answer)}, key && h("kbd", String(key)), h("span", face)));
 		card.choices.forEach(({label, effect}, row) => add(effect, quoted(label), {choice: row}, row + 1));
 		if (["confirm_enter", "unknown", "free_text"].includes(card.kind)) add("other", "Press Enter", {say: "enter"}, 1);
-		if (card.takes.reason) groups[1].push(h("details", h("summary", "Deny with a reason…"), this.lineForm("Reason, handed to the tool after the refusal", "Deny", (text) => ({deny_with_reason: text}))));
+		if (card.takes.reason) groups[1].push(h("details", h("summary", "Deny with a reason…"), this.lineForm("Reason, handed to the tool", "Deny", (text) => ({deny_with_reason: text}))));
 		const label = {idle: "Next instruction", password: "Password"}[card.kind] ?? "Answer";
 		fill(this.answers, card.takes.text && this.lineForm(label, "Send", (text) => ({text})), h("div.choices", groups.map((group) => group.length > 0 && h("div", group))));
 	}
@@ -108,7 +108,7 @@ export class CardView {
 		send.type = "submit";
 		const weigh = () => {
 			const length = [...input.value].length;
-			count.textContent = `${length} / ${most}`;
+			count.textContent = `${length}\u00a0/\u00a0${most}`;
 			count.className = length > most ? "over" : "";
 			send.disabled = !length || length > most;
 			send.dataset.off = Number(send.disabled);

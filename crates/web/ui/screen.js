@@ -3,34 +3,30 @@
 import {fill, h, visible} from "./dom.js";
 import {get, Live} from "./wire.js";
 
+const PARTS = /<(\/?)span([^<>]*)>|<[^<>]*>|([^<]+|<)/g;
 const STYLE = /^(bo|di|it|un|st|re|hi|w2)$/;
-const PALETTE = /^([fb])(\d|1[0-5])$/;
-const COLOUR = /^#[0-9a-f]{6}$/i;
-const parser = new DOMParser();
+const COLOUR = /\b(data-)?([fb])(?:="(#[0-9a-f]{6})"|(\d|1[0-5])\b)/gi;
+const ENTITIES = {amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'"};
 
-/** A row as we draw it: spans with known classes and colours, and text. Whatever else came is no more than its text. */
+/** A row as we draw it: spans with known classes and colours, and text. It is read here, never given to the browser as markup. */
 export function cleanRow(html) {
-	const copy = (from, into) => {
-		for (const node of from.childNodes) {
-			if (node.nodeType === Node.TEXT_NODE) into.append(node.data);
-			else if (node.localName !== "span") copy(node, into);
-			else into.append(copy(node, styled(node)));
-		}
-		return into;
-	};
-	return copy(parser.parseFromString(html, "text/html").body, document.createDocumentFragment());
+	const row = document.createDocumentFragment();
+	let into = row;
+	for (const [part, isEnd, attributes, text] of html.matchAll(PARTS)) {
+		if (text) into.append(text.replace(/&(#?\w+);/g, (entity, name) => ENTITIES[name] ?? entity));
+		else if (isEnd) into = into.parentNode ?? row;
+		else if (attributes !== undefined) into = into.appendChild(styled(attributes));
+	}
+	return row;
 }
 
-function styled({classList, dataset}) {
+function styled(attributes) {
 	const span = h("span");
-	const paint = (side, colour) => span.style.setProperty(`--${side}`, colour);
-	for (const name of classList) {
-		const [, side, number] = PALETTE.exec(name) ?? [];
-		if (side) paint(side, `var(--${side}${number}, var(--k${number}))`);
-		else if (STYLE.test(name)) span.classList.add(name);
+	for (const word of attributes.match(/[a-z]\w+/g) ?? []) if (STYLE.test(word)) span.classList.add(word);
+	for (const [, , side, colour, number] of attributes.matchAll(COLOUR)) {
+		span.style.setProperty(`--${side}`, colour ?? `var(--${side}${number}, var(--k${number}))`);
+		if (side === "b") span.classList.add("on");
 	}
-	for (const side of ["f", "b"]) if (COLOUR.test(dataset[side])) paint(side, dataset[side]);
-	if (span.style.getPropertyValue("--b")) span.classList.add("on");
 	return span;
 }
 
@@ -49,7 +45,7 @@ export class Screen {
 	lines = h("div");
 	more = h("button.quiet", {onclick: () => this.toggleLines()}, "Show earlier lines");
 	meaning = h("p");
-	unlocker = h("button", {onclick: () => (this.isUnlocked ? this.live.open() : this.unlock())});
+	unlocker = h("button", {onclick: () => this.toggleLock()});
 	bar = h("div.keybar", {role: "group", "aria-label": "Keys"}, Object.entries(KEYS).map(([key, face]) => h("button", {"data-key": key, "aria-label": face.length > 1 ? null : key, onclick: () => this.type({t: "key", key})}, face)));
 	input = h("input", {autocomplete: "off", autocapitalize: "off", "aria-label": "A line to type", placeholder: "A line to type"});
 	enter = h("input", {type: "checkbox", checked: true});
@@ -73,10 +69,11 @@ export class Screen {
 		this.lock(true);
 	}
 
-	unlock() {
-		if (!this.live.say({t: "unlock"})) return;
-		this.lock(false);
-		this.input.focus();
+	toggleLock() {
+		const wasUnlocked = this.isUnlocked;
+		this.lock(wasUnlocked || !this.live.say({t: "unlock"}));
+		if (wasUnlocked) this.live.open();
+		else this.input.focus();
 	}
 
 	lock(isLocked) {

@@ -24,12 +24,14 @@ export function apply() {
 	dataset.screen = settings.screen === "auto" ? dataset.theme : settings.screen;
 }
 
+let context;
+
 /** A short tone, made here. */
 function beep() {
-	const context = new AudioContext();
+	context ??= new AudioContext();
+	context.resume();
 	const tone = new OscillatorNode(context, {frequency: 740});
 	tone.connect(new GainNode(context, {gain: 0.08})).connect(context.destination);
-	tone.onended = () => context.close();
 	tone.start();
 	tone.stop(context.currentTime + 0.2);
 }
