@@ -73,7 +73,7 @@ fn codex_edits_and_the_trust_of_its_daemon() {
     check(
         "codex",
         &[80, 120],
-        "  Folder access\n  /home/me/project\n\n  Trust this folder? Codex can read, edit, and run files here.\n\n› 1. Trust and continue\n  2. Back to Agent Command Center\n\n  enter continue · esc back\n",
+        "  Folder access\n  /home/dev/project\n\n  Trust this folder? Codex can read, edit, and run files here.\n\n› 1. Trust and continue\n  2. Back to Agent Command Center\n\n  enter continue · esc back\n",
         "Trust this folder?",
         "multiple_choice\nTrust and continue=\\r\n!Back to Agent Command Center=\\u{1b}",
     );

@@ -408,3 +408,17 @@ fn rows_that_are_ticked() {
         r"yes_no | !No=\u{1b}[D\r | Yes=\r",
     );
 }
+
+/// What only looks like a menu: things to do beside work, and a text with a list in it.
+#[test]
+fn lists_that_ask_nothing() {
+    for text in [
+        "Plan\r\n☐ read the code\r\n☑ write a test\r\n☐ fix it\r\n\r\n⠋ Thinking (esc to cancel, 3s)",
+        "Todo\r\n[ ] one\r\n[✓] two\r\n\r\nesc interrupt",
+        "● First point\r\n  goes on here\r\n● Second point\r\n  and here\r\n",
+        "* Java\r\n  is a language\r\n",
+        "✓ adds numbers\r\n✓ subtracts numbers\r\n\r\npress h to show help, press q to quit\r\n",
+    ] {
+        check(KEYS, text, "nothing");
+    }
+}

@@ -326,7 +326,9 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
     let round = boxes.iter().all(|one| one.is_round);
     let ticks = marker.is_some() || toggles || !round;
     let asks = nearest.is_some_and(|row| ASKING.is_match(&wrapped_line(page, row)));
-    let is_asked = named.is_some() || hint.is_some() || marker.is_some() && asks;
+    // A list of things to do looks alike; what works beside it may be stopped with a key, but ticks nothing.
+    let ticks_by_hint = hint.is_some_and(|row| TOGGLES.is_match(page.text(row)));
+    let is_asked = named.is_some() || ticks_by_hint || marker.is_some() && (asks || hint.is_some());
     if !ticks || !is_asked || !(top..=bottom + 2).contains(&page.cursor.row) {
         return None;
     }
