@@ -182,7 +182,14 @@ impl Menu {
             let narrows = page.cursor.row == *row && NARROWS.is_match(text);
             !text.trim().is_empty() && !narrows
         };
-        let nearest = (top..self.first).rev().find(is_text)?;
+        // How the keys work may stand in a line of its own below the question.
+        let is_hint = |row: &usize| {
+            let text = page.inner(*row).trim();
+            text.starts_with('(') && self.subject_of(text).is_empty()
+        };
+        let asking = |row: &usize| is_text(row) && !is_hint(row);
+        let mut above = (top..self.first).rev();
+        let nearest = above.clone().find(asking).or_else(|| above.find(is_text))?;
         let close = self.first - nearest <= 3;
         // A library that wraps its question itself leaves only its first line to know it by.
         let begins = (nearest.saturating_sub(2).max(top)..=nearest)

@@ -58,7 +58,9 @@ pub(super) fn announced(look: &Look<'_>, mut reading: Reading, first_row: usize)
     let text = lead.map(|row| look.page.words(row, first_row));
     // A line right above the list is its title, though it may end in no sign.
     let is_title = lead.is_some_and(|row| row + 1 == first_row);
-    let leads = |text: &String| (is_title || text.ends_with(['?', ':'])) && text.len() <= LONGEST_LEAD;
+    let is_bare = reading.excerpt.chars().count() <= 2;
+    let leads =
+        |text: &String| (is_title || is_bare || text.ends_with(['?', ':'])) && text.len() <= LONGEST_LEAD;
     if let Some(text) = text.filter(leads) {
         reading.excerpt = format!("{text} {}", reading.excerpt);
     }
