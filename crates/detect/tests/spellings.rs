@@ -408,3 +408,48 @@ fn rows_that_are_ticked() {
         r"yes_no | !No=\u{1b}[D\r | Yes=\r",
     );
 }
+
+/// The hint of the keys is neither the question nor a row.
+#[test]
+fn a_hint_between_question_and_rows() {
+    let text = "🎤 License?\r\n   (Use arrow keys)\r\n » MIT\r\n   BSD\r\n";
+    check(KEYS, text, r"multiple_choice | MIT=\r | BSD=\u{1b}[B\r");
+    let sighting = seen(text, KEYS).unwrap_or_else(|| panic!("{text:?}"));
+    assert!(
+        sighting.excerpt.as_str().starts_with("🎤 License?"),
+        "{}",
+        sighting.excerpt
+    );
+}
+
+/// What only looks like a menu: things to do beside work, and a text with a list in it.
+#[test]
+fn lists_that_ask_nothing() {
+    for text in [
+        "Plan\r\n☐ read the code\r\n☑ write a test\r\n☐ fix it\r\n\r\n⠋ Thinking (esc to cancel, 3s)",
+        "Todo\r\n[ ] one\r\n[✓] two\r\n\r\nesc interrupt",
+        "● First point\r\n  goes on here\r\n● Second point\r\n  and here\r\n",
+        "* Java\r\n  is a language\r\n",
+        "✓ adds numbers\r\n✓ subtracts numbers\r\n\r\npress h to show help, press q to quit\r\n",
+    ] {
+        check(KEYS, text, "nothing");
+    }
+}
+
+/// Installers ask in one line and wait in the next.
+#[test]
+fn a_mark_below_the_question() {
+    check(LINE, "Do you accept the license terms? [yes|no]\r\n>>> ", WHOLE);
+    check(LINE, "Please, press ENTER to continue\r\n>>> ", "confirm_enter");
+    check(
+        KEYS,
+        "zsh: correct 'ecoh' to 'echo' [nyae]? ",
+        r"multiple_choice | !n=n\r | y=y\r | a=a\r | e=e\r",
+    );
+    let line = "x".repeat(80);
+    check(
+        KEYS,
+        &format!("{}{line}\x1b[24;1H--More--", "\r\n".repeat(22)),
+        "confirm_enter",
+    );
+}

@@ -182,7 +182,14 @@ impl Menu {
             let narrows = page.cursor.row == *row && NARROWS.is_match(text);
             !text.trim().is_empty() && !narrows
         };
-        let nearest = (top..self.first).rev().find(is_text)?;
+        // How the keys work may stand in a line of its own below the question.
+        let is_hint = |row: &usize| {
+            let text = page.inner(*row).trim();
+            text.starts_with('(') && self.subject_of(text).is_empty()
+        };
+        let asking = |row: &usize| is_text(row) && !is_hint(row);
+        let mut above = (top..self.first).rev();
+        let nearest = above.clone().find(asking).or_else(|| above.find(is_text))?;
         let close = self.first - nearest <= 3;
         // A library that wraps its question itself leaves only its first line to know it by.
         let begins = (nearest.saturating_sub(2).max(top)..=nearest)
@@ -326,7 +333,9 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
     let round = boxes.iter().all(|one| one.is_round);
     let ticks = marker.is_some() || toggles || !round;
     let asks = nearest.is_some_and(|row| ASKING.is_match(&wrapped_line(page, row)));
-    let is_asked = named.is_some() || hint.is_some() || marker.is_some() && asks;
+    // A list of things to do looks alike; what works beside it may be stopped with a key, but ticks nothing.
+    let ticks_by_hint = hint.is_some_and(|row| TOGGLES.is_match(page.text(row)));
+    let is_asked = named.is_some() || ticks_by_hint || marker.is_some() && (asks || hint.is_some());
     if !ticks || !is_asked || !(top..=bottom + 2).contains(&page.cursor.row) {
         return None;
     }

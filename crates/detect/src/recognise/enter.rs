@@ -12,6 +12,9 @@ static PRESS: Pattern = pattern!(
 static KEY_FIRST: Pattern = pattern!(r"(?i)^\W*\[?(?:enter|return|any key)\]?\s+(?:to|=)\s+continue\W*$");
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
+    if let Some(asked) = line::asked_above(look).filter(|asked| is_press(asked)) {
+        return Some(Reading::line(look, Kind::ConfirmEnter, 90, asked));
+    }
     if let Some(question) = line::question(look) {
         return is_press(question).then(|| Reading::line(look, Kind::ConfirmEnter, 90, question));
     }

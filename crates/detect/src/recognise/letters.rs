@@ -14,6 +14,8 @@ static LETTER_LIST: Pattern =
     pattern!(r"[\[(]((?:[A-Za-z?!]\s*[,/|]\s*){2,}[A-Za-z?!])[\])]\s*(?:[\[(][^\[\]()]*[\])])?\s*[:?>›]*$");
 /// The short form of a question that expands: `? Conflict on file.js (Yadxh)`, whose last letter is for help.
 static EXPANDS: Pattern = pattern!(r"^\?\s.*\(([A-Za-z]{1,8}[hH]|[hH][A-Za-z]{1,8})\)(?:\s*[A-Za-z])?$");
+/// Letters of single keys without a sign between them: `correct 'ecoh' to 'echo' [nyae]?`.
+static COMPACT: Pattern = pattern!(r"\[([a-z]{3,6})\]\s*\?$");
 /// A bracketed list of words with commas: `Hash type (MD5, SHA1, SHA256):`.
 static COMMA_LIST: Pattern =
     pattern!(r"\(((?:[A-Za-z0-9][\w.+-]*, ){1,8}[A-Za-z0-9][\w.+-]*)\)\s*(?:\[([^\[\]]*)\])?\s*[:?>]$");
@@ -158,10 +160,14 @@ fn letter_effect(key: char) -> Effect {
 
 /// Each letter once; the one in upper case is what Enter takes.
 fn expands(look: &Look<'_>, question: &str) -> Option<Reading> {
-    let captures = EXPANDS.captures(question).filter(|_| !look.kernel.canonical)?;
+    let captures = EXPANDS
+        .captures(question)
+        .or_else(|| COMPACT.captures(question))
+        .filter(|_| !look.kernel.canonical)?;
     let letters: Vec<char> = captures.get(1)?.as_str().chars().collect();
     let capitals = letters.iter().filter(|letter| letter.is_uppercase()).count();
-    if clash_in_case(letters.iter().copied()) || capitals > 1 {
+    let decides = letters.contains(&'y') && letters.contains(&'n');
+    if clash_in_case(letters.iter().copied()) || capitals > 1 || COMPACT.is_match(question) && !decides {
         return None;
     }
     let choices = letters.iter().map(|letter| {

@@ -20,6 +20,17 @@ pub(crate) fn question<'a>(look: &'a Look<'_>) -> Option<&'a str> {
     (!text.is_empty() && line.gap <= WIDEST_GAP && line.after.trim().is_empty()).then_some(text)
 }
 
+/// The line above, where the cursor's own is but a mark to type behind, as installers do: `Accept? [yes|no]`, `>>> `.
+pub(crate) fn asked_above<'a>(look: &'a Look<'_>) -> Option<&'a str> {
+    let is_mark = look.kernel.canonical && matches!(look.line.before.trim(), ">>>" | ">>" | ">" | ":" | "->");
+    let above = look
+        .line
+        .first
+        .checked_sub(1)
+        .filter(|_| is_mark && look.line.after.is_empty())?;
+    Some(look.page.inner(above).trim()).filter(|text| !text.is_empty())
+}
+
 /// First row of the lines that belong to the question: up to a blank line, a rule, or the limit.
 pub(crate) fn subject_from(look: &Look<'_>) -> usize {
     let mut first = look.line.first;

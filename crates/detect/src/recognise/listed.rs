@@ -58,7 +58,9 @@ pub(super) fn announced(look: &Look<'_>, mut reading: Reading, first_row: usize)
     let text = lead.map(|row| look.page.words(row, first_row));
     // A line right above the list is its title, though it may end in no sign.
     let is_title = lead.is_some_and(|row| row + 1 == first_row);
-    let leads = |text: &String| (is_title || text.ends_with(['?', ':'])) && text.len() <= LONGEST_LEAD;
+    let is_bare = reading.excerpt.chars().count() <= 2;
+    let leads =
+        |text: &String| (is_title || is_bare || text.ends_with(['?', ':'])) && text.len() <= LONGEST_LEAD;
     if let Some(text) = text.filter(leads) {
         reading.excerpt = format!("{text} {}", reading.excerpt);
     }
@@ -172,7 +174,7 @@ impl List {
     /// Rows of `1) dev`, in one column or several. They must count from 0 or 1 without a gap at the start.
     fn numbered(look: &Look<'_>, question: &str) -> Option<Self> {
         let mut entries: Vec<(u16, String)> = Vec::new();
-        let first_row = walk_up(look, question, |text| {
+        let first_row = walk_up(look, question, 1, |text| {
             let found = entries_of(text);
             // Above its first row another list ends.
             let is_over =
@@ -207,7 +209,7 @@ impl List {
 
     fn of_pattern(look: &Look<'_>, question: &str, pattern: &Pattern, by_letter: bool) -> Option<Self> {
         let mut entries: Vec<(String, String)> = Vec::new();
-        let first_row = walk_up(look, question, |text| {
+        let first_row = walk_up(look, question, 0, |text| {
             let Some(captures) = pattern.captures(text) else {
                 return Take::No;
             };
@@ -277,7 +279,13 @@ enum Take {
 }
 
 /// Goes up from the question while `take` accepts rows; says where the list begins.
-fn walk_up(look: &Look<'_>, question: &str, mut take: impl FnMut(&str) -> Take) -> Option<usize> {
+/// Numbers hold a list together over `blanks_within` blank lines; letters do not.
+fn walk_up(
+    look: &Look<'_>,
+    question: &str,
+    blanks_within: usize,
+    mut take: impl FnMut(&str) -> Take,
+) -> Option<usize> {
     let mut first = None;
     let (mut between, mut blanks) = (0, 0);
     let mut limit = BETWEEN;
@@ -301,7 +309,7 @@ fn walk_up(look: &Look<'_>, question: &str, mut take: impl FnMut(&str) -> Take) 
         blanks += usize::from(text.trim().is_empty());
         let ends = match first {
             // Inside the list a description or a blank line may stand.
-            Some(_) if text.trim().is_empty() => blanks > 1,
+            Some(_) if text.trim().is_empty() => blanks > blanks_within,
             Some(_) => !text.starts_with("  ") || between - blanks > DESCRIPTION,
             None => between > limit || is_rule(text) && !text.trim().is_empty() || is_answered(text),
         };

@@ -13,7 +13,7 @@ static LESS: Pattern = pattern!(
 
 /// `--More--(6%)` at the cursor.
 pub(super) fn more(look: &Look<'_>) -> Option<Reading> {
-    let text = look.line.before.trim();
+    let text = own_row(look);
     MORE.is_match(text)
         .then(|| Reading::line(look, Kind::ConfirmEnter, 90, text))
 }
@@ -22,13 +22,24 @@ pub(super) fn more(look: &Look<'_>) -> Option<Reading> {
 pub(super) fn less(look: &Look<'_>) -> Option<Reading> {
     let page = look.page;
     let last = page.lines.len().checked_sub(1)?;
-    let text = look.line.before.trim();
+    let text = own_row(look);
     let is_pager = !look.kernel.canonical
         && look.line.last == last
         && look.line.gap == 0
         && look.line.after.is_empty()
         && (LESS.is_match(text) || look.kernel.wait == Waits::Read && is_reversed(look));
     is_pager.then(|| Reading::line(look, Kind::Idle, 75, text))
+}
+
+/// The cursor's row up to the cursor. A text line that fills its row exactly seems to go on here, and does not.
+fn own_row<'a>(look: &'a Look<'_>) -> &'a str {
+    let cursor = look.page.cursor;
+    let text = look.page.text(cursor.row);
+    let end = text
+        .char_indices()
+        .nth(cursor.column)
+        .map_or(text.len(), |(at, _)| at);
+    text[..end].trim()
 }
 
 fn is_reversed(look: &Look<'_>) -> bool {

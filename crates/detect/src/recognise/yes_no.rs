@@ -36,6 +36,14 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let Some(question) = line::question(look) else {
         return editor(look);
     };
+    if let Some(asked) = line::asked_above(look)
+        && let Some(found) = explicit(asked)
+    {
+        let mut reading = Reading::line(look, Kind::YesNo, found.base, question);
+        reading.excerpt = asked.to_owned();
+        reading.identity = format!("{}\n{asked}", reading.identity);
+        return Some(reading.with_choices(found.choices(look)));
+    }
     let found = explicit(question)
         .or_else(|| by_lines_above(look, question))
         .or_else(|| implied(question))?;

@@ -1,0 +1,135 @@
+//! Dialogs of agents that are known by description and not by a recording, at several widths.
+
+#![expect(clippy::panic, reason = "a pack that is not there fails the test")]
+
+use std::time::Duration;
+
+use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Packs, Waits};
+use atlasbridge_model::{Choices, Sighting};
+
+const KEYS: KernelWait = KernelWait {
+    wait: Waits::Poll,
+    canonical: false,
+    echo: false,
+};
+
+fn seen(tool: &str, cols: u16, screen: &str) -> Option<Sighting> {
+    let config = DetectorConfig {
+        pack: Some(
+            Packs::embedded()
+                .for_program(tool)
+                .unwrap_or_else(|| panic!("no pack for {tool}")),
+        ),
+        ..DetectorConfig::default()
+    };
+    let mut detector = Detector::new(config, cols, 40);
+    let bytes = screen.replace('\n', "\r\n");
+    detector.observe(Observation::Output(bytes.as_bytes()), Moment::default());
+    while let Some(due) = detector
+        .next_deadline()
+        .filter(|due| due.0 < Duration::from_millis(1900))
+    {
+        detector.observe(Observation::Deadline, due);
+        for event in detector.observe(Observation::Kernel(KEYS), due) {
+            if let Event::Seen(sighting) = event {
+                return Some(sighting);
+            }
+        }
+    }
+    None
+}
+
+/// Kind, then each choice as `label=keys`, the refusing one marked with `!`.
+#[track_caller]
+fn check(tool: &str, widths: &[u16], screen: &str, question: &str, expected: &str) {
+    for &cols in widths {
+        let sighting = seen(tool, cols, screen).unwrap_or_else(|| panic!("{tool} at {cols}: nothing seen"));
+        let mut told = sighting.kind.to_string();
+        let refusing = sighting.choices.as_ref().and_then(Choices::refusing);
+        for (index, choice) in sighting.choices.iter().flat_map(Choices::iter).enumerate() {
+            let mark = if refusing == Some(index) { "!" } else { "" };
+            let keys = choice.strokes.to_text();
+            told.push_str(&format!("\n{mark}{}={}", choice.label, keys.escape_debug()));
+        }
+        assert_eq!(told, expected, "{tool} at {cols} columns");
+        let shown = format!("{} {}", sighting.excerpt.as_str(), sighting.detail.as_str());
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
+        assert!(
+            bare(&shown).contains(&bare(question)),
+            "{tool} at {cols}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn codex_edits_and_the_trust_of_its_daemon() {
+    check(
+        "codex",
+        &[60, 80, 120, 200],
+        "  Would you like to make the following edits?\n\n  Description: fix it\n  Destination: src/main.rs\n\n› 1. Yes, proceed (y)\n  2. Yes, and don't ask again for these files (a)\n  3. No, and tell Codex what to do differently (esc)\n\n  Press enter to confirm or esc to cancel\n",
+        "Would you like to make the following edits?",
+        "multiple_choice\nYes, proceed=y\nYes, and don't ask again for these files=a\n!No, and tell Codex what to do differently=\\u{1b}",
+    );
+    check(
+        "codex",
+        &[80, 120],
+        "  Folder access\n  /home/dev/project\n\n  Trust this folder? Codex can read, edit, and run files here.\n\n› 1. Trust and continue\n  2. Back to Agent Command Center\n\n  enter continue · esc back\n",
+        "Trust this folder?",
+        "multiple_choice\nTrust and continue=\\r\n!Back to Agent Command Center=\\u{1b}",
+    );
+    check(
+        "codex",
+        &[80],
+        "  Would you like to run the following command?\n\n  Environment: local\n  $ git push origin main --force\n\n› 1. Yes, proceed (y)\n  2. Yes, and don't ask again for commands that start with `git push origin main\n     --force` (p)\n  3. No, and tell Codex what to do differently (esc)\n\n  Press enter to confirm or esc to cancel\n",
+        "git push origin main --force",
+        "multiple_choice\nYes, proceed=y\nYes, and don't ask again for commands that start with `git push origin main --force`=p\n!No, and tell Codex what to do differently=\\u{1b}",
+    );
+}
+
+#[test]
+fn gemini_and_qwen_edits() {
+    check(
+        "gemini",
+        &[60, 80, 120],
+        "╭──────────────────────────────────────────────────╮\n│ ? Edit  app.py: a => b                           │\n│                                                  │\n│ 1 - a                                            │\n│ 1 + b                                            │\n│                                                  │\n│ Apply this change?                               │\n│                                                  │\n│ ● 1. Allow once                                  │\n│   2. Allow for this session                      │\n│   3. Modify with external editor                 │\n│   4. No, suggest changes (esc)                   │\n│                                                  │\n╰──────────────────────────────────────────────────╯\n",
+        "Apply this change?",
+        "multiple_choice\nAllow once=1\nAllow for this session=2\nModify with external editor=3\n!No, suggest changes=\\u{1b}",
+    );
+    check(
+        "qwen",
+        &[60, 80, 120],
+        "╭──────────────────────────────────────────────────╮\n│ ?  Edit app.py                                   │\n│                                                  │\n│ Apply this change?                               │\n│                                                  │\n│ › 1. Yes, allow once                             │\n│   2. Yes, allow always                           │\n│   3. No, suggest changes (esc)                   │\n╰──────────────────────────────────────────────────╯\n⠏ Waiting for user confirmation...\n",
+        "Apply this change?",
+        "multiple_choice\nYes, allow once=1\nYes, allow always=2\n!No, suggest changes=\\u{1b}",
+    );
+}
+
+#[test]
+fn claude_for_screen_readers_and_searching_the_web() {
+    check(
+        "claude",
+        &[80, 120],
+        "Bash command\n\nrm -rf build\n\nDo you want to proceed?\n1. Yes\n2. Yes, and don't ask again for: rm *\n3. No\n\nSelect with numbers [1-3]. Then Enter to submit or Escape to cancel:\n",
+        "Do you want to proceed?",
+        "multiple_choice\nYes=1\\r\nYes, and don't ask again for: rm *=2\\r\n!No=3\\r",
+    );
+    check(
+        "claude",
+        &[80, 120],
+        "────────────────────────────────────────────────────────────────────────────────\n Tool use\n\n   Web Search(\"rust pty\")\n   Claude wants to search the web for: rust pty\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. Yes, and don't ask again for Web Search commands in /home/dev/project\n   3. No\n\n Esc to cancel · Tab to amend\n",
+        "Do you want to proceed?",
+        "multiple_choice\nYes=1\nYes, and don't ask again for Web Search commands in /home/dev/project=2\n!No=3",
+    );
+}
+
+/// A box with several answers: a tick, and then to the tab that sends.
+#[test]
+fn claude_questions_with_several_answers() {
+    check(
+        "claude",
+        &[80, 120],
+        "────────────────────────────────────────────────────────────────────────────────\n←  ☐ CI checks  ✔ Submit  →\n\nWhich checks should run in CI?\n\n❯ 1. [ ] Unit tests\n  Fast\n  2. [✔] Lint\n  Style\n  3. [ ] Type something\n     Submit\n────────────────────────────────────────────────────────────────────────────────\n  4. Chat about this\n\nEnter to select · ↑/↓ to navigate · Esc to cancel\n",
+        "Which checks should run in CI?",
+        "multiple_choice\nUnit tests=1\\u{1b}[C\nLint=2\\u{1b}[C",
+    );
+}
