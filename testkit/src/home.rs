@@ -210,8 +210,13 @@ impl Home {
         self.run_in_terminal(&["run", "--", "bash", "--norc", "-c", script])
     }
 
+    /// A command of ours on a terminal. `run` is told to be quiet: what the terminal shows is then the tool's alone.
     pub fn run_in_terminal(&self, args: &[&str]) -> Terminal {
-        let terminal = Terminal::start(&self.binary, args, &self.environment(), 100, 30);
+        let mut args = args.to_vec();
+        if args.first() == Some(&"run") {
+            args.insert(1, "--quiet");
+        }
+        let terminal = Terminal::start(&self.binary, &args, &self.environment(), 100, 30);
         self.hosts.lock().unwrap().push(terminal.pid());
         terminal
     }

@@ -41,9 +41,15 @@ fn it_starts_tells_of_itself_and_stops() {
     assert_eq!(status["running"], true);
     assert_eq!(status["socket"], home.socket().display().to_string());
     assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(status["sessions"], 0);
+    let page = &status["channels"][0];
     assert_eq!(
-        (&status["sessions"], &status["channels"]),
-        (&0.into(), &serde_json::json!([]))
+        (&page["name"], &page["state"]),
+        (&"web".into(), &"connected".into())
+    );
+    assert!(
+        page["address"].as_str().unwrap().starts_with("http://127.0.0.1:"),
+        "{page}"
     );
     let first = home.hub_pid().unwrap();
     assert_eq!(home.run(["hub", "start"]).code, 0, "it runs already");

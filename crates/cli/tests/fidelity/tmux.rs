@@ -52,7 +52,7 @@ impl<'a> Tmux<'a> {
 
     /// What stands before a tool to run it through us.
     pub(crate) fn wrapper(&self) -> String {
-        format!("{} run --", self.home.binary().display())
+        format!("{} run --quiet --", self.home.binary().display())
     }
 
     /// Keys by tmux's names: `Enter`, `C-c`, `Up`.

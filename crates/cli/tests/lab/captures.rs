@@ -19,7 +19,7 @@ fn run(home: &Home, capture: &str, script: &str) -> Terminal {
     env.push(("ATLASBRIDGE_CAPTURE_PROMPTS".to_owned(), capture.to_owned()));
     Terminal::start(
         home.binary(),
-        &["run", "--", "bash", "--norc", "-c", script],
+        &["run", "--quiet", "--", "bash", "--norc", "-c", script],
         &env,
         100,
         30,

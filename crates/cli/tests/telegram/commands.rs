@@ -7,7 +7,6 @@ fn commands_are_answered() {
     let desk = Desk::new();
     let terminal = desk.home.run_in_terminal(&[
         "run",
-        "--quiet",
         "--label",
         "deploy",
         "--",

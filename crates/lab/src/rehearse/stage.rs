@@ -295,7 +295,7 @@ impl Home {
     }
 
     fn run_arguments(&self, scenario: &Scenario) -> Vec<OsString> {
-        let words = ["run", "--label", scenario.id, "--events"].map(OsString::from);
+        let words = ["run", "--quiet", "--label", scenario.id, "--events"].map(OsString::from);
         let tool = ["--", "bash", "--norc", "--noprofile"].map(OsString::from);
         words
             .into_iter()
