@@ -202,7 +202,7 @@ fn memory(pid: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status
         .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .find_map(|line| line.strip_prefix("RssAnon:"))
         .unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
@@ -357,8 +357,8 @@ sys.stdout.write("\x1b[0mTHE END\n")'; read"#,
         thread::sleep(Duration::from_millis(50));
     }
     let most = memory(terminal.pid());
-    // Measured: 9 MB in a build without optimisation.
-    assert!(most < 24_000, "{most} kB");
+    // Measured: 7 MB. Pages of the binary itself are not counted: a build without optimisation has many.
+    assert!(most < 20_000, "{most} kB");
     let waiting = hub.pictures_until_health();
     assert!(waiting <= 20, "{waiting} pictures had piled up");
     let tail = terminal.bytes();

@@ -65,7 +65,7 @@ fn the_tool_finds_what_it_would_find_without_us() {
         assert_eq!(code, 0);
         shown
     };
-    let wrapped = shown(&format!("{} run --", home.binary().display()));
+    let wrapped = shown(&format!("{} run --quiet --", home.binary().display()));
     let direct = shown("");
     assert_same_bytes(wrapped.as_bytes(), direct.as_bytes(), "surroundings");
     assert!(wrapped.contains("SigIgn:\t0000000000000000\r\n"), "{wrapped}");
