@@ -13,6 +13,7 @@
 mod answers;
 mod commands;
 mod outage;
+mod quiet;
 mod setup;
 mod strangers;
 
