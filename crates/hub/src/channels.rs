@@ -14,7 +14,7 @@ use atlasbridge_channel::{
     Undelivered,
 };
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{BootTime, Nonce, Timestamp};
+use atlasbridge_model::{BootTime, Nonce, SessionId, Timestamp};
 use atlasbridge_store::{DuePost, NewNotice, NoticeId, PostId, PromptRecord};
 use atlasbridge_wire::command::ChannelView;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use crate::cards::card;
 use crate::clock;
 use crate::hub::{Broken, Event, Hub, random};
-use crate::pause;
+use crate::{pause, words};
 
 /// A channel that failed is started again after this, so often; then `status` says so.
 const RESTART_AFTER: Duration = Duration::from_secs(1);
@@ -544,6 +544,21 @@ impl Hub {
         }
         self.channels.is_due = true;
         Ok(())
+    }
+}
+
+impl Hub {
+    /// What everybody is told when a session is paused: with the answer that did it, or not at all.
+    pub(crate) async fn notices_of_pause(&self, session: SessionId) -> Result<Vec<NewNotice>, Broken> {
+        let Some(session) = self.store.session(session).await? else {
+            return Ok(Vec::new());
+        };
+        let body = Body::from(&words::paused(&session));
+        let notices = self.channels.running.iter().flat_map(|running| {
+            let targets = running.handle.targets.iter();
+            targets.map(|target| new_notice(running.start.name, target, &body, None))
+        });
+        Ok(notices.collect())
     }
 }
 

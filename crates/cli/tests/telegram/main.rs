@@ -1,8 +1,10 @@
 //! Telegram from outside: the real binary, a tool under `atlasbridge run`, and a strict Bot API server on loopback. The
 //! truth is what the tool read, and what the chat shows.
 //!
-//! `answers` taps and texts, to their true end · `commands` what a person may ask for · `outage` a service that fails,
-//! hubs that die · `strangers` who may not · `setup` from a token to a tap.
+//! `answers` taps and texts, to their true end · `commands` what a person may ask for · `notices` what they hear without
+//! asking · `operators` two people · `limit` too many answers in a minute · `presence` somebody types at the terminal ·
+//! `outage` a service that fails, hubs that die · `quiet` what cannot be shown costs nothing · `strangers` who may not ·
+//! `secrets` where the token is not · `setup` from a token to a tap · `emulator` a server of others.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -12,6 +14,7 @@
 
 mod answers;
 mod commands;
+mod limit;
 mod outage;
 mod quiet;
 mod setup;
