@@ -14,6 +14,7 @@
 
 mod answers;
 mod commands;
+mod emulator;
 mod limit;
 mod outage;
 mod quiet;
