@@ -17,6 +17,7 @@ mod commands;
 mod emulator;
 mod limit;
 mod outage;
+mod presence;
 mod quiet;
 mod setup;
 mod strangers;
