@@ -16,6 +16,7 @@ mod answers;
 mod commands;
 mod emulator;
 mod limit;
+mod notices;
 mod outage;
 mod presence;
 mod quiet;
