@@ -17,6 +17,7 @@ mod commands;
 mod emulator;
 mod limit;
 mod notices;
+mod operators;
 mod outage;
 mod presence;
 mod quiet;
