@@ -21,6 +21,7 @@ mod operators;
 mod outage;
 mod presence;
 mod quiet;
+mod secrets;
 mod setup;
 mod strangers;
 
