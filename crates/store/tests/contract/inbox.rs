@@ -321,6 +321,11 @@ async fn cancelling_needs_the_card_and_happens_once() {
         .await
         .unwrap();
     assert_eq!(outcome, Once::First(Advance::Refused(Refusal::UnknownPrompt)));
+    let last = atlasbridge_store::tail(&dir.log(), 1).unwrap().pop().unwrap();
+    assert_eq!(
+        (last.event.as_str(), last.value.as_deref()),
+        ("REPLY_REJECTED", Some("unknown_prompt"))
+    );
     let outcome = store
         .cancel_from(cancel(&prompt), Some(by(2)), nothing, at(1))
         .await
