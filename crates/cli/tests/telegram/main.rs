@@ -16,6 +16,7 @@
 
 mod answers;
 mod commands;
+mod crowd;
 mod dice;
 mod emulator;
 mod forged;
