@@ -14,7 +14,7 @@ use atlasbridge_channel::{
     Undelivered,
 };
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{BootTime, Nonce, Timestamp};
+use atlasbridge_model::{BootTime, Nonce, SessionId, Timestamp};
 use atlasbridge_store::{DuePost, NewNotice, NoticeId, PostId, PromptRecord};
 use atlasbridge_wire::command::ChannelView;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use crate::cards::card;
 use crate::clock;
 use crate::hub::{Broken, Event, Hub, random};
-use crate::pause;
+use crate::{pause, words};
 
 /// A channel that failed is started again after this, so often; then `status` says so.
 const RESTART_AFTER: Duration = Duration::from_secs(1);
@@ -92,6 +92,8 @@ struct Running {
     handle: Handle,
     health: Health,
     busy: HashMap<Target, UnderWay>,
+    /// Targets that take nothing before then: the service or its pace says so, whatever is to be shown.
+    held: HashMap<Target, BootTime>,
     failures: u32,
     worker: JoinHandle<()>,
 }
@@ -115,11 +117,30 @@ pub(crate) struct Channels {
     next_job: u64,
     /// When the time left is shown next; `None` while nothing waits.
     countdown_at: Option<BootTime>,
+    /// When the first of the chats that want no prompts, and for which one waits, wants them again.
+    unmuted_at: Option<Timestamp>,
     /// Something may be due.
     pub(crate) is_due: bool,
 }
 
+impl Running {
+    /// Whether it could be given a task now. Whoever holds it back says when that is over: the task under way, or time.
+    fn takes(&self, target: &Target) -> bool {
+        let is_held = self
+            .held
+            .get(target)
+            .is_some_and(|until| *until > clock::now().boot);
+        !is_held && !self.busy.contains_key(target)
+    }
+}
+
 impl Channels {
+    /// Whether any target of a channel could be given a task now.
+    fn takes_something(&self, name: &str) -> bool {
+        let running = self.running.iter().find(|running| running.start.name == name);
+        running.is_some_and(|running| running.handle.targets.iter().any(|target| running.takes(target)))
+    }
+
     pub(crate) fn views(&self) -> Vec<ChannelView> {
         let view = |running: &Running| {
             let (state, detail) = match &running.health {
@@ -161,6 +182,8 @@ impl Hub {
             wanted
                 .iter()
                 .any(|start| start.name == running.start.name && start.version == running.start.version)
+                // What was wrong with one that stopped may have been mended on the other side.
+                && !matches!(running.health, Health::Stopped { .. })
         };
         for running in self
             .channels
@@ -199,6 +222,7 @@ impl Hub {
             handle,
             health: Health::Starting,
             busy: HashMap::new(),
+            held: HashMap::new(),
             failures,
             worker,
         });
@@ -270,12 +294,16 @@ impl Hub {
     async fn polled(&mut self, name: &'static str, gap: Option<Duration>) -> Result<(), Broken> {
         let now = clock::now();
         let before = self.store.polled_at(name).await?;
-        self.store.set_polled_at(name, now).await?;
         let since =
             before.map(|before| Duration::from_millis(now.wall.0.saturating_sub(before.0).max(0) as u64));
-        if gap.max(since).is_none_or(|gap| gap <= LONGEST_GAP) {
-            return Ok(());
+        if gap.max(since).is_some_and(|gap| gap > LONGEST_GAP) {
+            self.offer_again(name).await?;
         }
+        // Last: a hub that dies before this finds the gap again.
+        Ok(self.store.set_polled_at(name, now).await?)
+    }
+
+    async fn offer_again(&mut self, name: &'static str) -> Result<(), Broken> {
         for open in self.store.open_prompts().await? {
             let waits = matches!(open.prompt.state, PromptState::AwaitingReply);
             let posts = self.store.posts_of(open.prompt.id).await?;
@@ -332,6 +360,7 @@ impl Hub {
             return Ok(());
         }
         self.count_down().await?;
+        self.channels.unmuted_at = None;
         for name in self.channels.names() {
             for notice in self.store.due_notices(name, clock::now()).await? {
                 let target = Target(notice.target.clone());
@@ -345,6 +374,9 @@ impl Hub {
                             .await?
                     }
                 };
+            }
+            if !self.channels.takes_something(name) {
+                continue;
             }
             for due in self.store.due_posts(name, clock::now()).await? {
                 let target = Target(due.post.target.clone());
@@ -363,15 +395,13 @@ impl Hub {
     }
 
     /// Whether a prompt may appear in a chat now that has not been there before.
-    async fn may_post(&self, name: &str, due: &DuePost) -> Result<bool, Broken> {
-        if !matches!(due.prompt.state, PromptState::AwaitingReply) {
-            return Ok(false);
-        }
+    async fn may_post(&mut self, name: &str, due: &DuePost) -> Result<bool, Broken> {
         let muted = self.store.chat_state(name, &due.post.target, MUTED_UNTIL).await?;
-        let until = muted
-            .and_then(|until| until.parse().ok())
-            .map_or(0, |until: i64| until);
-        Ok(until <= clock::now().wall.0)
+        let until = muted.and_then(|until| until.parse().ok()).map(Timestamp);
+        let until = until.filter(|until| *until > clock::now().wall);
+        let first = [self.channels.unmuted_at, until].into_iter().flatten().min();
+        self.channels.unmuted_at = first;
+        Ok(until.is_none())
     }
 
     fn task_for(&self, due: &DuePost) -> Task {
@@ -394,7 +424,7 @@ impl Hub {
         let Some(running) = self.channels.find(name) else {
             return;
         };
-        if running.busy.contains_key(&target) {
+        if !running.takes(&target) {
             return;
         }
         pause::point("hub-before-task");
@@ -418,8 +448,17 @@ impl Hub {
             return Ok(());
         };
         running.busy.remove(target);
-        self.channels.is_due = true;
         let now = clock::now();
+        match &done {
+            Done::NotShown(Undelivered::Later { after }) => {
+                let until = now.boot.plus_millis(after.as_millis() as i64);
+                running.held.insert(target.clone(), until);
+            }
+            Done::Shown { .. } | Done::NotShown(Undelivered::Never { .. }) => {
+                running.held.remove(target);
+            }
+        }
+        self.channels.is_due = true;
         pause::point("hub-before-task-done");
         match (what, done) {
             (
@@ -437,14 +476,8 @@ impl Hub {
                 self.store.edited(id, wanted, now).await?;
             }
             (Errand::Notice { id }, Done::Shown { .. }) => self.store.notice_sent(id, now).await?,
-            (Errand::Post { id, .. }, Done::NotShown(Undelivered::Later { after })) => {
-                self.store.postpone(id, later(now.wall, after), now).await?;
-            }
-            (Errand::Notice { id }, Done::NotShown(Undelivered::Later { after })) => {
-                self.store
-                    .postpone_notice(id, later(now.wall, after), now)
-                    .await?;
-            }
+            // It stays due; its target is held.
+            (_, Done::NotShown(Undelivered::Later { .. })) => {}
             (Errand::Post { id, .. }, Done::NotShown(Undelivered::Never { why })) => {
                 tracing::warn!(channel = name, %why, "a prompt could not be shown");
                 self.store.drop_post(id, &why, now).await?;
@@ -475,14 +508,23 @@ impl Hub {
     /// When a channel has something to do next without anything happening before.
     pub(crate) async fn next_channel_time(&self) -> Result<Option<BootTime>, Broken> {
         let now = clock::now();
-        let mut next = self.channels.countdown_at;
+        let in_boot_time = |at: Timestamp| now.boot.plus_millis(at.0.saturating_sub(now.wall.0).max(0));
+        let mut times = vec![
+            self.channels.countdown_at,
+            self.channels.unmuted_at.map(in_boot_time),
+        ];
+        // Due and not looked at: that could not be read, and is tried again.
+        times.push(self.channels.is_due.then_some(now.boot));
         for name in self.channels.names() {
-            if let Some(at) = self.store.next_post_time(name, now).await? {
-                let at = now.boot.plus_millis(at.0.saturating_sub(now.wall.0).max(0));
-                next = Some(next.map_or(at, |next| next.min(at)));
-            }
+            times.push(self.store.next_post_time(name, now).await?.map(in_boot_time));
         }
-        Ok(next)
+        let held = self
+            .channels
+            .running
+            .iter()
+            .flat_map(|running| running.held.values());
+        times.extend(held.filter(|until| **until > now.boot).map(|until| Some(*until)));
+        Ok(times.into_iter().flatten().min())
     }
 
     /// Says something to every target of the channels that want to hear it.
@@ -509,6 +551,21 @@ impl Hub {
     }
 }
 
+impl Hub {
+    /// What everybody is told when a session is paused: with the answer that did it, or not at all.
+    pub(crate) async fn notices_of_pause(&self, session: SessionId) -> Result<Vec<NewNotice>, Broken> {
+        let Some(session) = self.store.session(session).await? else {
+            return Ok(Vec::new());
+        };
+        let body = Body::from(&words::paused(&session));
+        let notices = self.channels.running.iter().flat_map(|running| {
+            let targets = running.handle.targets.iter();
+            targets.map(|target| new_notice(running.start.name, target, &body, None))
+        });
+        Ok(notices.collect())
+    }
+}
+
 pub(crate) fn new_notice(
     channel: &str,
     target: &Target,
@@ -523,10 +580,6 @@ pub(crate) fn new_notice(
         session: None,
         not_before: None,
     }
-}
-
-fn later(now: Timestamp, after: Duration) -> Timestamp {
-    now.plus_millis(after.as_millis() as i64)
 }
 
 fn task_of(body: Body, reply_to: Option<Address>) -> Task {

@@ -213,6 +213,8 @@ impl Hub {
         while !self.is_stopping {
             if let Err(error) = self.feed_channels().await {
                 tracing::error!(error = %chain(error.as_ref()), "channels cannot be told");
+                self.channels.is_due = true;
+                self.not_before = clock::now().boot.plus_millis(RETRY.as_millis() as i64);
             }
             self.set_alarm().await;
             let result = tokio::select! {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use atlasbridge_channel::Card;
-use atlasbridge_model::answer::{self, Checked, Rules, Said, Source};
+use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, PromptState};
 use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId};
@@ -345,7 +345,7 @@ impl Hub {
         let prompt: PromptRecord = match self.store.prompt(id).await? {
             Some(prompt) => prompt,
             None => {
-                let refusal = answer::Refusal::UnknownPrompt;
+                let refusal = Refusal::UnknownPrompt;
                 self.store
                     .reject(None, None, refusal.name(), &source, &visitor.0, clock::now())
                     .await?;
@@ -409,9 +409,14 @@ impl Hub {
                     source,
                     decided_by: visitor.0.clone(),
                 });
+                let of_pause = self.notices_of_pause(prompt.session).await?;
                 let then = move |outcome: &Outcome| match outcome {
                     Outcome::Won { .. } => Handled {
                         queue_text,
+                        ..Handled::default()
+                    },
+                    Outcome::Refused(Refusal::TooMany) => Handled {
+                        notices: of_pause,
                         ..Handled::default()
                     },
                     Outcome::Refused(_) => Handled::default(),
@@ -422,6 +427,7 @@ impl Hub {
                 match outcome {
                     Once::Repeated => Ok(()),
                     Once::First(Outcome::Refused(refusal)) => {
+                        self.channels.is_due = true;
                         drop(reply.send(refused(refusal.told_on_channel())));
                         Ok(())
                     }

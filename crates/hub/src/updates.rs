@@ -103,14 +103,21 @@ impl Hub {
         pause::point("hub-update-received");
         let result = match from {
             Person::Stranger { id } => {
-                let event = AuditEvent {
-                    value: Some("not_allowed".to_owned()),
+                let event = |why: &str| AuditEvent {
+                    value: Some(why.to_owned()),
                     source: Some(channel.to_owned()),
                     decided_by: Some(id),
                     ..AuditEvent::new(EventName::ReplyRejected)
                 };
+                // What strangers say among themselves is not even for the record.
+                let audit = match &saying {
+                    Saying::Nothing { attempt } => attempt.map(event),
+                    Saying::Tap { .. } | Saying::Text { .. } | Saying::Command { .. } => {
+                        Some(event("not_allowed"))
+                    }
+                };
                 let handled = Handled {
-                    audit: Some(event),
+                    audit,
                     ..Handled::default()
                 };
                 self.store
@@ -259,14 +266,19 @@ impl Hub {
         };
         let came = Some(sender.came.clone());
         let take_ask = if_won.take_ask.clone();
+        let of_pause = self.notices_of_pause(prompt.session).await?;
         let if_refused = {
             let (sender, message) = (sender.clone(), told.message());
+            let reply = move |refusal: &Refusal| {
+                let notice = words::say(refusal.told_on_channel());
+                message.map(|message| sender.notice(&notice, Some(&message)))
+            };
             move |refusal: &Refusal| Handled {
                 take_ask,
-                notices: message
-                    .map(|message| sender.notice(&words::say(refusal.told_on_channel()), Some(&message)))
-                    .into_iter()
-                    .collect(),
+                notices: match *refusal == Refusal::TooMany {
+                    true => of_pause,
+                    false => reply(refusal).into_iter().collect(),
+                },
                 ..Handled::default()
             }
         };

@@ -177,6 +177,18 @@ pub(crate) fn ended(session: &SessionRecord, how: &str) -> Notice {
     say(format!("{} has ended: {how}.", named(session)))
 }
 
+/// Too many answers in a minute: whoever could answer hears it once, and how it ends.
+pub(crate) fn paused(session: &SessionRecord) -> Notice {
+    let id = session.id.to_string();
+    let id = short(&id);
+    say(format!(
+        "{} got more than 10 answers from afar within a minute. It is paused: no more answers are taken from here, and no \
+         new prompts are shown. The keyboard and the command line work as before.\n\
+         /resume {id} lets it go on; at the machine: atlasbridge sessions resume {id}",
+        named(session)
+    ))
+}
+
 /// What a tap is told once more is known.
 pub(crate) fn receipt(prompt: &PromptRecord, answer: Option<&str>) -> String {
     let answer = answer.map(|answer| format!(" ({answer})")).unwrap_or_default();

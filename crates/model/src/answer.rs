@@ -155,7 +155,8 @@ impl Refusal {
         }
     }
 
-    /// For somebody far from the machine: whole sentences, and no command lines.
+    /// For somebody far from the machine: whole sentences, and no command lines but the one that
+    /// ends a pause.
     pub fn told_on_channel(&self) -> String {
         match self {
             Refusal::UnknownPrompt => "There is no such prompt. Nothing was typed.".to_owned(),
@@ -189,11 +190,13 @@ impl Refusal {
             }
             Refusal::Replaced => "This message is out of date. Answer the newer one of the same prompt.".to_owned(),
             Refusal::TooMany => {
-                "More than 10 answers within a minute: this session takes no more from here until you send /resume."
+                "More than 10 answers within a minute: this session is paused. Send /resume here, or run atlasbridge \
+                 sessions resume at the machine. Nothing was typed."
                     .to_owned()
             }
             Refusal::Paused => {
-                "This session is paused after too many answers. Send /resume to let it go on. Nothing was typed."
+                "This session is paused after too many answers. Send /resume here, or run atlasbridge sessions resume at \
+                 the machine. Nothing was typed."
                     .to_owned()
             }
         }
@@ -600,6 +603,13 @@ mod tests {
         ];
         for refusal in all {
             let told = refusal.told_on_channel();
+            let ends_a_pause = ["/resume", "atlasbridge sessions resume"];
+            assert_eq!(
+                ends_a_pause.map(|way| told.contains(way)),
+                [matches!(refusal, Refusal::TooMany | Refusal::Paused); 2],
+                "{told}"
+            );
+            let told = told.replace(ends_a_pause[1], "");
             assert!(
                 !told.contains(['`', '_']) && !told.contains("atlasbridge"),
                 "{told}"

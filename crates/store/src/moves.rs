@@ -102,13 +102,13 @@ impl Store {
         decided_by: &str,
         now: Now,
     ) -> Result<Advance, AdvanceError> {
-        let operator = Behind::Operator {
-            source: source.to_string(),
+        let operator = Operator {
+            source: source.clone(),
             decided_by: decided_by.to_owned(),
         };
-        let event = Event::CanceledByOperator;
+        // Whoever sits at the machine needs no card.
         self.write(now, move |draft| {
-            Box::pin(advance(draft, prompt, event, operator))
+            Box::pin(leave_to_terminal(draft, prompt, None, operator))
         })
         .await
         .map_err(|source| AdvanceError::Prompt { prompt, source })
@@ -127,12 +127,16 @@ impl Store {
         F: FnOnce(&Advance) -> Handled + Send + 'static,
     {
         let prompt = cancel.prompt;
+        let operator = Operator {
+            source: cancel.source,
+            decided_by: cancel.decided_by,
+        };
         self.write(now, move |draft| {
             Box::pin(async move {
                 if !inbox::is_first(draft, came.as_ref()).await? {
                     return Ok(Once::Repeated);
                 }
-                let advance = cancel_card(draft, cancel).await?;
+                let advance = leave_to_terminal(draft, prompt, Some(cancel.nonce), operator).await?;
                 inbox::apply(draft, then(&advance)).await?;
                 Ok(Once::First(advance))
             })
@@ -248,23 +252,49 @@ async fn pass_deadline(
     perform(draft, found, event, behind).await.map(Some)
 }
 
-async fn cancel_card(draft: &mut Draft, cancel: Cancel) -> Result<Advance, BackendError> {
-    let Some(found) = load(&mut draft.conn, cancel.prompt).await? else {
-        return Ok(Advance::Refused(Refusal::UnknownPrompt));
-    };
-    if found.nonce != cancel.nonce {
-        return Ok(Advance::Refused(
-            match offers::was_offered(draft, found.id, &cancel.nonce).await? {
+/// Who cancels.
+struct Operator {
+    source: Source,
+    decided_by: String,
+}
+
+/// With a card only if it is the present one. What is refused is on record too, with its reason.
+async fn leave_to_terminal(
+    draft: &mut Draft,
+    prompt: PromptId,
+    card: Option<Nonce>,
+    operator: Operator,
+) -> Result<Advance, BackendError> {
+    let found = load(&mut draft.conn, prompt).await?;
+    let session = found.as_ref().map(|found| found.session);
+    let advance = match (found, card) {
+        (None, _) => Advance::Refused(Refusal::UnknownPrompt),
+        (Some(found), Some(nonce)) if found.nonce != nonce => {
+            Advance::Refused(match offers::was_offered(draft, found.id, &nonce).await? {
                 true => Refusal::Replaced,
                 false => Refusal::UnknownPrompt,
-            },
-        ));
-    }
-    let operator = Behind::Operator {
-        source: cancel.source.to_string(),
-        decided_by: cancel.decided_by,
+            })
+        }
+        (Some(found), _) => {
+            let behind = Behind::Operator {
+                source: operator.source.to_string(),
+                decided_by: operator.decided_by.clone(),
+            };
+            perform(draft, found, Event::CanceledByOperator, behind).await?
+        }
     };
-    perform(draft, found, Event::CanceledByOperator, operator).await
+    if let Advance::Refused(refusal) = &advance {
+        let rejected = AuditEvent {
+            session,
+            prompt: session.map(|_| prompt),
+            value: Some(refusal.name().to_owned()),
+            source: Some(operator.source.to_string()),
+            decided_by: Some(operator.decided_by),
+            ..AuditEvent::new(EventName::ReplyRejected)
+        };
+        draft.record(rejected).await?;
+    }
+    Ok(advance)
 }
 
 async fn advance(

@@ -4,7 +4,7 @@ use atlasbridge_model::{Now, SessionId, Timestamp};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use crate::posts::PostError;
+use crate::posts::{MOST_DUE, PostError};
 use crate::store::{BackendError, Draft, QueryError, Store};
 
 /// A message to be sent. `body` is the hub's own form of it.
@@ -49,14 +49,16 @@ impl Store {
             })
     }
 
-    /// What is to be sent now, oldest first.
+    /// What is to be sent now, the oldest few of each target: it is given one at a time.
     pub async fn due_notices(&self, channel: &str, now: Now) -> Result<Vec<Notice>, QueryError> {
         let rows = sqlx::query(
-            "SELECT * FROM notices WHERE channel = $1 AND not_before <= $2 AND sent_at IS NULL AND dead IS NULL
-             ORDER BY id",
+            "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY target ORDER BY id) AS place FROM notices
+                 WHERE channel = $1 AND not_before <= $2 AND sent_at IS NULL AND dead IS NULL)
+             WHERE place <= $3 ORDER BY id",
         )
         .bind(channel)
         .bind(now.wall.0)
+        .bind(MOST_DUE)
         .fetch_all(&self.reader)
         .await;
         rows.map_err(BackendError::from)
@@ -72,21 +74,6 @@ impl Store {
             "UPDATE notices SET sent_at = $2 WHERE id = $1",
             notice,
             now.wall.0,
-            now,
-        )
-        .await
-    }
-
-    pub async fn postpone_notice(
-        &self,
-        notice: NoticeId,
-        until: Timestamp,
-        now: Now,
-    ) -> Result<(), PostError> {
-        self.change_notice(
-            "UPDATE notices SET not_before = $2 WHERE id = $1",
-            notice,
-            until.0,
             now,
         )
         .await

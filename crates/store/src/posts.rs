@@ -64,15 +64,15 @@ pub struct PostError {
 }
 
 /// What may be worked on: there is something to show, and somebody may see it. A message that was never sent is not
-/// begun when its time is over or its session is paused.
+/// begun before its turn has come, when its time is over, or while its session is paused.
 const WORKABLE: &str = "p.dead IS NULL AND (p.address IS NULL OR p.shown < p.wanted)
-    AND (p.address IS NOT NULL OR (q.nonce = p.nonce AND q.status IN ('created', 'routed', 'awaiting_reply')
+    AND (p.address IS NOT NULL OR (q.nonce = p.nonce AND q.status = 'awaiting_reply'
         AND q.boot_id = $2 AND (q.deadline IS NULL OR q.deadline > $3)
         AND s.paused_at IS NULL))";
 
 /// Posts of one sort on one target that are read at once. After an outage a thousand may be due: all of them took
 /// 130 ms here, each time one was sent.
-const MOST_DUE: i64 = 20;
+pub(crate) const MOST_DUE: i64 = 20;
 
 impl Store {
     /// Wants a prompt shown on these targets, with its present right to answer. What is there already stays as it is,
@@ -111,19 +111,23 @@ impl Store {
         })
     }
 
-    /// When there is something to show on a channel, a post or a notice; it may be long past.
+    /// When something to show on a channel, a post or a notice, becomes due by time alone. What is due already is not
+    /// counted: it waits for somebody, and whoever that is says so.
     pub async fn next_post_time(&self, channel: &str, now: Now) -> Result<Option<Timestamp>, QueryError> {
         let sql = format!(
             "SELECT MIN(at) FROM (
                  SELECT MIN(p.not_before) AS at FROM posts p JOIN prompts q ON q.id = p.prompt_id
-                     JOIN sessions s ON s.id = p.session_id WHERE p.channel = $1 AND {WORKABLE}
+                     JOIN sessions s ON s.id = p.session_id WHERE p.channel = $1 AND p.not_before > $4
+                         AND {WORKABLE}
                  UNION ALL
-                 SELECT MIN(not_before) FROM notices WHERE channel = $1 AND sent_at IS NULL AND dead IS NULL)"
+                 SELECT MIN(not_before) FROM notices
+                     WHERE channel = $1 AND not_before > $4 AND sent_at IS NULL AND dead IS NULL)"
         );
         sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
             .bind(channel)
             .bind(self.boot_id.to_string())
             .bind(now.boot.0)
+            .bind(now.wall.0)
             .fetch_one(&self.reader)
             .await
             .map(|at: Option<i64>| at.map(Timestamp))
@@ -179,22 +183,6 @@ impl Store {
                 let updated = sqlx::query("UPDATE posts SET shown = MAX(shown, $2) WHERE id = $1")
                     .bind(post.0)
                     .bind(shown)
-                    .execute(&mut draft.conn)
-                    .await?;
-                Ok(updated.rows_affected())
-            })
-        })
-        .await?;
-        Ok(())
-    }
-
-    /// Not before then.
-    pub async fn postpone(&self, post: PostId, until: Timestamp, now: Now) -> Result<(), PostError> {
-        self.change_posts("that a message must wait", now, move |draft| {
-            Box::pin(async move {
-                let updated = sqlx::query("UPDATE posts SET not_before = $2 WHERE id = $1")
-                    .bind(post.0)
-                    .bind(until.0)
                     .execute(&mut draft.conn)
                     .await?;
                 Ok(updated.rows_affected())

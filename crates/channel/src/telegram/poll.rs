@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::api::{BATCH, POLL_HOLD, Trouble};
 use super::incoming::{self, Guest, Incoming};
@@ -23,6 +23,8 @@ const RECORDING: Duration = Duration::from_secs(30);
 const RECEIPT: Duration = Duration::from_secs(10);
 /// Longest such sentence, in characters.
 const MOST_RECEIPT: usize = 200;
+/// A phone shows a tap as busy for about so long; an answer that comes later is seen by nobody.
+const TAP_LASTS: Duration = Duration::from_secs(15);
 /// Taps that are answered at the same time.
 const ANSWERS: usize = 8;
 /// Another program with the same token may be at work on purpose: no race with it.
@@ -208,10 +210,7 @@ impl Poller {
             let Ok(_permit) = permits.acquire().await else {
                 return;
             };
-            // A tap that is too old to be answered is no trouble; its message tells the end anyway.
-            if let Err(trouble) = service.api.answer_tap(&tap, &text).await {
-                tracing::debug!(%trouble, "a tap was not answered");
-            }
+            answer_tap(&service, &tap, &text).await;
         });
         Receipt(receipt)
     }
@@ -277,6 +276,23 @@ impl Poller {
 
     async fn tell(&self, inbound: Inbound) -> Result<(), End> {
         self.inbound.send(inbound).await.map_err(|_| End::HubGone)
+    }
+}
+
+/// A tap that is too old to be answered is no trouble; its message tells the end anyway.
+async fn answer_tap(service: &Service, tap: &str, text: &str) {
+    let give_up = Instant::now() + TAP_LASTS;
+    loop {
+        match service.taps_held() {
+            Some(held) if held > give_up => return,
+            Some(held) => sleep_until(held).await,
+            None => {}
+        }
+        match service.api.answer_tap(tap, text).await {
+            Ok(()) => return,
+            Err(Trouble::TooMany { retry_after }) => service.hold_taps(Instant::now() + retry_after),
+            Err(trouble) => return tracing::debug!(%trouble, "a tap was not answered"),
+        }
     }
 }
 

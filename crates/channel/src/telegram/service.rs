@@ -16,6 +16,8 @@ const STOPPED: Duration = Duration::from_secs(600);
 pub(crate) struct Service {
     pub(crate) api: Api,
     known: Mutex<Known>,
+    /// Until when no tap may be answered: the service counts them by themselves.
+    taps_held: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,7 @@ impl Service {
         Self {
             api,
             known: Mutex::new(Known::Up),
+            taps_held: Mutex::new(None),
         }
     }
 
@@ -82,6 +85,16 @@ impl Service {
         if *known != Known::Stopped {
             *known = Known::Down { failures: 0, until };
         }
+    }
+
+    /// When the next tap may be answered.
+    pub(crate) fn taps_held(&self) -> Option<Instant> {
+        *self.taps_held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn hold_taps(&self, until: Instant) {
+        let mut held = self.taps_held.lock().unwrap_or_else(PoisonError::into_inner);
+        *held = held.max(Some(until));
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

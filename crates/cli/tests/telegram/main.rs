@@ -1,8 +1,12 @@
 //! Telegram from outside: the real binary, a tool under `atlasbridge run`, and a strict Bot API server on loopback. The
 //! truth is what the tool read, and what the chat shows.
 //!
-//! `answers` taps and texts, to their true end · `commands` what a person may ask for · `outage` a service that fails,
-//! hubs that die · `strangers` who may not · `setup` from a token to a tap.
+//! `answers` taps and texts, to their true end · `commands` what a person may ask for · `notices` what they hear without
+//! asking · `operators` two people · `limit` too many answers in a minute · `presence` somebody types at the terminal ·
+//! `outage` a service that fails, hubs that die · `quiet` what cannot be shown costs nothing · `strangers` who may not ·
+//! `secrets` where the token is not · `setup` from a token to a tap · `emulator` a server of others · `forged` whatever is no
+//! answer · `crowd` many sessions on a bad day · `killed` hubs that die at each step. The last three do a tenth of what they can;
+//! with `ATLASBRIDGE_TEST_FULL=1` they do all of it.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -12,7 +16,17 @@
 
 mod answers;
 mod commands;
+mod crowd;
+mod dice;
+mod emulator;
+mod forged;
+mod limit;
+mod notices;
+mod operators;
 mod outage;
+mod presence;
+mod quiet;
+mod secrets;
 mod setup;
 mod strangers;
 
@@ -97,6 +111,17 @@ impl Desk {
             |message| message.text.contains(text),
             "an answer in the chat",
         )
+    }
+
+    /// Waits until the hub has taken everything that was sent, however much it is, as long as it gets less.
+    #[track_caller]
+    pub(crate) fn all_confirmed(&self) {
+        let mut pending = self.telegram.pending();
+        while pending > 0 {
+            pending = atlasbridge_testkit::eventually("fewer updates wait", || {
+                Some(self.telegram.pending()).filter(|now| *now < pending)
+            });
+        }
     }
 
     /// The reasons of refused answers on the audit log.

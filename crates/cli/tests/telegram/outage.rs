@@ -42,6 +42,20 @@ fn failures_of_every_kind_are_outlived() {
 }
 
 #[test]
+fn a_tap_is_answered_when_the_service_is_ready_for_it() {
+    let desk = Desk::new();
+    let terminal = desk.home.bash(QUESTION);
+    let prompt = desk.prompt("Delete 3 files?");
+    let patience = Fault::TooManyRequests { retry_after: 1 };
+    desk.telegram
+        .fails("answerCallbackQuery", patience, Times::Next(2));
+    let told = desk.taps(&prompt, "Yes");
+    assert!(told.contains("Applied"), "{told}");
+    terminal.wait_for("got=[y]");
+    desk.nothing_was_violated();
+}
+
+#[test]
 fn a_tap_survives_a_hub_that_dies_at_any_step() {
     for point in [
         "hub-update-received",

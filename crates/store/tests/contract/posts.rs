@@ -138,9 +138,8 @@ async fn buttons_go_first_then_new_posts_then_other_edits() {
 async fn many_that_are_due_come_in_portions_and_none_is_left_out() {
     let dir = Dir::new();
     let store = dir.store().await;
-    let session = begin(&store).await;
-    for number in 1..=25 {
-        let prompt = ask(&store, session, number).await;
+    for _ in 0..25 {
+        let prompt = ask(&store, begin(&store).await, 1).await;
         offer_on(&store, &prompt, CHANNEL, &["42", "43"], 0).await;
     }
     let portion = due(&store, at(0)).await;
@@ -148,18 +147,18 @@ async fn many_that_are_due_come_in_portions_and_none_is_left_out() {
         assert_eq!(portion.iter().filter(|due| due.post.target == target).count(), 20);
     }
     assert_eq!(show_all(&store, at(0)).await.len(), 50);
-    // New ones on a target do not hide the edits there.
+    // New ones on a target do not hide the edits there, and those whose turn has not come do not hide the one whose has.
     store.touch_waiting(CHANNEL, at(0)).await.unwrap();
-    for number in 26..=50 {
+    let session = begin(&store).await;
+    for number in 1..=25 {
         let prompt = ask(&store, session, number).await;
         offer_on(&store, &prompt, CHANNEL, &["42"], 0).await;
     }
-    let edits = due(&store, at(0))
+    let (edits, new): (Vec<_>, Vec<_>) = due(&store, at(0))
         .await
-        .iter()
-        .filter(|due| due.post.address.is_some())
-        .count();
-    assert_eq!(edits, 2);
+        .into_iter()
+        .partition(|due| due.post.address.is_some());
+    assert_eq!((edits.len(), new.len()), (40, 1));
 }
 
 #[tokio::test]
@@ -189,13 +188,17 @@ async fn what_nobody_can_answer_is_not_sent() {
 #[tokio::test]
 async fn later_and_never() {
     let (_dir, store, prompt) = waiting().await;
-    offer(&store, &prompt).await;
-    let id = due(&store, at(0)).await[0].post.id;
-    store.postpone(id, at(30).wall, at(0)).await.unwrap();
+    offer_on(&store, &prompt, CHANNEL, &["42"], 30).await;
+    let id = store.posts_of(prompt.id).await.unwrap()[0].id;
     assert_eq!(due(&store, at(29)).await, []);
     assert_eq!(
         store.next_post_time(CHANNEL, at(0)).await.unwrap(),
         Some(at(30).wall)
+    );
+    assert_eq!(
+        store.next_post_time(CHANNEL, at(30)).await.unwrap(),
+        None,
+        "what is due already needs no alarm"
     );
     assert_eq!(show_all(&store, at(30)).await, ["post awaiting_reply"]);
     store.drop_post(id, "the message is gone", at(31)).await.unwrap();
