@@ -408,6 +408,11 @@ impl Hub {
         let mut card: Card = card(&due.prompt, &due.session, due.reply.as_ref());
         card.level = due.post.level.max(if self.settings.show_detail { 2 } else { 0 });
         card.is_replaced = due.is_replaced();
+        if let Some(answered) = &mut card.answered
+            && let Some(name) = self.names.get(&answered.by).filter(|name| !name.is_empty())
+        {
+            answered.by = format!("{name} ({})", answered.by);
+        }
         card.nonce = due.post.nonce;
         match &due.post.address {
             None => Task::Post(card),

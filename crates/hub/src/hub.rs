@@ -99,6 +99,8 @@ pub(crate) struct Hub {
     /// Those who wait for the end of a prompt.
     pub(crate) waiting: HashMap<PromptId, Vec<Waiter>>,
     pub(crate) channels: Channels,
+    /// How people on channels call themselves, by the id on record; learnt anew by each hub.
+    pub(crate) names: HashMap<String, String>,
     pub(crate) page: Page,
     pub(crate) files: Files,
     /// The list of open prompts, for whoever watches it: the latest, however slow they read.
@@ -169,6 +171,7 @@ pub async fn serve(config: HubConfig) -> Result<(), HubError> {
         events: events.clone(),
         waiting: HashMap::new(),
         channels: Channels::default(),
+        names: HashMap::new(),
         page: Page::default(),
         files,
         pictures: watch::Sender::new(Response::Approvals { prompts: Vec::new() }),
@@ -432,7 +435,7 @@ impl Hub {
         for effect in effects {
             match effect {
                 Do::Deliver(_) => self.deliver(prompt.session).await?,
-                // What became of it is wanted on every message of the prompt since the move itself; see below.
+                // The move has asked for it in its own transaction; the loop feeds the channels before it waits.
                 Do::Tell => {}
                 Do::Alarm => tracing::warn!(session = %prompt.session, prompt = %prompt.id,
                     "answered though neither the keyboard nor AtlasBridge typed anything"),
