@@ -88,6 +88,20 @@ fn perform(line: &str, desk: &Desk, tools: &Tools<'_>) -> String {
         ("link", _) => desk.link(),
         ("ask", what) => tools.ask(what).to_string(),
         ("read", label) => serde_json::to_string(&tools.read(label)).unwrap(),
+        ("type", rest) => {
+            let (label, keys) = rest.rsplit_once(' ').unwrap();
+            tools.with_terminal(label, |terminal| terminal.type_keys(format!("{keys}\r")));
+            String::new()
+        }
+        ("end", label) => {
+            tools.end(label);
+            String::new()
+        }
+        ("revoke", name) => {
+            let ran = desk.home.run(["open", "--revoke", name]);
+            assert_eq!(ran.code, 0, "{ran:?}");
+            String::new()
+        }
         (verb @ ("stop" | "start"), _) => {
             let ran = desk.home.run(["hub", verb]);
             assert_eq!(ran.code, 0, "{ran:?}");

@@ -17,14 +17,16 @@ mod tools;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 
-use atlasbridge_testkit::Home;
 use atlasbridge_testkit::page::Visitor;
+use atlasbridge_testkit::{Home, eventually};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A home whose page has an address that stays, though the hub goes and comes back.
 pub(crate) struct Desk {
     pub(crate) home: Home,
     pub(crate) port: u16,
+    more: String,
     _reserved: OwnedFd,
 }
 
@@ -37,12 +39,48 @@ impl Desk {
     pub(crate) fn with(more: &str) -> Self {
         let (reserved, port) = reserve();
         let home = Home::new(env!("CARGO_BIN_EXE_atlasbridge"));
-        home.write_config(&format!("[web]\nlisten = \"127.0.0.1:{port}\"\n{more}"));
-        Self {
+        let desk = Self {
             home,
             port,
+            more: more.to_owned(),
             _reserved: reserved,
-        }
+        };
+        desk.configure("");
+        desk
+    }
+
+    fn configure(&self, more: &str) {
+        let Self { port, more: own, .. } = self;
+        let text = format!("[web]\nlisten = \"127.0.0.1:{port}\"\n{own}{more}");
+        self.home.write_config(&text);
+    }
+
+    /// Acts while prompts have a few seconds only.
+    #[track_caller]
+    pub(crate) fn briefly<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.reconfigure("[prompts]\ntimeout_seconds = 6\n");
+        let done = act();
+        self.reconfigure("");
+        done
+    }
+
+    /// Changes the configuration of a hub that runs.
+    #[track_caller]
+    fn reconfigure(&self, more: &str) {
+        let reloads = || {
+            let records = self.home.audit();
+            let reloaded = records
+                .iter()
+                .filter(|record| record["event"] == "CONFIG_RELOADED");
+            reloaded.count()
+        };
+        let before = reloads();
+        self.configure(more);
+        let hub = Pid::from_raw(self.home.hub_pid().expect("the hub runs")).unwrap();
+        kill_process(hub, Signal::HUP).unwrap();
+        eventually("the configuration is read again", || {
+            (reloads() > before).then_some(())
+        });
     }
 
     pub(crate) fn base(&self) -> String {

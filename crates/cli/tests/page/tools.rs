@@ -46,8 +46,26 @@ const YES_NO: &str = r#"read -rp "Publish version 2.4.0? (y/n) " answer; note "a
 const TEXT: &str = r#"read -rp "Enter commit message: " answer; note "text $answer"; echo "-> $answer""#;
 
 /// Markup, a handler, a character that turns the line around, one that nobody sees.
-const HOSTILE: &str = r#"printf 'Delete <script>document.title="owned"</script><img src=x onerror="document.title=1"> \u202efdp.exe\u202c pay\u200bload? (y/n) '
+const HOSTILE: &str = r#"printf 'Delete <script>document.title="owned"</script><img src=x onerror="document.title=1"> \u2800\u202efdp.exe\u202c pay\u200bload? (y/n) '
 read -r answer; note "answer $answer"; echo "-> $answer""#;
+
+/// The same dialog, and then the empty input box of an agent that has finished; a line sent there is noted.
+const AGENT: &str = r#"
+box() { printf '\e[H\e[2J● %s\r\n\r\n────────────────────────────────────────\r\n❯ %s\r\n────────────────────────────────────────\r\n  ? for shortcuts\e[4;%sH' "${rows[at - 1]}" "$line" $((3 + ${#line})); }
+stty raw -echo
+line=
+box
+while :; do
+  IFS= read -rsn1 key
+  case "$key" in
+    $'\r' | '') break ;;
+    *) line="$line$key"; box ;;
+  esac
+done
+note "instruction $line"
+stty sane
+printf '\e[H\e[2J● done\n'
+"#;
 
 /// All tools of one home, their terminals and what each of them read.
 pub(crate) struct Tools<'a> {
@@ -73,6 +91,12 @@ impl<'a> Tools<'a> {
 
     /// Starts a tool that asks this, and returns its card once it waits.
     pub(crate) fn ask(&self, what: &str) -> Value {
+        if what == "agent" {
+            return self.ask_with(&["--adapter", "claude"], &format!("{APPROVAL}{AGENT}"));
+        }
+        if what == "brief" {
+            return self.desk.briefly(|| self.ask("yes_no"));
+        }
         let script = match what {
             "approval" => APPROVAL,
             "yes_no" => YES_NO,
@@ -80,12 +104,12 @@ impl<'a> Tools<'a> {
             "hostile" => HOSTILE,
             other => panic!("nobody asks {other}"),
         };
-        self.ask_with(script)
+        self.ask_with(&[], script)
     }
 
     /// The same with a script of the test's own; `note` puts something on the tool's record.
-    pub(crate) fn ask_with(&self, script: &str) -> Value {
-        let label = self.start(&[], script);
+    pub(crate) fn ask_with(&self, args: &[&str], script: &str) -> Value {
+        let label = self.start(args, script);
         eventually(&format!("{label} waits for an answer"), || self.card_of(&label))
     }
 
@@ -101,7 +125,12 @@ impl<'a> Tools<'a> {
         );
         fs::write(&file, format!("#!/bin/bash\n{note}{script}\n")).unwrap();
         let file = file.display().to_string();
-        let mut words = vec!["run", "--quiet", "--label", &label];
+        // A label is shown as much as what the tool prints, and may be as hostile.
+        let told = match script == HOSTILE {
+            true => format!("{label} \u{202e}elif\u{200b} <b>tool</b>"),
+            false => label.clone(),
+        };
+        let mut words = vec!["run", "--quiet", "--label", &told];
         words.extend(args);
         words.extend(["--", "bash", "--norc", &file]);
         let terminal = self.desk.home.run_in_terminal(&words);
@@ -113,7 +142,10 @@ impl<'a> Tools<'a> {
         let cards = self.visitor.prompts().into_iter();
         cards
             .filter(|card| card["is_open"] == true)
-            .find(|card| card["session"]["label"] == label)
+            .find(|card| {
+                let told = card["session"]["label"].as_str().unwrap_or_default();
+                told == label || told.starts_with(&format!("{label} "))
+            })
     }
 
     /// What the tool of this label read so far, a line for each thing.
@@ -129,6 +161,24 @@ impl<'a> Tools<'a> {
             .find(|(known, _)| known == label)
             .expect("a tool of this label");
         act(terminal)
+    }
+
+    /// Ends the tool itself, as if it had crashed.
+    #[track_caller]
+    pub(crate) fn end(&self, label: &str) {
+        let file = format!("/{}.sh", label.replace(' ', "-"));
+        let is_it = |pid: &i32| {
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command).into_owned();
+            command.starts_with("bash\0") && command.contains(&file) && command.contains(&self.place())
+        };
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let mut pids = entries.filter_map(|entry| entry.file_name().to_string_lossy().parse::<i32>().ok());
+        atlasbridge_testkit::kill(pids.find(is_it).expect("the tool runs"));
+    }
+
+    fn place(&self) -> String {
+        self.desk.home.scratch().display().to_string()
     }
 
     fn record(&self, label: &str) -> PathBuf {
