@@ -222,7 +222,7 @@ impl Loopback {
 mod tests {
     use super::*;
     use crate::telegram::sample;
-    use crate::{Tap, TapOn};
+    use crate::{OfferName, Tap, TapOn};
 
     fn task(handle: &Handle, job: u64, task: Task) -> Outgoing {
         Outgoing {
@@ -274,9 +274,11 @@ mod tests {
 
         let tap = Saying::Tap {
             on: TapOn::Card {
-                prompt: String::new(),
-                session: String::new(),
-                nonce: String::new(),
+                offer: OfferName {
+                    prompt: String::new(),
+                    session: String::new(),
+                    nonce: String::new(),
+                },
                 tap: Tap::Row(0),
             },
             address: Some(address),

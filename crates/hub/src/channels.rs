@@ -41,6 +41,8 @@ pub(crate) const SWITCHED_TO: &str = "switched_to";
 
 pub type ChannelFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+type Starter = dyn Fn(Option<i64>, mpsc::Sender<Inbound>) -> (Handle, ChannelFuture) + Send + Sync;
+
 /// How a channel is started, with the number of the first update that was not handled yet. The hub knows no channel
 /// by name: whoever configures it hands over these.
 #[derive(Clone)]
@@ -50,7 +52,7 @@ pub struct ChannelStart {
     pub notify_end: bool,
     /// Changes whenever the configuration of the channel does.
     pub version: u64,
-    pub start: Arc<dyn Fn(Option<i64>, mpsc::Sender<Inbound>) -> (Handle, ChannelFuture) + Send + Sync>,
+    pub start: Arc<Starter>,
 }
 
 impl std::fmt::Debug for ChannelStart {
