@@ -251,7 +251,7 @@ async fn answers_are_bounded_and_may_be_nonsense() {
         "getUpdates" => long(5 * 1024 * 1024),
         "sendMessage" => long(300 * 1024),
         "editMessageText" => cut(),
-        "getWebhookInfo" => Act::Raw(b"HTTP/1.1 502 x\r\ncontent-length: 4\r\n\r\n<ht>".to_vec()),
+        "getMe" => Act::Raw(b"HTTP/1.1 502 x\r\ncontent-length: 4\r\n\r\n<ht>".to_vec()),
         _ => Act::Json(200, json!(["nonsense"])),
     });
     let api = server.api();
@@ -262,7 +262,7 @@ async fn answers_are_bounded_and_may_be_nonsense() {
     );
     assert_eq!(api.send_message(&none).await, Err(Trouble::TooLong));
     assert!(matches!(api.edit_message(&none).await, Err(Trouble::Network(_))));
-    assert_eq!(api.has_webhook().await, Err(Trouble::Server(502)));
+    assert_eq!(api.me().await, Err(Trouble::Server(502)));
     assert!(matches!(api.delete_webhook().await, Err(Trouble::Unreadable(_))));
 }
 
