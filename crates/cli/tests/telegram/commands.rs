@@ -16,6 +16,7 @@ fn commands_are_answered() {
         "echo hello-screen; read line; echo got=[$line]",
     ]);
     terminal.wait_for("hello-screen");
+    desk.home.session_is("active");
     desk.says("/start");
     desk.hears("telegram:4242");
     desk.says("/help");
@@ -36,6 +37,8 @@ fn a_session_is_stopped_only_after_a_question() {
     let desk = Desk::new();
     let terminal = desk.home.bash("echo up; sleep 600");
     terminal.wait_for("up");
+    // The tool's first words do not wait for the hub.
+    desk.home.session_is("active");
     desk.says("/stop");
     let question = desk.hears("SIGTERM");
     assert!(desk.taps(&question, "Leave it running").contains("Nothing"));
