@@ -141,6 +141,11 @@ impl Channels {
         running.is_some_and(|running| running.handle.targets.iter().any(|target| running.takes(target)))
     }
 
+    fn count_down_from(&mut self, now: BootTime) {
+        let next = now.plus_millis(COUNTDOWN.as_millis() as i64);
+        self.countdown_at.get_or_insert(next);
+    }
+
     pub(crate) fn views(&self) -> Vec<ChannelView> {
         let view = |running: &Running| {
             let (state, detail) = match &running.health {
@@ -473,12 +478,12 @@ impl Hub {
                 },
             ) => {
                 self.store.posted(id, &address.0, wanted, now).await?;
-                self.channels
-                    .countdown_at
-                    .get_or_insert(now.boot.plus_millis(COUNTDOWN.as_millis() as i64));
+                self.channels.count_down_from(now.boot);
             }
             (Errand::Post { id, wanted }, Done::Shown { address: None }) => {
                 self.store.edited(id, wanted, now).await?;
+                // What was behind when time was last shown may have been all there was.
+                self.channels.count_down_from(now.boot);
             }
             (Errand::Notice { id }, Done::Shown { .. }) => self.store.notice_sent(id, now).await?,
             // It stays due; its target is held.

@@ -7,6 +7,7 @@ fn commands_are_answered() {
     let desk = Desk::new();
     let terminal = desk.home.run_in_terminal(&[
         "run",
+        "--quiet",
         "--label",
         "deploy",
         "--",
@@ -36,6 +37,7 @@ fn a_session_is_stopped_only_after_a_question() {
     let desk = Desk::new();
     let terminal = desk.home.bash("echo up; sleep 600");
     terminal.wait_for("up");
+    // The tool's first words do not wait for the hub.
     desk.home.session_is("active");
     desk.says("/stop");
     let question = desk.hears("SIGTERM");
