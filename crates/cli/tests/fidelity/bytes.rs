@@ -265,7 +265,8 @@ fn a_slow_terminal_slows_the_tool_and_not_the_keyboard() {
         );
     }
     let grown = memory().saturating_sub(before);
-    assert!(grown < 2048, "grown by {grown} kB, from {before} kB");
+    // A thousand lines of scrollback at 100 columns are 2.4 MB, and no more; what waits for the terminal is bounded too.
+    assert!(grown < 8192, "grown by {grown} kB, from {before} kB");
     terminal.type_keys(b"q");
     terminal.read_on();
     let (code, _) = terminal.end_bytes();
