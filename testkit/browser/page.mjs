@@ -339,7 +339,7 @@ export const hubSteps = {
     await page.locator(".past .dialog").first().waitFor();
     await shot("found");
     await page.getByLabel("Search").fill("nothing of the kind");
-    await page.getByText("0 found.").waitFor();
+    await page.getByText("Nothing found").waitFor();
     await page.getByLabel("Search").fill("");
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByText("Export JSON").click()]);
     const chunks = [];
