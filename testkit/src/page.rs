@@ -174,7 +174,14 @@ impl Live {
     pub fn next(&mut self) -> Option<Value> {
         match self.message() {
             Ok(message) => message,
-            Err(error) if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => None,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
+                ) =>
+            {
+                None
+            }
             Err(error) => panic!("neither a message nor an end: {error}"),
         }
     }

@@ -222,9 +222,7 @@ fn the_code_for_a_phone_says_the_link() {
     let desk = Desk::new();
     let (code, printed) = desk.home.run_in_terminal(&["open", "--qr"]).end();
     assert_eq!(code, 0, "{printed}");
-    let link = printed
-        .split_whitespace()
-        .find(|word| word.contains("/open#"));
+    let link = printed.split_whitespace().find(|word| word.contains("/open#"));
     let decoded = program(
         Command::new("node")
             .args(["-e", DECODE, &printed])

@@ -13,6 +13,8 @@
 
 mod access;
 mod browsers;
+mod crowd;
+mod screens;
 mod stories;
 mod tools;
 

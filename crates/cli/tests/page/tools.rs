@@ -42,7 +42,8 @@ stty sane
 printf '\e[H\e[2J● %s\n' "${rows[at - 1]}"
 "#;
 
-const YES_NO: &str = r#"read -rp "Publish version 2.4.0? (y/n) " answer; note "answer $answer"; echo "-> $answer""#;
+const YES_NO: &str =
+    r#"read -rp "Publish version 2.4.0? (y/n) " answer; note "answer $answer"; echo "-> $answer""#;
 const TEXT: &str = r#"read -rp "Enter commit message: " answer; note "text $answer"; echo "-> $answer""#;
 
 /// Markup, a handler, a character that turns the line around, one that nobody sees.
@@ -146,12 +147,10 @@ impl<'a> Tools<'a> {
 
     fn card_of(&self, label: &str) -> Option<Value> {
         let cards = self.visitor.prompts().into_iter();
-        cards
-            .filter(|card| card["is_open"] == true)
-            .find(|card| {
-                let told = card["session"]["label"].as_str().unwrap_or_default();
-                told == label || told.starts_with(&format!("{label} "))
-            })
+        cards.filter(|card| card["is_open"] == true).find(|card| {
+            let told = card["session"]["label"].as_str().unwrap_or_default();
+            told == label || told.starts_with(&format!("{label} "))
+        })
     }
 
     /// What the tool of this label read so far, a line for each thing.

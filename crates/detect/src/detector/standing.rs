@@ -184,11 +184,7 @@ fn surroundings(page: &Page) -> u64 {
     // A box that stands higher than the last rows, on a screen that is not full yet, is no part of what is around it.
     let lowest = page.lines.len().saturating_sub(8);
     let rows = recognise::box_top(page).map_or(lowest, |top| top.min(lowest));
-    let lines = page
-        .lines
-        .iter()
-        .take(rows)
-        .map(|line| line.text.trim());
+    let lines = page.lines.iter().take(rows).map(|line| line.text.trim());
     for text in lines.filter(|text| !text.is_empty()) {
         text.hash(&mut hasher);
     }
