@@ -303,7 +303,7 @@ export const hubSteps = {
     await ended(page, prompt, "applied");
     await took(world, prompt, "chose 3", "instruction use the staging database");
     await go(page, `#/session/${prompt.session.id}`);
-    await page.locator(".past", { hasText: "use the staging database" }).first().waitFor();
+    await until(async () => (await page.locator(".past .how", { hasText: "applied" }).count()) === 2, "the refusal and the instruction are both told");
     await shot("reasoned");
   },
 
