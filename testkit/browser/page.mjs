@@ -303,7 +303,7 @@ export const hubSteps = {
     await ended(page, prompt, "applied");
     await took(world, prompt, "chose 3", "instruction use the staging database");
     await go(page, `#/session/${prompt.session.id}`);
-    await page.locator(".past", { hasText: "use the staging database" }).first().waitFor();
+    await until(async () => (await page.locator(".past .how", { hasText: "applied" }).count()) === 2, "the refusal and the instruction are both told");
     await shot("reasoned");
   },
 
@@ -339,7 +339,7 @@ export const hubSteps = {
     await page.locator(".past .dialog").first().waitFor();
     await shot("found");
     await page.getByLabel("Search").fill("nothing of the kind");
-    await page.getByText("0 found.").waitFor();
+    await page.getByText("Nothing found").waitFor();
     await page.getByLabel("Search").fill("");
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByText("Export JSON").click()]);
     const chunks = [];

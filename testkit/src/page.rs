@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -190,13 +190,10 @@ impl Live {
         let _ = self.send(1, message.to_string().as_bytes());
     }
 
-    /// How long [`Live::next`] waits.
-    pub fn patience(&self, limit: Duration) {
-        self.stream.get_ref().set_read_timeout(Some(limit)).unwrap();
-    }
-
     fn message(&mut self) -> io::Result<Option<Value>> {
-        loop {
+        // Heartbeats are no messages, and must not keep anybody waiting for ever.
+        let deadline = Instant::now() + LIMIT;
+        while Instant::now() < deadline {
             let mut start = [0; 2];
             self.stream.read_exact(&mut start)?;
             let length = match start[1] & 0x7f {
@@ -221,6 +218,7 @@ impl Live {
                 _ => {}
             }
         }
+        Err(io::ErrorKind::TimedOut.into())
     }
 
     /// One frame, masked as a browser must; with a mask of zeros it reads as it is.

@@ -11,7 +11,11 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
+mod access;
 mod browsers;
+mod crowd;
+mod screens;
+mod stories;
 mod tools;
 
 use std::net::{Ipv4Addr, SocketAddrV4};

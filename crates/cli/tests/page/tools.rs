@@ -50,22 +50,28 @@ const TEXT: &str = r#"read -rp "Enter commit message: " answer; note "text $answ
 const HOSTILE: &str = r#"printf 'Delete <script>document.title="owned"</script><img src=x onerror="document.title=1"> \u2800\u202efdp.exe\u202c pay\u200bload? (y/n) '
 read -r answer; note "answer $answer"; echo "-> $answer""#;
 
-/// The same dialog, and then the empty input box of an agent that has finished; a line sent there is noted.
+/// The empty input box of an agent that has finished, after the dialog. As agents do, it waits for events and not in a
+/// read, takes what comes at once as one text, and draws a frame in one piece. A line sent there is noted.
 const AGENT: &str = r#"
-box() { printf '\e[H\e[2J● %s\r\n\r\n────────────────────────────────────────\r\n❯ %s\r\n────────────────────────────────────────\r\n  ? for shortcuts\e[4;%sH' "${rows[at - 1]}" "$line" $((3 + ${#line})); }
-stty raw -echo
-line=
-box
-while :; do
-  IFS= read -rsn1 key
-  case "$key" in
-    $'\r' | '') break ;;
-    *) line="$line$key"; box ;;
-  esac
-done
-note "instruction $line"
-stty sane
-printf '\e[H\e[2J● done\n'
+export RECORD CHOSEN="${rows[at - 1]}"
+exec python3 -c '
+import os, select, sys, tty
+tty.setraw(0)
+line, rule, chosen = "", "─" * 40, os.environ["CHOSEN"]
+def draw():
+    frame = f"\x1b[H\x1b[J● {chosen}\x1b[3H{rule}\x1b[4H❯ {line}\x1b[5H{rule}\x1b[6H  ? for shortcuts\x1b[4;{3 + len(line)}H"
+    os.write(1, frame.encode())
+draw()
+while True:
+    select.select([0], [], [])
+    text = os.read(0, 4096).decode()
+    if text == "\r":
+        break
+    line += text
+    draw()
+open(os.environ["RECORD"], "a").write(f"instruction {line}\n")
+os.write(1, "\x1b[H\x1b[J● done\r\n".encode())
+'
 "#;
 
 /// All tools of one home, their terminals and what each of them read.
@@ -120,7 +126,10 @@ impl<'a> Tools<'a> {
         let label = format!("tool {number}");
         let file = self.desk.home.scratch().join(format!("tool-{number}.sh"));
         let record = self.record(&label);
-        let note = format!("note() {{ printf '%s\\n' \"$1\" >> '{}'; }}\n", record.display());
+        let note = format!(
+            "RECORD='{}'\nnote() {{ printf '%s\\n' \"$1\" >> \"$RECORD\"; }}\n",
+            record.display()
+        );
         fs::write(&file, format!("#!/bin/bash\n{note}{script}\n")).unwrap();
         let file = file.display().to_string();
         // A label is shown as much as what the tool prints, and may be as hostile.
