@@ -595,9 +595,9 @@ fn refused(why: impl Into<String>) -> Answer {
 }
 
 /// In words for the page, where nobody can send `/resume`.
-fn told(refusal: &answer::Refusal) -> String {
+fn told(refusal: &Refusal) -> String {
     match refusal {
-        answer::Refusal::TooMany | answer::Refusal::Paused => {
+        Refusal::TooMany | Refusal::Paused => {
             "More than 10 answers within a minute: this session takes no more from here until you run \
              `atlasbridge sessions resume` for it. Nothing was typed."
                 .to_owned()
