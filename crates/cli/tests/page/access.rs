@@ -94,11 +94,11 @@ fn a_revoked_login_sees_and_does_nothing_more() {
     assert!(names.len() == 3 && names.contains(&name.as_str()), "{names:?}");
     let (mut events, mut live) = (one.events(), one.live(session));
     assert!(events.next("prompts").is_some());
-    assert_eq!(live.next().unwrap()["t"], "screen");
+    assert_eq!(live.next_message().unwrap()["t"], "screen");
     let revoked = desk.home.run(["open", "--revoke", &name]);
     assert_eq!(revoked.code, 0, "{revoked:?}");
     while events.next("prompts").is_some() {}
-    while live.next().is_some() {}
+    while live.next_message().is_some() {}
     assert_eq!(one.get("/api/prompts").status, 401);
     assert_eq!(one.answers(&card, json!({ "choice": 0 })).status, 401);
     assert_eq!(other.get("/api/prompts").status, 200, "only this one");
