@@ -541,11 +541,7 @@ impl Hub {
             return Ok(Response::Refused { reason });
         };
         let base = served.handle.base_url.clone();
-        let secret = format!(
-            "{}{}",
-            atlasbridge_model::id::hex(&random()?),
-            atlasbridge_model::id::hex(&random()?)
-        );
+        let secret = atlasbridge_web::new_secret().map_err(|error| error.to_string())?;
         let now = clock::now();
         let expires_at = now.wall.plus_millis(LINK_LIMIT.as_millis() as i64);
         self.store
