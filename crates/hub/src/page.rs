@@ -349,7 +349,7 @@ impl Hub {
                 self.store
                     .reject(None, None, refusal.name(), &source, &visitor.0, clock::now())
                     .await?;
-                drop(reply.send(refused(refusal.told_on_channel())));
+                drop(reply.send(refused(told(&refusal))));
                 return Ok(());
             }
         };
@@ -367,7 +367,7 @@ impl Hub {
                 self.store
                     .reject(id, session, refusal.name(), &source, &visitor.0, clock::now())
                     .await?;
-                drop(reply.send(refused(refusal.told_on_channel())));
+                drop(reply.send(refused(told(&refusal))));
                 Ok(())
             }
             Ok(Checked::Cancel) => {
@@ -388,7 +388,7 @@ impl Hub {
                         self.perform(moved).await
                     }
                     Once::First(Advance::Refused(refusal)) => {
-                        drop(reply.send(refused(refusal.told_on_channel())));
+                        drop(reply.send(refused(told(&refusal))));
                         Ok(())
                     }
                 }
@@ -422,7 +422,7 @@ impl Hub {
                 match outcome {
                     Once::Repeated => Ok(()),
                     Once::First(Outcome::Refused(refusal)) => {
-                        drop(reply.send(refused(refusal.told_on_channel())));
+                        drop(reply.send(refused(told(&refusal))));
                         Ok(())
                     }
                     Once::First(Outcome::Won { reply: won, prompt }) => {
@@ -586,6 +586,18 @@ async fn heard<T>(answer: Option<oneshot::Receiver<T>>) -> Option<T> {
 
 fn refused(why: impl Into<String>) -> Answer {
     Answer::Refused { why: why.into() }
+}
+
+/// In words for the page, where nobody can send `/resume`.
+fn told(refusal: &answer::Refusal) -> String {
+    match refusal {
+        answer::Refusal::TooMany | answer::Refusal::Paused => {
+            "More than 10 answers within a minute: this session takes no more from here until you run \
+             `atlasbridge sessions resume` for it. Nothing was typed."
+                .to_owned()
+        }
+        refusal => refusal.told_on_channel(),
+    }
 }
 
 fn store_search(search: Search) -> atlasbridge_store::Search {
