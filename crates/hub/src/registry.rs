@@ -219,18 +219,17 @@ impl Registry {
 
     /// The live screen of a session, from now on. `None`: it is not connected.
     pub(crate) fn watch_screen(&mut self, session: SessionId) -> Option<watch::Receiver<Option<Picture>>> {
-        let is_live = self.live.contains_key(&session);
-        let screen = self
-            .screens
-            .entry(session)
-            .or_insert_with(|| watch::Sender::new(None));
-        if screen.receiver_count() > 0 {
+        let watched = self.screens.get(&session);
+        if let Some(screen) = watched.filter(|screen| screen.receiver_count() > 0) {
             return Some(screen.subscribe());
         }
+        if !self.send(session, ToSession::Watch { on: true }) {
+            return None;
+        }
         // Whoever looked before has gone, and the picture may be old.
-        screen.send_replace(None);
-        let receiver = screen.subscribe();
-        (is_live && self.send(session, ToSession::Watch { on: true })).then_some(receiver)
+        let (screen, receiver) = watch::channel(None);
+        self.screens.insert(session, screen);
+        Some(receiver)
     }
 
     pub(crate) fn picture_came(&mut self, session: SessionId, change: picture::Change) {
