@@ -31,6 +31,8 @@ const PACE: Duration = Duration::from_millis(50);
 /// How long one frame may take to leave. A browser that stands still for longer connects again when it is back.
 const SEND_TIME: Duration = Duration::from_secs(30);
 const HEARTBEAT: Duration = Duration::from_secs(20);
+/// Between two looks at whether the login stands, however much changes: a revoked one sees no second more.
+const DOUBT: Duration = Duration::from_millis(500);
 /// Heartbeats without a sign of life after which the other side is gone.
 const MOST_MISSED: u32 = 3;
 /// What a browser may say in one message.
@@ -114,6 +116,8 @@ impl Viewer {
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         let mut next = Instant::now();
         let mut is_news = true;
+        let mut changes = self.server.changes();
+        let (mut is_doubted, mut doubt_at) = (false, Instant::now());
         let server = self.server.clone();
         let mut closed = std::pin::pin!(server.closed());
         loop {
@@ -131,6 +135,18 @@ impl Viewer {
                     }
                     Err(_) => return End::Gone,
                 },
+                changed = changes.changed(), if !is_doubted => match changed {
+                    Ok(()) => {
+                        is_doubted = true;
+                        Ok(())
+                    }
+                    Err(_) => return End::Left,
+                },
+                () = sleep_until(doubt_at), if is_doubted => {
+                    is_doubted = false;
+                    doubt_at = Instant::now() + DOUBT;
+                    self.may_stay().await.then_some(()).ok_or(End::Left)
+                }
                 () = sleep_until(next), if is_news => {
                     is_news = false;
                     next = Instant::now() + PACE;
