@@ -36,7 +36,7 @@ mod yes_no;
 mod labels;
 mod manner;
 
-pub(crate) use composer::is_busy;
+pub(crate) use composer::{box_top, is_busy};
 pub(crate) use manner::{Below, Keys, Manner};
 
 /// All that a recogniser may know.

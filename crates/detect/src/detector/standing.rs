@@ -7,7 +7,7 @@ use atlasbridge_model::{Kind, Sighting};
 use super::fingerprint_of;
 use crate::moment::Moment;
 use crate::page::Page;
-use crate::recognise::{Look, Place, Reading};
+use crate::recognise::{self, Look, Place, Reading};
 use crate::status::{Claim, Status};
 use crate::witness::{KernelWait, Waits};
 
@@ -181,12 +181,10 @@ fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {
 /// The upper part of the screen: what an agent has said. Its input box and hints are in the lower part.
 fn surroundings(page: &Page) -> u64 {
     let mut hasher = DefaultHasher::new();
-    let rows = page.lines.len();
-    let lines = page
-        .lines
-        .iter()
-        .take(rows.saturating_sub(8))
-        .map(|line| line.text.trim());
+    // A box that stands higher than the last rows, on a screen that is not full yet, is no part of what is around it.
+    let lowest = page.lines.len().saturating_sub(8);
+    let rows = recognise::box_top(page).map_or(lowest, |top| top.min(lowest));
+    let lines = page.lines.iter().take(rows).map(|line| line.text.trim());
     for text in lines.filter(|text| !text.is_empty()) {
         text.hash(&mut hasher);
     }

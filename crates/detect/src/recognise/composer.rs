@@ -40,6 +40,11 @@ pub(super) fn find(page: &Page) -> Option<Box> {
         .find_map(|row| box_at(page, row, last))
 }
 
+/// The first row of the input box, its frame included.
+pub(crate) fn box_top(page: &Page) -> Option<usize> {
+    find(page).map(|found| found.top)
+}
+
 fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
     let text = page.inner(row).trim_start();
     let marker = text
