@@ -2,7 +2,8 @@
 //
 // `world` is what stands behind the page: `link()` makes a one-time link, `ask(what)` makes a tool ask something and
 // tells its session, `restart(meanwhile)` takes the hub away and brings it back. `world.mock` is there where the hub is
-// the mock, for what only a made-up hub can be told to do.
+// the mock, for what only a made-up hub can be told to do; `world.hub` where it is a real one, with tools whose record of
+// what they read is the truth.
 
 import assert from "node:assert/strict";
 import { axe } from "./browser.mjs";
@@ -27,6 +28,14 @@ async function until(what, reason) {
     if (Date.now() > limit) throw new Error(`waited too long until ${reason}`);
     await new Promise((done) => setTimeout(done, 20));
   }
+}
+
+/** What the tool itself read. */
+async function took(world, prompt, ...expected) {
+  if (!world.hub) return;
+  let last;
+  await until(async () => { last = await world.hub.read(prompt); return last.length >= expected.length; }, `the tool has read ${expected}`);
+  assert.deepEqual(last, expected);
 }
 
 /** Serious and critical findings of axe, none of which is allowed. What colours a tool chose for its screen is its own affair. */
@@ -108,6 +117,7 @@ export const askingSteps = {
     await shot("prompt");
     await card(page, prompt).getByRole("button", { name: "No", exact: false }).last().click();
     await ended(page, prompt, "applied");
+    await took(world, prompt, "chose 3");
     await shot("end");
     await card(page, prompt).waitFor({ state: "detached" });
     await go(page, VIEWS.history);
@@ -127,6 +137,7 @@ export const askingSteps = {
     await box.press("Enter");
     await ended(page, prompt, "applied");
     if (world.mock) assert.equal(world.mock.typed.at(-1).text, "fix: the 🌉 bridge");
+    await took(world, prompt, "text fix: the 🌉 bridge");
   },
 
   async "a refusal can carry a reason"({ page, world, shot }) {
@@ -138,6 +149,7 @@ export const askingSteps = {
     await card(page, prompt).getByRole("button", { name: "Deny", exact: true }).click();
     await ended(page, prompt, "applied");
     if (world.mock) assert.equal(world.mock.typed.at(-1).deny_with_reason, "use the staging database");
+    await took(world, prompt, "chose 3");
   },
 
   async "keys select and point, and only Enter sends"({ page, world, isPhone }) {
@@ -156,6 +168,7 @@ export const askingSteps = {
     assert.equal(await card(page, prompt).locator(".end").count(), 0, "a single key sends nothing");
     await page.keyboard.press("Enter");
     await ended(page, prompt, "applied");
+    await took(world, prompt, "answer y");
     await page.keyboard.press("?");
     await page.getByRole("heading", { name: "Settings" }).waitFor();
     await page.keyboard.press("Escape");
@@ -165,8 +178,8 @@ export const askingSteps = {
     await go(page, VIEWS.inbox);
     const prompt = await world.ask("hostile");
     await card(page, prompt).waitFor();
-    const text = await card(page, prompt).locator(".dialog").innerText();
-    for (const part of ["<script>", "onerror", "U+202E", "U+200B"]) assert.ok(text.includes(part), `${part} in ${text}`);
+    const text = await card(page, prompt).innerText();
+    for (const part of ["<script>", "onerror", "U+202E", "U+200B", "U+2800"]) assert.ok(text.includes(part), `${part} in ${text}`);
     assert.equal(await page.locator(".card img, .card script, .card b b").count(), 0);
     assert.doesNotMatch(await page.title(), /owned/);
     await shot("hostile");
@@ -193,6 +206,7 @@ export const askingSteps = {
     await shot("session");
     await page.getByRole("button", { name: "Unlock typing" }).click();
     await page.getByRole("button", { name: "Esc" }).click();
+    await took(world, prompt, "escape");
     if (world.mock) {
       await page.locator(".grid").getByText("typed: escape").waitFor();
       await page.getByLabel("A line to type").fill("<b>ls</b>");
@@ -224,6 +238,128 @@ export const askingSteps = {
     await page.getByText("Reconnecting…").waitFor({ state: "hidden" });
     await card(page, prompt).locator(".refuses").first().click();
     await ended(page, prompt, "applied");
+    await took(world, prompt, "answer n");
+  },
+};
+
+/** Steps that need a real hub, and tools whose terminals somebody types at. */
+export const hubSteps = {
+  async "several prompts at once stand newest first, and each gets its own answer"({ page, world, shot }) {
+    await go(page, VIEWS.inbox);
+    const prompts = [await world.ask("yes_no"), await world.ask("text"), await world.ask("approval")];
+    for (const prompt of prompts) await card(page, prompt).waitFor();
+    const order = await page.locator(".card").evaluateAll((cards) => cards.map((one) => one.dataset.prompt));
+    assert.deepEqual(order.filter((id) => prompts.some((prompt) => prompt.id === id)), prompts.map(({ id }) => id).reverse());
+    await shot("several");
+    await card(page, prompts[1]).getByLabel("Answer").fill("the second");
+    await card(page, prompts[2]).locator(".accepts").first().click();
+    await ended(page, prompts[2], "applied");
+    assert.equal(await card(page, prompts[1]).getByLabel("Answer").inputValue(), "the second", "a text that is being written stays");
+    await card(page, prompts[1]).getByLabel("Answer").press("Enter");
+    await ended(page, prompts[1], "applied");
+    await card(page, prompts[0]).locator(".refuses").first().click();
+    await ended(page, prompts[0], "applied");
+    await took(world, prompts[0], "answer n");
+    await took(world, prompts[1], "text the second");
+    await took(world, prompts[2], "chose 1");
+  },
+
+  async "what is answered at the keyboard is told, and can be answered no more"({ page, world, shot }) {
+    await go(page, VIEWS.inbox);
+    const prompt = await world.ask("yes_no");
+    await card(page, prompt).waitFor();
+    await world.hub.type(prompt, "n");
+    await ended(page, prompt, "answered at the terminal");
+    assert.equal(await card(page, prompt).locator(".answers").isVisible(), false);
+    await shot("keyboard");
+    await took(world, prompt, "answer n");
+  },
+
+  async "a tool that ends takes its prompt along"({ page, world }) {
+    await go(page, VIEWS.inbox);
+    const prompt = await world.ask("text");
+    await card(page, prompt).getByLabel("Answer").fill("too late");
+    await world.hub.end(prompt);
+    await ended(page, prompt, "canceled");
+    await took(world, prompt);
+  },
+
+  async "time runs out, the safe default is typed, and the card says so"({ page, world, shot }) {
+    await go(page, VIEWS.inbox);
+    const prompt = await world.ask("brief");
+    await card(page, prompt).locator(".timer").getByText(/^0:0\d$/).waitFor();
+    assert.equal(await card(page, prompt).evaluate((element) => element.classList.contains("late")), true);
+    await shot("late");
+    await ended(page, prompt, "expired, safe default applied");
+    await took(world, prompt, "answer n");
+  },
+
+  async "the reason of a refusal becomes the agent's next instruction"({ page, world, shot }) {
+    await go(page, VIEWS.inbox);
+    const prompt = await world.ask("agent");
+    await card(page, prompt).getByText("Deny with a reason…").click();
+    await card(page, prompt).getByLabel("Reason").fill("use the staging database");
+    await card(page, prompt).getByRole("button", { name: "Deny", exact: true }).click();
+    await ended(page, prompt, "applied");
+    await took(world, prompt, "chose 3", "instruction use the staging database");
+    await go(page, `#/session/${prompt.session.id}`);
+    await until(async () => (await page.locator(".past .how", { hasText: "applied" }).count()) === 2, "the refusal and the instruction are both told");
+    await shot("reasoned");
+  },
+
+  async "keys and lines go into the session once unlocked, and only then"({ page, world }) {
+    const prompt = await world.ask("text");
+    await go(page, `#/session/${prompt.session.id}`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Unlock typing" }).click();
+    await page.getByLabel("A line to type").fill("typed <b>from afar</b>");
+    await page.getByLabel("A line to type").press("Enter");
+    await took(world, prompt, "text typed <b>from afar</b>");
+  },
+
+  async "a session is stopped after a question, and its screen is told to be gone"({ page, world }) {
+    const prompt = await world.ask("approval");
+    await go(page, `#/session/${prompt.session.id}`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    page.once("dialog", (dialog) => dialog.dismiss());
+    await page.getByRole("button", { name: /^Stop / }).click();
+    page.once("dialog", (dialog) => dialog.accept());
+    await page.getByRole("button", { name: /^Stop / }).click();
+    await page.locator("h1 + .tag, h1 .tag, .tag").getByText("terminated").first().waitFor();
+    await page.getByText("No live screen").waitFor();
+    await took(world, prompt);
+  },
+
+  async "history is searched, the audit log verified, and everything exported"({ page, shot }) {
+    await go(page, VIEWS.history);
+    await page.getByText(/found\.$/).waitFor();
+    await page.getByLabel("Search").fill("COMMIT message");
+    await until(async () => (await page.locator(".past").count()) > 0 && (await page.locator(".past .excerpt").allInnerTexts()).every((text) => text.includes("commit message")), "only what was looked for is listed");
+    await page.locator(".past summary").first().click();
+    await page.locator(".past .dialog").first().waitFor();
+    await shot("found");
+    await page.getByLabel("Search").fill("nothing of the kind");
+    await page.getByText("Nothing found").waitFor();
+    await page.getByLabel("Search").fill("");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByText("Export JSON").click()]);
+    const chunks = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    const everything = JSON.parse(text);
+    assert.ok(everything.prompts.length > 5 && everything.sessions.length > 5 && everything.audit.length > 20, Object.keys(everything).join());
+    assert.ok(!text.includes('"nonce"'), "no right to answer leaves the page");
+    await go(page, VIEWS.audit);
+    await page.locator(".verdict.good").waitFor();
+  },
+
+  async "a login that was taken back ends in the way to get one"({ world, fresh }) {
+    const other = await fresh();
+    await other.goto(await world.link());
+    await other.getByRole("heading", { name: "Inbox" }).waitFor();
+    const me = await other.evaluate(async () => (await fetch("/api/me")).json());
+    await world.hub.revoke(me.visitor);
+    await other.getByRole("heading", { name: "Not signed in" }).waitFor();
+    await other.context().close();
   },
 };
 

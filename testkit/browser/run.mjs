@@ -4,13 +4,14 @@
 //   node testkit/browser/run.mjs --base URL --hook COMMAND [--out DIR]        against a hub
 //   node testkit/browser/run.mjs --base URL --link LINK [--out DIR]           the same, without what needs a tool that asks
 //
-// The hook is a program: `COMMAND link` prints a one-time link; `COMMAND ask approval|yes_no|text|hostile` makes a tool
-// ask and prints its card as GET /api/prompts has it; `COMMAND stop` and `COMMAND start` take the hub away and bring it
-// back at the same address. ATLASBRIDGE_PAGE_BASE, _HOOK, _LINK and _OUT say the same. Pictures go to DIR.
+// The hook is a program: `COMMAND link` prints a one-time link; `COMMAND ask approval|yes_no|text|hostile|agent|brief`
+// makes a tool ask and prints its card as GET /api/prompts has it; `COMMAND stop` and `COMMAND start` take the hub away and
+// bring it back at the same address; `COMMAND read LABEL` prints what the tool of this session read, as a JSON array;
+// `COMMAND type LABEL KEYS` types at its terminal, `COMMAND end LABEL` ends it, `COMMAND revoke NAME` ends a login. ATLASBRIDGE_PAGE_BASE, _HOOK, _LINK and _OUT say the same. Pictures go to DIR.
 
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { browser } from "./browser.mjs";
-import { askingSteps, mockSteps, steps } from "./page.mjs";
+import { askingSteps, hubSteps, mockSteps, steps } from "./page.mjs";
 import { openWorld, option, tell, verdict } from "./world.mjs";
 
 const MOST_BYTES = 60_000;
@@ -62,7 +63,7 @@ for (const [number, [size, colorScheme]] of looks.entries()) {
     await page.getByText("Reconnecting…").waitFor({ state: "hidden", timeout: 30_000 });
     isForgiving = false;
   };
-  const todo = { ...steps, ...(world.ask && askingSteps), ...(world.mock && number < 2 ? mockSteps : {}) };
+  const todo = { ...steps, ...(world.ask && askingSteps), ...(world.mock && number < 2 ? mockSteps : {}), ...(world.hub && number < 2 ? hubSteps : {}) };
   for (const [name, step] of Object.entries(todo)) {
     await tell(`${size} ${colorScheme}: ${name}`, async () => {
       await step({ page, world, fresh, shot, forgive, isPhone });

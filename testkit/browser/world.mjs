@@ -38,6 +38,10 @@ function hubWorld() {
   return {
     base: base.replace(/\/$/, ""), link: () => run("link"), close: async () => {}, ask: async (what) => JSON.parse(await run("ask", what)),
     restart: async (meanwhile) => { await run("stop"); await meanwhile(); await run("start"); },
+    hub: {
+      read: async ({ session }) => JSON.parse(await run("read", session.label)), type: ({ session }, keys) => run("type", session.label, keys),
+      end: ({ session }) => run("end", session.label), revoke: (name) => run("revoke", name),
+    },
   };
 }
 

@@ -13,6 +13,7 @@
 mod home;
 pub mod http;
 mod packages;
+pub mod page;
 mod pause;
 mod peer;
 pub mod telegram;

@@ -124,6 +124,11 @@ impl Terminal {
         self.shown.lock().unwrap().clone()
     }
 
+    /// How much was shown so far.
+    pub fn count_bytes(&self) -> usize {
+        self.shown.lock().unwrap().len()
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes()).into_owned()
     }
