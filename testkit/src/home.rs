@@ -213,7 +213,7 @@ impl Home {
     /// A command of ours on a terminal. `run` is told to be quiet: what the terminal shows is then the tool's alone.
     pub fn run_in_terminal(&self, args: &[&str]) -> Terminal {
         let mut args = args.to_vec();
-        if args.first() == Some(&"run") {
+        if args.first() == Some(&"run") && !args.contains(&"--quiet") {
             args.insert(1, "--quiet");
         }
         let terminal = Terminal::start(&self.binary, &args, &self.environment(), 100, 30);

@@ -171,7 +171,7 @@ pub struct Live {
 impl Live {
     /// The next message; `None` once the socket has ended.
     #[track_caller]
-    pub fn next_message(&mut self) -> Option<Value> {
+    pub fn hear(&mut self) -> Option<Value> {
         match self.message() {
             Ok(message) => message,
             Err(error)

@@ -85,7 +85,7 @@ fn main() {
         });
         watching.push(thread::spawn(move || {
             let mut live = visitor.live(&session);
-            while !is_over.load(Ordering::Relaxed) && live.next_message().is_some() {
+            while !is_over.load(Ordering::Relaxed) && live.hear().is_some() {
                 count.fetch_add(1, Ordering::Relaxed);
             }
         }));

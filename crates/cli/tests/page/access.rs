@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
 use atlasbridge_testkit::page::Visitor;
-use atlasbridge_testkit::{Finished, Home, eventually, npm_package};
+use atlasbridge_testkit::{Finished, Home, Terminal, eventually, npm_package};
 use serde_json::{Value, json};
 
 use crate::tools::Tools;
@@ -94,11 +94,11 @@ fn a_revoked_login_sees_and_does_nothing_more() {
     assert!(names.len() == 3 && names.contains(&name.as_str()), "{names:?}");
     let (mut events, mut live) = (one.events(), one.live(session));
     assert!(events.next("prompts").is_some());
-    assert_eq!(live.next_message().unwrap()["t"], "screen");
+    assert_eq!(live.hear().unwrap()["t"], "screen");
     let revoked = desk.home.run(["open", "--revoke", &name]);
     assert_eq!(revoked.code, 0, "{revoked:?}");
     while events.next("prompts").is_some() {}
-    while live.next_message().is_some() {}
+    while live.hear().is_some() {}
     assert_eq!(one.get("/api/prompts").status, 401);
     assert_eq!(one.answers(&card, json!({ "choice": 0 })).status, 401);
     assert_eq!(other.get("/api/prompts").status, 200, "only this one");
@@ -132,7 +132,13 @@ fn a_port_that_is_taken_is_passed_over() {
 #[test]
 fn where_to_answer_is_told_before_the_tool_begins() {
     let desk = Desk::new();
-    let told = desk.home.run_in_terminal(&["run", "--", "echo", "the tool"]);
+    let told = Terminal::start(
+        desk.home.binary(),
+        &["run", "--", "echo", "the tool"],
+        &desk.home.environment(),
+        100,
+        30,
+    );
     let (_, shown) = told.end();
     let (hint, tool) = (shown.find("`atlasbridge open`"), shown.find("the tool"));
     assert!(hint.is_some() && hint < tool, "{shown:?}");

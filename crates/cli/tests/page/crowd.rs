@@ -41,7 +41,7 @@ fn a_flood_costs_neither_answers_nor_memory_and_a_sleeper_wakes_to_the_newest_sc
     });
     for live in &mut watched {
         let is_end = |frame: &serde_json::Value| frame["rows"]["0"].as_str() == Some("the end");
-        while !is_end(&live.next_message().expect("the session goes on")) {}
+        while !is_end(&live.hear().expect("the session goes on")) {}
     }
     for label in &labels {
         eventually("every flood has gone by", || {
@@ -55,7 +55,7 @@ fn a_flood_costs_neither_answers_nor_memory_and_a_sleeper_wakes_to_the_newest_sc
     );
     // Wakes up, and needs no more than what was on its way already.
     let newest = (0..2_000).find_map(|_| {
-        let frame = asleep.next_message()?;
+        let frame = asleep.hear()?;
         (frame["rows"]["0"] == "the end").then_some(())
     });
     assert!(newest.is_some(), "the newest screen comes");

@@ -40,7 +40,7 @@ impl Shown {
     /// Takes one frame; false once the session is over.
     #[track_caller]
     fn take(&mut self) -> bool {
-        let Some(frame) = self.live.next_message() else {
+        let Some(frame) = self.live.hear() else {
             return false;
         };
         if frame["t"] == "typed" {
