@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
+use atlasbridge_model::visible::visible;
 use comfy_table::{ContentArrangement, Table, presets};
 use owo_colors::OwoColorize;
 use serde::Serialize;
@@ -133,23 +134,10 @@ impl Output {
 }
 
 /// Text of a wrapped tool, made visible: control, invisible and direction-changing characters could make a person
-/// read something else than what stands there.
+/// read something else than what stands there. Tabs stay: they are layout.
 pub(crate) fn shown(text: &str) -> String {
-    text.chars()
-        .flat_map(|char| match char {
-            '\n' | '\t' => vec![char],
-            char if char.is_control() || is_invisible(char) => {
-                format!("<U+{:04X}>", u32::from(char)).chars().collect()
-            }
-            char => vec![char],
-        })
-        .collect()
-}
-
-fn is_invisible(char: char) -> bool {
-    matches!(char,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    let parts: Vec<_> = text.split('\t').map(visible).collect();
+    parts.join("\t")
 }
 
 #[cfg(test)]
@@ -160,7 +148,7 @@ mod tests {
     fn what_could_deceive_is_made_visible() {
         assert_eq!(
             shown("rm \u{202e}gpj.exe\u{200b}\u{1b}[2J"),
-            "rm <U+202E>gpj.exe<U+200B><U+001B>[2J"
+            "rm ⟨U+202E⟩gpj.exe⟨U+200B⟩⟨U+001B⟩[2J"
         );
         assert_eq!(shown("naïve\n日本"), "naïve\n日本");
     }
