@@ -436,16 +436,18 @@ impl Hub {
             Ok(session) => session,
             Err(reason) => return Ok(Response::Refused { reason }),
         };
-        self.store
-            .resume_session(
-                session.id,
-                &Source::Command,
-                &format!("uid:{}", peer.uid),
-                clock::now(),
-            )
+        let by = format!("uid:{}", peer.uid);
+        let was_paused = self
+            .store
+            .resume_session(session.id, &Source::Command, &by, clock::now())
             .await?;
         self.channels.is_due = true;
-        Ok(Response::Done)
+        Ok(match was_paused {
+            true => Response::Done,
+            false => Response::Refused {
+                reason: "this session is not paused; its channels' answers are taken".to_owned(),
+            },
+        })
     }
 
     async fn stop_session(&mut self, wanted: &str) -> Result<Response, Broken> {

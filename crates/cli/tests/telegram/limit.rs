@@ -98,5 +98,10 @@ fn too_many_answers_pause_a_session_until_the_command_line_resumes_it() {
     is_answered_at_the_machine(&desk, &mut terminal);
     let resumed = desk.home.run(["sessions", "resume", &session[..8]]);
     assert_eq!(resumed.code, 0, "{resumed:?}");
+    let again = desk.home.run(["sessions", "resume", &session[..8]]);
+    assert!(
+        again.code == 1 && again.stderr.contains("not paused"),
+        "{again:?}"
+    );
     goes_on(&desk, terminal);
 }

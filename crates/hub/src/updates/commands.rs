@@ -80,6 +80,10 @@ impl Hub {
             },
             Command::Resume { session } => match self.named_session(session.as_deref()).await? {
                 Err(reason) => words::say(reason),
+                Ok(session) if session.paused_at.is_none() => words::say(format!(
+                    "{} is not paused; its answers are taken.",
+                    words::named(&session)
+                )),
                 Ok(session) => {
                     handled.resume = Some(Resume {
                         session: session.id,
