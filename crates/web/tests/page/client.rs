@@ -212,12 +212,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     }
 
     pub(crate) async fn say(&mut self, message: &Value) {
+        self.try_to_say(message).await.unwrap();
+    }
+
+    /// An error where the server has closed already.
+    pub(crate) async fn try_to_say(&mut self, message: &Value) -> std::io::Result<()> {
         let text = message.to_string();
         assert!(text.len() < 126, "short messages are enough here");
         // A mask of zeroes is a mask.
         let mut frame = vec![0x81, 0x80 | text.len() as u8, 0, 0, 0, 0];
         frame.extend_from_slice(text.as_bytes());
-        self.stream.write_all(&frame).await.unwrap();
+        self.stream.write_all(&frame).await
     }
 
     /// The next message; `None` once the server has closed.
