@@ -515,7 +515,8 @@ async fn records(
     rows.iter().map(record).collect()
 }
 
-fn record(row: &SqliteRow) -> Result<AuditRecord, BackendError> {
+/// A row of the table, as it was hashed.
+pub(crate) fn record(row: &SqliteRow) -> Result<AuditRecord, BackendError> {
     Ok(AuditRecord {
         seq: row.try_get::<i64, _>("seq")? as u64,
         ts: row.try_get("ts")?,

@@ -6,6 +6,7 @@ use atlasbridge_model::SessionId;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use crate::audit_log::record;
 use crate::prompts::{PromptRecord, Reply, load};
 use crate::record::AuditRecord;
 use crate::rows::{self, parsed, unreadable};
@@ -206,19 +207,4 @@ fn pattern(text: &str) -> String {
     }
     pattern.push('%');
     pattern
-}
-
-fn record(row: &SqliteRow) -> Result<AuditRecord, BackendError> {
-    Ok(AuditRecord {
-        seq: row.try_get::<i64, _>("seq")? as u64,
-        ts: row.try_get("ts")?,
-        event: row.try_get("event")?,
-        session_id: row.try_get("session_id")?,
-        prompt_id: row.try_get("prompt_id")?,
-        value: row.try_get("value")?,
-        source: row.try_get("source")?,
-        decided_by: row.try_get("decided_by")?,
-        prev_hash: row.try_get("prev_hash")?,
-        hash: row.try_get("hash")?,
-    })
 }
