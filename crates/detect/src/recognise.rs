@@ -213,6 +213,13 @@ impl Reading {
         self
     }
 
+    /// Some row accepts: something is to be allowed.
+    pub(crate) fn asks_for_consent(&self) -> bool {
+        self.choices
+            .as_ref()
+            .is_some_and(|choices| choices.accepting().is_some())
+    }
+
     /// Words that the person's own pack adds say what a choice does.
     fn judge_by(&mut self, words: &Words) {
         let judged = |choice: &Choice| Choice {

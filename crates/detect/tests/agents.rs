@@ -133,3 +133,40 @@ fn claude_questions_with_several_answers() {
         "multiple_choice\nUnit tests=1\\u{1b}[C\nLint=2\\u{1b}[C",
     );
 }
+
+/// # Who approves sees what
+/// The command or change is part of the dialog, in a frame or not: it is in the excerpt, and another one under the same
+/// question makes another prompt.
+#[test]
+fn what_is_to_be_approved_is_part_of_the_dialog() {
+    let claude = |command: &str| {
+        format!(
+            "● Bash({command})\n\n{}\n Bash command\n Remove build directory\n{}\n {command}\n\n echo done\n{}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend\n",
+            "─".repeat(80),
+            "╌".repeat(80),
+            "╌".repeat(80)
+        )
+    };
+    let gemini = |command: &str| {
+        format!(
+            "╭──────────────────────────────────────╮\n│ ? Shell  {command:<28}│\n│ ╭──────────────────────────────────╮ │\n│ │ {command:<33}│ │\n│ ╰──────────────────────────────────╯ │\n│ Allow execution of [Shell]?          │\n│                                      │\n│ ● 1. Allow once                      │\n│   2. No, suggest changes (esc)       │\n╰──────────────────────────────────────╯\n"
+        )
+    };
+    let codex = |command: &str| {
+        format!(
+            "  Would you like to run the following command?\n\n  Environment: local\n  Reason: May I run this?\n\n  $ {command}\n\n› 1. Yes, proceed (y)\n  2. No, and tell Codex what to do differently (esc)\n\n  Press enter to confirm or esc to cancel\n"
+        )
+    };
+    let screens: [(&str, &dyn Fn(&str) -> String); 3] =
+        [("claude", &claude), ("gemini", &gemini), ("codex", &codex)];
+    for (tool, screen) in screens {
+        let [one, other] = ["rm -rf build", "rm -rf src"].map(|command| {
+            let sighting = seen(tool, 80, &screen(command)).unwrap_or_else(|| panic!("{tool}: nothing seen"));
+            let excerpt = sighting.excerpt.as_str().to_owned();
+            assert!(excerpt.contains(command), "{tool}: {excerpt}");
+            assert!(sighting.detail.as_str().contains(command), "{tool}");
+            sighting.fingerprint
+        });
+        assert_ne!(one, other, "{tool}: two commands, two prompts");
+    }
+}

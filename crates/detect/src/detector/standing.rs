@@ -35,7 +35,7 @@ pub(super) struct Standing {
     pub(super) unseen: Option<u64>,
     place: Place,
     /// Its letters and digits alone, which no wrapping and no highlight changes.
-    words: u64,
+    words: Words,
     /// The row of the question and the rows above it.
     row: usize,
     above: u64,
@@ -64,7 +64,7 @@ impl Standing {
             resized: false,
             unseen: None,
             place: reading.place.clone(),
-            words: words_of(reading),
+            words: Words::of(reading),
             row: look.line.first,
             above: rows_hash(look.page, look.line.first.saturating_sub(ABOVE), look.line.first),
             surroundings: surroundings(look.page),
@@ -83,7 +83,7 @@ impl Standing {
     pub(super) fn stands(&self, look: &Look<'_>, reading: Option<&Reading>, status: &Status) -> bool {
         let read_again = reading.is_some_and(|reading| {
             fingerprint_of(&reading.identity) == self.sighting.fingerprint
-                || self.resized && reading.kind == self.sighting.kind && words_of(reading) == self.words
+                || self.resized && reading.kind == self.sighting.kind && self.words.meet(Words::of(reading))
         });
         if self.is_outgrown(reading) || self.kernel.wait == Waits::Read && look.kernel.wait == Waits::Nobody {
             return false;
@@ -161,13 +161,33 @@ impl Standing {
     }
 }
 
-fn words_of(reading: &Reading) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let chars = reading.excerpt.chars().chain(reading.detail.chars());
-    for char in chars.filter(|char| char.is_alphanumeric()) {
-        char.hash(&mut hasher);
+/// Letters and digits of a prompt. A smaller window may cut its last lines off, and a wider one may read descriptions as
+/// labels: either of the two tells that it is the same.
+#[derive(Debug, Clone, Copy)]
+struct Words {
+    shown: u64,
+    identity: u64,
+}
+
+impl Words {
+    fn of(reading: &Reading) -> Self {
+        let hash = |texts: [&str; 2]| {
+            let mut hasher = DefaultHasher::new();
+            let chars = texts.into_iter().flat_map(str::chars);
+            chars
+                .filter(|char| char.is_alphanumeric())
+                .for_each(|char| char.hash(&mut hasher));
+            hasher.finish()
+        };
+        Self {
+            shown: hash([&reading.excerpt, &reading.detail]),
+            identity: hash([&reading.identity, ""]),
+        }
     }
-    hasher.finish()
+
+    fn meet(self, other: Self) -> bool {
+        self.shown == other.shown || self.identity == other.identity
+    }
 }
 
 fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {

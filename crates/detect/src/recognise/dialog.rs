@@ -1,12 +1,14 @@
 //! Dialogs of numbered rows with a highlight: what coding agents ask with.
 
+use std::ops::Range;
+
 use atlasbridge_model::{Choice, Kind, Pace, Stroke, Strokes};
 use regex::Regex;
 
 use super::labels::{Pattern, pattern};
 use super::manner::{Below, Manner, Shown};
 use super::{Look, Reading, composer};
-use crate::page::{Page, is_rule};
+use crate::page::{Page, is_rule, is_side};
 use crate::status::Claim;
 
 static ROW: Pattern =
@@ -109,10 +111,12 @@ impl Dialog {
         page.words(self.rows.last().map_or(0, |row| row.last) + 1, page.lines.len())
     }
 
-    /// A pack's anchor says which line asks, where no line does so by a question mark.
+    /// A pack's anchor says which of several questions is asked, and which line asks where none has a question mark.
     pub(super) fn anchored(mut self, page: &Page, anchor: &Regex) -> Self {
         let first = self.rows.first().map_or(0, |row| row.row);
-        if !page.inner(self.question_row).contains('?') {
+        if let Some(row) = (self.top..first).rfind(|&row| is_question(page.inner(row), anchor)) {
+            self.question_row = row;
+        } else if !page.inner(self.question_row).contains('?') {
             let found =
                 (self.top..first).find(|&row| anchor.is_match(&page.words(row, (row + 3).min(first))));
             self.question_row = found.unwrap_or(self.question_row);
@@ -125,7 +129,7 @@ impl Dialog {
         let end = self.footer.unwrap_or(self.rows.last()?.last);
         let question = paragraph(page, self.question_row, first.row);
         let subject = subject(page, self.top, first.row);
-        let detail = page.block(self.top, end);
+        let detail = without_rules(page, self.top, end);
         let texts: Vec<String> = self.rows.iter().map(|row| row.label(manner)).collect();
         let labels: Vec<&str> = texts.iter().map(|text| manner.label(text)).collect();
         if let Some(field) = self.rows.iter().position(|row| is_field(page, row)) {
@@ -160,8 +164,48 @@ impl Dialog {
             })
         });
         let reading = Reading::block(kind, base, &question, detail, identity).by(manner);
-        Some(reading.with_choices(choices.collect()))
+        let mut reading = reading.with_choices(choices.collect());
+        if reading.asks_for_consent() {
+            let asked = question_rows(page, self.question_row, first.row);
+            let matter = matter(page, self.top, asked, first.row);
+            reading.excerpt = [question.as_str(), &matter].join(" · ");
+            reading
+                .excerpt
+                .truncate(reading.excerpt.trim_end_matches(" · ").len());
+        }
+        Some(reading)
     }
+}
+
+fn is_question(text: &str, anchor: &Regex) -> bool {
+    text.contains('?') && anchor.is_match(text)
+}
+
+/// The dialog as text. Rules say nothing, and would fill what a message can hold.
+fn without_rules(page: &Page, first: usize, last: usize) -> String {
+    let rows = (first..=last.min(page.lines.len().saturating_sub(1))).filter(|&row| !is_rule(page.text(row)));
+    let rows: Vec<&str> = rows.map(|row| page.inner(row).trim_end()).collect();
+    rows.join("\n").trim_matches('\n').to_owned()
+}
+
+/// What consent is asked for: the command, the change, the address. It stands in a frame of its own above the question,
+/// or unframed above or below it.
+fn matter(page: &Page, top: usize, question: Range<usize>, first_row: usize) -> String {
+    let is_framed = |row: &usize| !is_rule(page.text(*row));
+    let framed = (top..question.start)
+        .rfind(is_framed)
+        .filter(|last| last + 1 < question.start);
+    let upper = framed.and_then(|last| (top..last).rfind(|row| !is_framed(row)));
+    let rows = match upper.zip(framed) {
+        Some((upper, last)) => upper + 1..last + 1,
+        _ if page.words(top, question.start).is_empty() => question.end..first_row,
+        _ => top..question.start,
+    };
+    let lines = rows
+        .filter(|&row| !is_rule(page.text(row)))
+        .map(|row| page.inner(row).split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|line| !line.is_empty() && !line.starts_with("Tip:"));
+    lines.collect::<Vec<_>>().join(" · ")
 }
 
 /// Ticked, and then to the next tab, if the dialog still stands: else a choice of several could never be sent.
@@ -293,11 +337,7 @@ fn take_wrapped(page: &Page, row: &mut Row, end: usize) {
 
 /// The first word of the next line would not have fitted behind this one: the line was wrapped.
 fn did_not_fit(page: &Page, row: usize, next: &str) -> bool {
-    let text = page
-        .text(row)
-        .trim_end()
-        .trim_end_matches(crate::page::is_side)
-        .trim_end();
+    let text = page.text(row).trim_end().trim_end_matches(is_side).trim_end();
     let word = next.split(' ').next().map_or(0, |word| word.chars().count());
     text.chars().count() + 1 + word + 4 > page.cols
 }
@@ -314,13 +354,23 @@ fn indent(page: &Page, row: usize) -> usize {
 }
 
 /// Where the dialog begins: below a rule, the top of its box, or a gap of blank lines.
+///
+/// What is asked about often stands in a box of its own inside the dialog, or between dashed rules, and may hold blank
+/// lines: a command, a change to a file. It is part of the dialog: who approves must see it, and another command under
+/// the same question is another dialog.
 pub(super) fn top_of(page: &Page, first_row: usize) -> usize {
     let (mut blanks, mut within) = (0, false);
-    for row in (first_row.saturating_sub(30)..first_row).rev() {
+    let mut dashed = Dashed::default();
+    for row in (first_row.saturating_sub(MOST_ABOVE)..first_row).rev() {
         let raw = page.text(row);
         // Boxes inside the dialog are part of it.
-        if is_rule(raw) && indent(page, row) <= 3 {
-            return row + 1;
+        if is_rule(raw) && indent(page, row) <= 3 && !raw.trim_start().starts_with(is_side) {
+            if !is_dashed(raw) {
+                return row + 1;
+            }
+            dashed.pass(row);
+            (blanks, within) = (0, true);
+            continue;
         }
         match page.inner(row).trim().is_empty() {
             true => blanks += 1,
@@ -330,11 +380,43 @@ pub(super) fn top_of(page: &Page, first_row: usize) -> usize {
             }
         }
         // Some dialogs leave two blank lines above their rows; anywhere else two blanks are a gap.
-        if blanks > if within { 1 } else { 2 } {
+        if blanks > if within { 1 } else { 2 } && !dashed.is_open {
             return row + blanks;
         }
     }
-    first_row.saturating_sub(30)
+    match dashed.lowest {
+        // The upper one has scrolled away: all that is left of the screen lies between the two.
+        Some(_) if dashed.is_open => 0,
+        Some(lowest) => lowest + 1,
+        None => first_row.saturating_sub(MOST_ABOVE),
+    }
+}
+
+/// Rows above the choices that can belong to a dialog: more than most screens have.
+const MOST_ABOVE: usize = 120;
+
+/// Dashed rules, from the bottom upwards: they come in pairs.
+#[derive(Default)]
+struct Dashed {
+    lowest: Option<usize>,
+    last: Option<usize>,
+    is_open: bool,
+}
+
+impl Dashed {
+    fn pass(&mut self, row: usize) {
+        self.lowest.get_or_insert(row);
+        // One that a narrower window has wrapped is still one.
+        if self.last != Some(row + 1) {
+            self.is_open = !self.is_open;
+        }
+        self.last = Some(row);
+    }
+}
+
+/// A rule inside a dialog, not its edge.
+fn is_dashed(text: &str) -> bool {
+    text.contains(['╌', '┄', '┈', '╍'])
 }
 
 /// The line that asks: the nearest one above the rows with a question mark or a colon, else the dialog's first.
@@ -349,6 +431,11 @@ pub(super) fn question_row(page: &Page, top: usize, first_row: usize) -> Option<
 
 /// The question with the lines that follow it directly.
 pub(super) fn paragraph(page: &Page, row: usize, first_row: usize) -> String {
+    let words = question_rows(page, row, first_row).map(|row| page.inner(row).trim());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn question_rows(page: &Page, row: usize, first_row: usize) -> Range<usize> {
     let mut first = row;
     // A question that was wrapped begins in the line above.
     while first > 0
@@ -358,10 +445,8 @@ pub(super) fn paragraph(page: &Page, row: usize, first_row: usize) -> String {
     {
         first -= 1;
     }
-    let words = (first..first_row)
-        .map(|row| page.inner(row).trim())
-        .take_while(|text| !text.is_empty());
-    words.collect::<Vec<_>>().join(" ")
+    let is_blank = |row: &usize| page.inner(*row).trim().is_empty();
+    first..(first..first_row).find(is_blank).unwrap_or(first_row)
 }
 
 /// The lines that say what the dialog is about, without those that move and without ticks: ticking off one of
