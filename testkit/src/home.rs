@@ -62,6 +62,11 @@ pub struct Following {
 }
 
 impl Following {
+    /// The next line that comes within this time.
+    pub fn next_line(&self, within: std::time::Duration) -> Option<String> {
+        self.lines.recv_timeout(within).ok()
+    }
+
     /// The next line for which `is_it` holds.
     #[track_caller]
     pub fn line(&self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
@@ -217,6 +222,23 @@ impl Home {
             args.insert(1, "--quiet");
         }
         let terminal = Terminal::start(&self.binary, &args, &self.environment(), 100, 30);
+        self.hosts.lock().unwrap().push(terminal.pid());
+        terminal
+    }
+
+    /// `run` with these arguments in a directory, an environment and a window of the caller's choice.
+    pub(crate) fn run_at(
+        &self,
+        directory: &Path,
+        args: &[&str],
+        env: &[(String, String)],
+        (cols, rows): (u16, u16),
+    ) -> Terminal {
+        let (directory, binary) = (directory.display().to_string(), self.binary.display().to_string());
+        // `env` becomes our binary, under its own pid.
+        let words = ["--chdir", &directory, &binary, "run", "--quiet"];
+        let words: Vec<&str> = words.iter().chain(args).copied().collect();
+        let terminal = Terminal::start(Path::new("/usr/bin/env"), &words, env, cols, rows);
         self.hosts.lock().unwrap().push(terminal.pid());
         terminal
     }

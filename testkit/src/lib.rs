@@ -2,7 +2,8 @@
 //!
 //! A [`Home`] is an `ATLASBRIDGE_HOME` of a test's own, whose processes end with it; a [`Terminal`] is a person's
 //! terminal with a program on it; a [`Pause`] stops a process at a named point; a [`Peer`] speaks to the hub's socket
-//! without manners; [`telegram::FakeTelegram`] is a Bot API server and everybody who uses it. Waiting is always for a state, with
+//! without manners; [`telegram::FakeTelegram`] is a Bot API server and everybody who uses it; an [`agents::Stage`] is a real
+//! agent at work on a scripted model. Waiting is always for a state, with
 //! a reason and a limit, never for a duration.
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +11,7 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
+pub mod agents;
 mod home;
 pub mod http;
 mod packages;

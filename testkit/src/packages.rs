@@ -1,6 +1,7 @@
 //! Programs of others that tests drive: fetched once, at a pinned version, into a cache that all suites share.
 //!
-//! What cannot be fetched fails the test with the reason; nothing is skipped.
+//! What cannot be fetched fails the test with the reason; nothing is skipped. Only the agents of `agents` may be left out, and say
+//! so: they come from `try_npm_package` and `try_python_package`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,20 +10,30 @@ use std::process::Command;
 /// The Python of a virtual environment with this package from PyPI.
 #[track_caller]
 pub fn python_package(name: &str, version: &str) -> PathBuf {
-    let place = format!("python-{name}-{version}");
-    let proof = "bin/python";
-    let directory = kept(&cache(), &place, proof, |directory| {
-        run(Command::new("python3").args(["-m", "venv"]).arg(directory));
-        run(Command::new(directory.join(proof))
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .arg(format!("{name}=={version}")));
-    });
-    directory.join(proof)
+    try_python_package(name, version).unwrap_or_else(|reason| panic!("{reason}"))
 }
 
 /// The `node_modules` with this package from npm; for `NODE_PATH`.
 #[track_caller]
 pub fn npm_package(name: &str, version: &str) -> PathBuf {
+    try_npm_package(name, version).unwrap_or_else(|reason| panic!("{reason}"))
+}
+
+/// The same, or why it cannot be had.
+pub(crate) fn try_python_package(name: &str, version: &str) -> Result<PathBuf, String> {
+    let place = format!("python-{name}-{version}");
+    let proof = "bin/python";
+    let directory = kept(&cache(), &place, proof, |directory| {
+        run(Command::new("python3").args(["-m", "venv"]).arg(directory))?;
+        run(Command::new(directory.join(proof))
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .arg(format!("{name}=={version}")))
+    })?;
+    Ok(directory.join(proof))
+}
+
+/// The same, or why it cannot be had.
+pub(crate) fn try_npm_package(name: &str, version: &str) -> Result<PathBuf, String> {
     let place = format!("npm-{}-{version}", name.replace('/', "-"));
     let proof = format!("node_modules/{name}/package.json");
     let directory = kept(&cache(), &place, &proof, |directory| {
@@ -39,14 +50,18 @@ pub fn npm_package(name: &str, version: &str) -> PathBuf {
             .args(quiet)
             .arg("--prefix")
             .arg(directory)
-            .arg(format!("{name}@{version}")));
-    });
-    directory.join("node_modules")
+            .arg(format!("{name}@{version}")))
+    })?;
+    Ok(directory.join("node_modules"))
 }
 
 /// A directory of the cache, made by `make` unless it was made before. Two suites at once make it once.
-#[track_caller]
-fn kept(cache: &Path, name: &str, proof: &str, make: impl FnOnce(&Path)) -> PathBuf {
+fn kept(
+    cache: &Path,
+    name: &str,
+    proof: &str,
+    make: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<PathBuf, String> {
     fs::create_dir_all(cache).unwrap();
     let directory = cache.join(name);
     let lock = File::create(cache.join(format!("{name}.lock"))).unwrap();
@@ -55,10 +70,10 @@ fn kept(cache: &Path, name: &str, proof: &str, make: impl FnOnce(&Path)) -> Path
     let complete = directory.join(".complete");
     if !complete.exists() || !directory.join(proof).exists() {
         let _ = fs::remove_dir_all(&directory);
-        make(&directory);
+        make(&directory)?;
         fs::write(complete, "").unwrap();
     }
-    directory
+    Ok(directory)
 }
 
 fn cache() -> PathBuf {
@@ -72,17 +87,18 @@ fn cache() -> PathBuf {
         .join("atlasbridge-tests")
 }
 
-#[track_caller]
-fn run(command: &mut Command) {
+fn run(command: &mut Command) -> Result<(), String> {
     let output = command
         .output()
-        .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
-    assert!(
-        output.status.success(),
+        .map_err(|error| format!("{command:?} does not start: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!(
         "{command:?} failed\n{}{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
-    );
+    ))
 }
 
 #[cfg(test)]
@@ -96,14 +112,17 @@ mod tests {
         let make = |directory: &Path| {
             fs::create_dir(directory).unwrap();
             fs::write(directory.join("proof"), "new").unwrap();
+            Ok(())
         };
         fs::create_dir_all(cache.join("a")).unwrap();
         fs::write(cache.join("a/proof"), "half").unwrap();
-        let made = kept(&cache, "a", "proof", make);
+        let made = kept(&cache, "a", "proof", make).unwrap();
         assert_eq!(fs::read_to_string(made.join("proof")).unwrap(), "new");
-        kept(&cache, "a", "proof", |_| panic!("made twice"));
+        kept(&cache, "a", "proof", |_| panic!("made twice")).unwrap();
         fs::remove_file(made.join("proof")).unwrap();
-        kept(&cache, "a", "proof", make);
+        let gone = kept(&cache, "a", "proof", |_| Err("nobody sells it".to_owned()));
+        assert_eq!(gone.unwrap_err(), "nobody sells it");
+        kept(&cache, "a", "proof", make).unwrap();
         assert!(made.join("proof").exists());
         fs::remove_dir_all(cache).unwrap();
     }

@@ -1,0 +1,384 @@
+//! An agent at work under `atlasbridge run`, and everybody around it: the person at the desk, the person who answers from
+//! elsewhere, the model, and the directory in which things happen or do not.
+
+mod desk;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::agent::{Agent, Seed};
+use super::model::{FakeModel, ToolResult, Turn};
+use super::place::Place;
+use crate::home::has_ended;
+use crate::{Finished, Following, Home};
+use desk::Desk;
+
+/// How long an agent may take for anything. The slowest of them needs half of it to start on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How long a person reads before answering. Claude Code ignores the keys of the first half second after it has drawn a dialog,
+/// and nothing on its screen says when it begins to listen.
+const READING: Duration = Duration::from_secs(1);
+
+/// The flag of `run` that keeps it off the agent's hooks, where there is one.
+const BY_SCREEN: &[&str] = &[];
+
+/// A stage before its curtain rises.
+#[derive(Debug)]
+pub struct Opening {
+    agent: Agent,
+    binary: PathBuf,
+    seed: Seed,
+    config: String,
+    flags: Vec<String>,
+    args: Vec<String>,
+    size: (u16, u16),
+}
+
+impl Opening {
+    /// `run` only looks at the screen.
+    pub fn by_screen(mut self) -> Self {
+        self.flags.extend(BY_SCREEN.iter().map(|flag| (*flag).to_owned()));
+        self
+    }
+
+    /// A flag of `run`.
+    pub fn flag(mut self, flag: &str) -> Self {
+        self.flags.push(flag.to_owned());
+        self
+    }
+
+    /// An argument of the agent.
+    pub fn arg(mut self, arg: &str) -> Self {
+        self.args.push(arg.to_owned());
+        self
+    }
+
+    /// Lines for the configuration's `[prompts]`.
+    pub fn prompts(mut self, config: &str) -> Self {
+        self.config.push_str(config);
+        self.config.push('\n');
+        self
+    }
+
+    /// The agent is set up, but has never seen the project.
+    pub fn untrusted(mut self) -> Self {
+        self.seed = Seed::Untrusted;
+        self
+    }
+
+    /// An empty home: the agent has never been started.
+    pub fn empty(mut self) -> Self {
+        self.seed = Seed::Nothing;
+        self
+    }
+
+    pub fn size(mut self, cols: u16, rows: u16) -> Self {
+        self.size = (cols, rows);
+        self
+    }
+
+    /// Starts the agent. Its model says these turns.
+    #[track_caller]
+    pub fn open(self, script: impl IntoIterator<Item = Turn>) -> Stage {
+        let home = Home::new(self.binary);
+        home.write_config(&format!(
+            "[prompts]\npresence_grace_seconds = 0\n{}[web]\nenabled = false\n",
+            self.config
+        ));
+        let place = Place::make(home.scratch());
+        let model = FakeModel::start(self.agent.is_toolless());
+        model.script(script);
+        self.agent.seed(&place, &model, self.seed);
+        let mut env = self.agent.environment(&place, &model);
+        env.push(("ATLASBRIDGE_HOME".to_owned(), home.path().display().to_string()));
+        let program = self.agent.program().display().to_string();
+        let own = self.agent.arguments();
+        let words = self.flags.iter().chain([&program]).chain(&own).chain(&self.args);
+        let words: Vec<&str> = words.map(String::as_str).collect();
+        let terminal = home.run_at(place.project(), &words, &env, self.size);
+        Stage {
+            agent: self.agent,
+            desk: Desk::new(terminal, self.size),
+            waiting: Mutex::new((home.follow(["approvals", "--json", "--watch"]), Vec::new())),
+            model,
+            place,
+            home,
+        }
+    }
+}
+
+/// A prompt that awaits its reply.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub id: String,
+    pub kind: String,
+    /// Excerpt and detail.
+    pub text: String,
+    pub choices: Vec<String>,
+    seen: Instant,
+}
+
+impl Asked {
+    fn of(prompt: &Value) -> Self {
+        let text = |key: &str| prompt[key].as_str().unwrap_or_default().to_owned();
+        let choices = prompt["choices"].as_array().into_iter().flatten();
+        Self {
+            id: text("prompt_id"),
+            kind: text("kind"),
+            text: format!("{}\n{}", text("excerpt"), text("detail")),
+            choices: choices
+                .map(|choice| choice["label"].as_str().unwrap_or_default().to_owned())
+                .collect(),
+            seen: Instant::now(),
+        }
+    }
+}
+
+/// An agent at work; gone with the value, and all of its processes too.
+#[derive(Debug)]
+pub struct Stage {
+    agent: Agent,
+    desk: Desk,
+    /// `approvals --watch`, and the list that it told last.
+    waiting: Mutex<(Following, Vec<Value>)>,
+    pub model: FakeModel,
+    place: Place,
+    pub home: Home,
+}
+
+impl Stage {
+    /// `binary` is `env!("CARGO_BIN_EXE_atlasbridge")` of the calling test.
+    pub fn of(agent: Agent, binary: impl Into<PathBuf>) -> Opening {
+        Opening {
+            agent,
+            binary: binary.into(),
+            seed: Seed::Ready,
+            config: String::new(),
+            flags: Vec::new(),
+            args: Vec::new(),
+            size: (100, 34),
+        }
+    }
+
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    pub fn project(&self) -> &Path {
+        self.place.project()
+    }
+
+    /// The text of a file of the project.
+    pub fn file(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.place.project().join(name)).ok()
+    }
+
+    pub fn exists(&self, name: &str) -> bool {
+        self.place.project().join(name).exists()
+    }
+
+    /// Waits for a prompt that shows this text.
+    #[track_caller]
+    pub fn asked(&self, text: &str) -> Asked {
+        let found = self.awaits(|asked| asked.kind != "idle" && asked.text.contains(text));
+        found.unwrap_or_else(|| self.give_up(&format!("no prompt shows {text:?}")))
+    }
+
+    /// The same, for one that comes after `before`.
+    #[track_caller]
+    pub fn asked_next(&self, before: &Asked, text: &str) -> Asked {
+        let found =
+            self.awaits(|asked| asked.kind != "idle" && asked.id != before.id && asked.text.contains(text));
+        found.unwrap_or_else(|| self.give_up(&format!("no other prompt shows {text:?}")))
+    }
+
+    /// Waits until the agent waits for its next instruction.
+    #[track_caller]
+    pub fn idle(&self) -> Asked {
+        let found = self.awaits(|asked| asked.kind == "idle");
+        found.unwrap_or_else(|| self.give_up("the agent does not wait for an instruction"))
+    }
+
+    /// Gives the agent its next instruction, from elsewhere.
+    #[track_caller]
+    pub fn tell(&self, text: &str) {
+        let idle = self.idle();
+        self.reply(&idle, text);
+    }
+
+    #[track_caller]
+    pub fn approve(&self, asked: &Asked) {
+        self.answer(asked, &["approve", &asked.id]);
+    }
+
+    #[track_caller]
+    pub fn deny(&self, asked: &Asked) {
+        self.answer(asked, &["deny", &asked.id]);
+    }
+
+    #[track_caller]
+    pub fn reply(&self, asked: &Asked, value: &str) {
+        self.answer(asked, &["reply", &asked.id, value]);
+    }
+
+    /// An answer that must not be taken; the words of its refusal.
+    #[track_caller]
+    pub fn refused(&self, asked: &Asked, value: &str) -> String {
+        let told = self.home.run(["reply", &asked.id, value]);
+        if told.code != 1 {
+            self.give_up(&format!("{value:?} was not refused: {told:?}"));
+        }
+        told.stderr
+    }
+
+    /// The prompts that await their reply now.
+    pub fn prompts(&self) -> Vec<Asked> {
+        let mut waiting = self.waiting.lock().unwrap();
+        while let Some(line) = waiting.0.next_line(Duration::ZERO) {
+            waiting.1 = list(&line);
+        }
+        awaiting(&waiting.1).map(Asked::of).collect()
+    }
+
+    /// Keys of the person at the desk.
+    #[track_caller]
+    pub fn type_keys(&self, keys: &str) {
+        self.desk.type_keys(keys.as_bytes());
+    }
+
+    /// What stands on the terminal.
+    pub fn screen(&self) -> String {
+        self.desk.screen()
+    }
+
+    /// Waits until the terminal shows this.
+    #[track_caller]
+    pub fn shows(&self, text: &str) {
+        self.until(&format!("the terminal shows {text:?}"), || {
+            self.screen().contains(text).then_some(())
+        });
+    }
+
+    /// What came back for the `number`th call of the script, once it has.
+    #[track_caller]
+    pub fn result(&self, number: usize) -> ToolResult {
+        let id = format!("call_{number}");
+        self.until(&format!("the model hears what became of {id}"), || {
+            self.model
+                .tool_results()
+                .into_iter()
+                .find(|result| result.id == id)
+        })
+    }
+
+    /// Waits until this is the last that the person said to the model.
+    #[track_caller]
+    pub fn hears(&self, text: &str) {
+        self.until(&format!("the model hears {text:?}"), || {
+            (self.model.user_texts().last().map(String::as_str) == Some(text)).then_some(())
+        });
+    }
+
+    /// Waits for a state, and tells everything that is known if it does not come.
+    #[track_caller]
+    pub fn until<T>(&self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            if Instant::now() > deadline {
+                self.give_up(&format!("in vain: {what}"));
+            }
+            std::thread::sleep(Duration::from_millis(25));
+        }
+    }
+
+    fn awaits(&self, is_it: impl Fn(&Asked) -> bool) -> Option<Asked> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut waiting = self.waiting.lock().unwrap();
+        loop {
+            let found = awaiting(&waiting.1).map(Asked::of).find(|asked| is_it(asked));
+            if found.is_some() {
+                return found;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = waiting.0.next_line(left)?;
+            waiting.1 = list(&line);
+        }
+    }
+
+    #[track_caller]
+    fn answer(&self, asked: &Asked, words: &[&str]) {
+        std::thread::sleep(READING.saturating_sub(asked.seen.elapsed()));
+        let told: Finished = self.home.run(words);
+        if told.code != 0 || !told.stdout.contains("applied") {
+            self.give_up(&format!("the answer was not applied: {told:?}"));
+        }
+    }
+
+    #[track_caller]
+    fn give_up(&self, what: &str) -> ! {
+        let agent = format!("{} {}", self.agent.tool().name(), self.agent.version());
+        panic!(
+            "{agent}: {what}\n--- the terminal shows\n{}\n--- prompts\n{:?}\n--- audit\n{}\n--- the model\n\
+             main requests: {}, texts: {:?}, results: {:?}\nothers: {:?}",
+            self.screen(),
+            self.home.approvals(),
+            self.audit(),
+            self.model.count_requests(),
+            self.model.user_texts(),
+            self.model.tool_results(),
+            self.model.others(),
+        )
+    }
+
+    fn audit(&self) -> String {
+        let told = self.home.audit().into_iter().map(|record| {
+            let word = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
+            format!("{} {} {}", word("ts"), word("event"), word("value"))
+        });
+        told.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Processes that the agent started and left behind, by the home that only they have.
+    fn leftovers(&self) -> Vec<i32> {
+        let wanted = format!("HOME={}\0", self.place.home().display());
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_string_lossy().parse::<i32>().ok());
+        let lives_here = |pid: &i32| {
+            fs::read(format!("/proc/{pid}/environ"))
+                .is_ok_and(|environ| String::from_utf8_lossy(&environ).contains(&wanted))
+        };
+        pids.filter(lives_here).filter(|pid| !has_ended(*pid)).collect()
+    }
+}
+
+fn list(line: &str) -> Vec<Value> {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line:?}"))
+}
+
+fn awaiting(prompts: &[Value]) -> impl Iterator<Item = &Value> {
+    prompts
+        .iter()
+        .filter(|prompt| prompt["status"] == "awaiting_reply")
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.desk.leave();
+        let deadline = Instant::now() + crate::LIMIT;
+        let mut left = self.leftovers();
+        while !left.is_empty() && Instant::now() < deadline {
+            for process in left.into_iter().filter_map(rustix::process::Pid::from_raw) {
+                let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+            }
+            left = self.leftovers();
+        }
+    }
+}
