@@ -133,3 +133,29 @@ fn claude_questions_with_several_answers() {
         "multiple_choice\nUnit tests=1\\u{1b}[C\nLint=2\\u{1b}[C",
     );
 }
+
+/// The row that refuses in words of one's own: its digit only opens a field, and Escape refuses.
+#[test]
+fn claude_is_refused_by_escape_where_the_last_row_is_a_text_field() {
+    check(
+        "claude",
+        &[80, 120],
+        "────────────────────────────────────────────────────────────────────────────────\n Create file config.yaml\n\n Do you want to create config.yaml?\n ❯ 1. Yes\n   2. Yes, allow all edits during this session (shift+tab)\n   3. Type here to tell Claude what to do differently\n\n Esc to cancel\n",
+        "Do you want to create config.yaml?",
+        "multiple_choice\nYes=1\nYes, allow all edits during this session (shift+tab)=2\n!Type here to tell Claude what to do differently=\\u{1b}",
+    );
+    check(
+        "claude",
+        &[80, 120],
+        "────────────────────────────────────────────────────────────────────────────────\n Claude has written up a plan and is ready to execute. Would you like to\n proceed?\n\n ❯ 1. Yes, and use auto mode\n   2. Yes, manually approve edits\n   3. Tell Claude what to change\n      shift+tab to approve with this feedback\n",
+        "Would you like to proceed?",
+        "multiple_choice\nYes, and use auto mode=1\nYes, manually approve edits=2\n!Tell Claude what to change shift+tab to approve with this feedback=\\u{1b}",
+    );
+    check(
+        "claude",
+        &[80, 120],
+        "────────────────────────────────────────────────────────────────────────────────\n Would you like to proceed?\n\n ❯ 1. Yes, and auto-accept edits\n   2. Yes, and manually approve edits\n   3. No, keep planning\n",
+        "Would you like to proceed?",
+        "multiple_choice\nYes, and auto-accept edits=1\nYes, and manually approve edits=2\n!No, keep planning=3",
+    );
+}
