@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Packs, Waits};
-use atlasbridge_model::{Choices, Sighting};
+use atlasbridge_model::{Choices, Kind, SafeDefault, Sighting};
 
 const KEYS: KernelWait = KernelWait {
     wait: Waits::Poll,
@@ -158,4 +158,13 @@ fn claude_is_refused_by_escape_where_the_last_row_is_a_text_field() {
         "Would you like to proceed?",
         "multiple_choice\nYes, and auto-accept edits=1\nYes, and manually approve edits=2\n!No, keep planning=3",
     );
+}
+
+/// Somebody has gone into the field of a plan: what Enter does there while it is empty is nobody's promise.
+#[test]
+fn silence_types_nothing_into_the_text_field_of_a_dialog() {
+    let plan = "────────────────────────────────────────────────────────────────────────────────\n Would you like to proceed?\n\n   1. Yes, and use auto mode\n   2. Yes, manually approve edits\n ❯ 3. Tell Claude what to change\n\x1b[6;7H";
+    let sighting = seen("claude", 80, plan).unwrap_or_else(|| panic!("nothing seen"));
+    assert_eq!(sighting.kind, Kind::FreeText);
+    assert_eq!(SafeDefault::of(&sighting), None);
 }
