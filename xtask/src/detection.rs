@@ -65,7 +65,7 @@ struct Played {
 
 /// Measures and writes the page.
 pub(crate) fn write(root: &Path) -> anyhow::Result<bool> {
-    let report = measure(&labels::load_all(&root.join(RECORDINGS))?);
+    let report = measure(&load(root)?);
     fs::write(root.join(PAGE), page::page(&report)).with_context(|| format!("writing {PAGE}"))?;
     let figures = format!("{:#}\n", Figures::of(&report).to_json());
     fs::write(root.join(FIGURES), figures).with_context(|| format!("writing {FIGURES}"))?;
@@ -76,7 +76,7 @@ pub(crate) fn write(root: &Path) -> anyhow::Result<bool> {
 
 /// Measures and compares with the committed figures. `false` if any has become worse.
 pub(crate) fn check(root: &Path) -> anyhow::Result<bool> {
-    let report = measure(&labels::load_all(&root.join(RECORDINGS))?);
+    let report = measure(&load(root)?);
     let committed = fs::read_to_string(root.join(FIGURES)).with_context(|| format!("reading {FIGURES}"))?;
     let committed = Figures::from_json(&serde_json::from_str(&committed).context("reading the figures")?)?;
     let now = Figures::of(&report);
@@ -89,6 +89,30 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<bool> {
         println!("! the figures have changed and none is worse: `cargo xtask detection` writes them down");
     }
     Ok(worse.is_empty())
+}
+
+fn load(root: &Path) -> anyhow::Result<Vec<Labelled>> {
+    let recordings = labels::load_all(&root.join(RECORDINGS))?;
+    let silent = without_refusal(&recordings);
+    anyhow::ensure!(
+        silent.is_empty(),
+        "labels of agents' dialogs without `refuses` (the row from zero, or null): {}",
+        silent.join(", ")
+    );
+    Ok(recordings)
+}
+
+/// What a timeout types into an agent's dialog is too grave to be guessed from words: its label must say it.
+fn without_refusal(recordings: &[Labelled]) -> Vec<String> {
+    let agents = recordings
+        .iter()
+        .filter(|labelled| config(&labelled.tool).pack.is_some());
+    let silent = agents.flat_map(|labelled| {
+        let dialogs = labelled.prompts.iter().filter(|label| !label.choices.is_empty());
+        let silent = dialogs.filter(|label| label.refuses.is_none());
+        silent.map(|label| format!("{} at {} s", labelled.name, label.from))
+    });
+    silent.collect()
 }
 
 fn measure(recordings: &[Labelled]) -> Report {
@@ -141,7 +165,7 @@ fn is_news(note: &Note, recorded: &Judged) -> bool {
     match note.what {
         Remark::Missed { .. } | Remark::Again => !is_known,
         Remark::False { quiet, .. } => quiet && !is_known,
-        Remark::Possible => false,
+        Remark::Possible | Remark::Differs(_) => false,
     }
 }
 
@@ -226,4 +250,29 @@ fn config_without_pack(tool: &str) -> Option<DetectorConfig> {
         .pack
         .is_some()
         .then(|| DetectorConfig { pack: None, ..config })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use labels::Label;
+
+    #[test]
+    fn a_dialog_of_an_agent_must_say_what_refuses() {
+        let labelled = |tool: &str, refuses: Option<serde_json::Value>| Labelled {
+            tool: tool.to_owned(),
+            name: format!("{tool}/x"),
+            recording: Recording::parse(r#"{"version": 2, "width": 80, "height": 24}"#).unwrap(),
+            prompts: vec![Label {
+                choices: vec!["Yes".to_owned(), "No".to_owned()],
+                refuses,
+                ..Label::default()
+            }],
+            quiet: Vec::new(),
+        };
+        let null = Some(serde_json::Value::Null);
+        let silent = |recordings: &[Labelled]| without_refusal(recordings);
+        assert_eq!(silent(&[labelled("claude", None)]), ["claude/x at 0 s"]);
+        assert!(silent(&[labelled("claude", null), labelled("bash", None)]).is_empty());
+    }
 }

@@ -42,6 +42,9 @@ const MISSING: Duration = Duration::from_millis(250);
 const MISSING_AFTER_INPUT: Duration = Duration::from_millis(40);
 /// After Enter an agent's empty box means nothing for this long: spinners come late on a busy machine.
 const AFTER_SENDING: Duration = Duration::from_millis(1200);
+/// A key at the terminal shows in an empty box within this; until then somebody has begun to write, and needs no
+/// message that the box is empty. Codex took 120 ms while it started.
+const AFTER_KEY: Duration = Duration::from_millis(300);
 /// How long an Enter at the terminal counts as an answer on its way. A tool that shows nothing within it did not
 /// take it.
 const ANSWERING: Duration = Duration::from_secs(1);
@@ -481,8 +484,14 @@ impl Detector {
             (Place::Composer { drafted: true }, _, Some(typed)) => {
                 ripe.max(typed + self.config.stuck_timeout)
             }
-            (Place::Composer { .. }, Some(sent), _) => ripe.max(sent + AFTER_SENDING),
-            _ => ripe,
+            (Place::Composer { .. }, sent, typed) => {
+                let after = [
+                    sent.map(|sent| sent + AFTER_SENDING),
+                    typed.map(|typed| typed + AFTER_KEY),
+                ];
+                after.into_iter().flatten().fold(ripe, Moment::max)
+            }
+            (Place::Line { .. } | Place::Block, _, _) => ripe,
         }
     }
 

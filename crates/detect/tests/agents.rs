@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Packs, Waits};
-use atlasbridge_model::{Choices, Sighting};
+use atlasbridge_model::{Choices, Kind, SafeDefault, Sighting};
 
 const KEYS: KernelWait = KernelWait {
     wait: Waits::Poll,
@@ -132,6 +132,41 @@ fn claude_questions_with_several_answers() {
         "Which checks should run in CI?",
         "multiple_choice\nUnit tests=1\\u{1b}[C\nLint=2\\u{1b}[C",
     );
+}
+
+/// The row that refuses in words of one's own: its digit only opens a field, and Escape refuses.
+#[test]
+fn claude_is_refused_by_escape_where_the_last_row_is_a_text_field() {
+    check(
+        "claude",
+        &[80, 120],
+        "────────────────────────────────────────────────────────────────────────────────\n Create file config.yaml\n\n Do you want to create config.yaml?\n ❯ 1. Yes\n   2. Yes, allow all edits during this session (shift+tab)\n   3. Type here to tell Claude what to do differently\n\n Esc to cancel\n",
+        "Do you want to create config.yaml?",
+        "multiple_choice\nYes=1\nYes, allow all edits during this session (shift+tab)=2\n!Type here to tell Claude what to do differently=\\u{1b}",
+    );
+    check(
+        "claude",
+        &[80, 120],
+        "────────────────────────────────────────────────────────────────────────────────\n Claude has written up a plan and is ready to execute. Would you like to\n proceed?\n\n ❯ 1. Yes, and use auto mode\n   2. Yes, manually approve edits\n   3. Tell Claude what to change\n      shift+tab to approve with this feedback\n",
+        "Would you like to proceed?",
+        "multiple_choice\nYes, and use auto mode=1\nYes, manually approve edits=2\n!Tell Claude what to change shift+tab to approve with this feedback=\\u{1b}",
+    );
+    check(
+        "claude",
+        &[80, 120],
+        "────────────────────────────────────────────────────────────────────────────────\n Would you like to proceed?\n\n ❯ 1. Yes, and auto-accept edits\n   2. Yes, and manually approve edits\n   3. No, keep planning\n",
+        "Would you like to proceed?",
+        "multiple_choice\nYes, and auto-accept edits=1\nYes, and manually approve edits=2\n!No, keep planning=3",
+    );
+}
+
+/// Somebody has gone into the field of a plan: what Enter does there while it is empty is nobody's promise.
+#[test]
+fn silence_types_nothing_into_the_text_field_of_a_dialog() {
+    let plan = "────────────────────────────────────────────────────────────────────────────────\n Would you like to proceed?\n\n   1. Yes, and use auto mode\n   2. Yes, manually approve edits\n ❯ 3. Tell Claude what to change\n\x1b[6;7H";
+    let sighting = seen("claude", 80, plan).unwrap_or_else(|| panic!("nothing seen"));
+    assert_eq!(sighting.kind, Kind::FreeText);
+    assert_eq!(SafeDefault::of(&sighting), None);
 }
 
 /// # Who approves sees what

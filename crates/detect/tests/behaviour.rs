@@ -318,6 +318,20 @@ fn idle_is_a_state_unless_it_is_announced() {
     assert_eq!(session.detector.current(), None);
 }
 
+/// Somebody who begins to write just before the empty box would be told of needs no message about it.
+#[test]
+fn an_empty_box_is_not_told_while_somebody_begins_to_write() {
+    let rule = "─".repeat(80);
+    let drawn = format!("\x1b[H\x1b[2J{rule}\r\n❯ \r\n{rule}\r\n\x1b[2;3H");
+    let mut unhurried = Session::of("claude", KernelWait::UNKNOWN);
+    unhurried.output(&drawn).wait(985).told(&[]);
+    unhurried.wait(20).told(&["1 idle ❯"]);
+
+    let mut session = Session::of("claude", KernelWait::UNKNOWN);
+    session.output(&drawn).wait(985).typed("f").wait(120).told(&[]);
+    session.output("fix the lint errors").wait(1500).told(&[]);
+}
+
 /// A reply from afar must not land in the second of two equal questions, however fast it is asked.
 #[test]
 fn the_same_question_asked_again_is_not_the_one_that_was_answered() {

@@ -21,9 +21,8 @@ use support::{AGENTS, Label, Labelled, SAMPLE, Score, bare, choices, config_of, 
 
 /// Prompts found, of 469 labelled. Two idle boxes are labelled 1.7 s and 3.3 s after they appeared.
 const FOUND: usize = 467;
-/// Prompts whose choices are exactly those of the label, of 197. The labels of four name other rows than the screen:
-/// `recordings/README.md` says which.
-const CHOICES_EXACT: usize = 193;
+/// Prompts whose choices are exactly those of the label, of 197. One has twelve rows, of which nine are offered.
+const CHOICES_EXACT: usize = 196;
 /// Choices whose keys are those of the label, of 610: three labels name a key that submits, two the
 /// arrows of numbered rows, one types to filter.
 const KEYS_AGREE: usize = 604;
@@ -127,18 +126,15 @@ fn keys_are_those_of_the_labels() {
     assert!(agree >= KEYS_AGREE, "{agree} agree; not:\n{}", differ.join("\n"));
 }
 
-/// Found by words of its own, so that a mistake in a pack shows.
+/// What a timeout types: each label of an agent's dialog says it itself.
 #[test]
 fn the_refusing_row_of_every_agent_dialog() {
-    let refusals = ["No", "No,", "Quit", "Reject", "Cancel", "Don't", "Not", "Exit"];
     for labelled in ALL.iter().filter(|labelled| labelled.is_agent()) {
         for label in labelled.prompts.iter().filter(|label| !label.choices.is_empty()) {
             let hit = labelled.seen.iter().find(|seen| label.fits(seen)).unwrap();
-            let first_word =
-                |(row, _): &(&str, &Strokes)| row.split(' ').next().unwrap_or_default().to_owned();
-            let expected = choices(hit).position(|row| refusals.contains(&first_word(&row).as_str()));
             let refusing = hit.sighting.choices.as_ref().and_then(Choices::refusing);
-            assert_eq!(refusing, expected, "{} {:?}", labelled.name, label.choices);
+            let told = Some(refusing.map(|row| row as u64));
+            assert_eq!(told, label.refuses, "{} {:?}", labelled.name, label.choices);
         }
     }
 }

@@ -20,7 +20,7 @@ enum Worse {
 /// A figure of a row: its name, which way is worse, and how it is taken.
 type Figure = (&'static str, Worse, fn(&Tally) -> u64);
 
-const FIGURES: [Figure; 15] = [
+const FIGURES: [Figure; 17] = [
     ("recordings", Worse::Neither, |tally| tally.recordings),
     ("prompts", Worse::Neither, |tally| tally.prompts),
     ("found", Worse::Less, |tally| tally.found),
@@ -31,6 +31,12 @@ const FIGURES: [Figure; 15] = [
     ("choices_exact", Worse::Less, |tally| tally.choices_exact),
     ("refusing_right", Worse::Less, |tally| tally.refusing_right),
     ("keys_exact", Worse::Less, |tally| tally.keys_exact),
+    ("choices_exact_as_made", Worse::Less, |tally| {
+        tally.choices_exact_as_made
+    }),
+    ("keys_exact_as_made", Worse::Less, |tally| {
+        tally.keys_exact_as_made
+    }),
     ("latency_p50_ms", Worse::More, |tally| {
         tally.latency_ms(0.5).unwrap_or(0)
     }),

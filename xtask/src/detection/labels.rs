@@ -38,10 +38,28 @@ pub(super) struct Label {
     pub(super) kind: String,
     pub(super) title: String,
     pub(super) choices: Vec<String>,
+    /// The choices as the label was made, where they were corrected: `README.md` beside the recordings says why.
+    pub(super) choices_as_made: Option<Vec<String>>,
     /// What selects a choice: by its label, or by its number counted from one. Not every choice has one.
     pub(super) keys: Vec<(String, String)>,
+    pub(super) keys_as_made: Option<Vec<(String, String)>>,
     /// The row that refuses, where the label says so itself.
     pub(super) refuses: Option<Value>,
+}
+
+impl Label {
+    /// The same before it was corrected.
+    pub(super) fn as_made(&self) -> Self {
+        let mut label = self.clone();
+        label.choices = label.choices_as_made.take().unwrap_or(label.choices);
+        label.keys = label.keys_as_made.take().unwrap_or(label.keys);
+        label
+    }
+
+    /// Its choices or their keys were corrected.
+    pub(super) fn is_corrected(&self) -> bool {
+        self.choices_as_made.is_some() || self.keys_as_made.is_some()
+    }
 }
 
 /// All recordings, in the order of their paths.
@@ -89,19 +107,24 @@ fn prompt_of(prompt: &Value) -> anyhow::Result<Label> {
             .with_context(|| format!("a prompt without `{name}`"))
     };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let keys = prompt["keys"].as_object().into_iter().flatten();
+    let list = |name: &str| Some(prompt.get(name)?.as_array()?.iter().map(text).collect());
+    let keys = |name: &str| {
+        let keys = prompt.get(name)?.as_object()?;
+        Some(
+            keys.iter()
+                .map(|(name, keys)| (name.clone(), text(keys)))
+                .collect(),
+        )
+    };
     Ok(Label {
         from: time("from")?,
         to: time("to")?,
         kind: text(&prompt["kind"]),
         title: text(&prompt["title"]),
-        choices: prompt["choices"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(text)
-            .collect(),
-        keys: keys.map(|(name, keys)| (name.clone(), text(keys))).collect(),
+        choices: list("choices").unwrap_or_default(),
+        choices_as_made: list("choices_as_made"),
+        keys: keys("keys").unwrap_or_default(),
+        keys_as_made: keys("keys_as_made"),
         refuses: prompt.get("refuses").cloned(),
     })
 }

@@ -36,6 +36,16 @@ pub(super) enum Remark {
     Possible,
     /// Seen though it was found already.
     Again,
+    /// Found, and read otherwise than its label says.
+    Differs(Part),
+}
+
+/// The first part of a dialog that differs from its label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Choices,
+    Refusing,
+    Keys,
 }
 
 /// What became of a labelled prompt.
@@ -52,6 +62,10 @@ struct Outcome {
     refusing_right: bool,
     /// `None`: the label names no keys.
     keys_exact: Option<bool>,
+    /// By the label as it was made.
+    choices_exact_as_made: bool,
+    keys_exact_as_made: Option<bool>,
+    is_corrected: bool,
 }
 
 /// What a sighting was worth.
@@ -86,6 +100,10 @@ pub(super) struct Tally {
     pub(super) refusing_right: u64,
     pub(super) with_keys: u64,
     pub(super) keys_exact: u64,
+    /// By the labels as they were made, and how many of them were corrected.
+    pub(super) choices_exact_as_made: u64,
+    pub(super) keys_exact_as_made: u64,
+    pub(super) corrected: u64,
     /// In seconds.
     pub(super) latencies: Vec<f64>,
     pub(super) after_bytes: Vec<f64>,
@@ -177,6 +195,14 @@ fn notes(labelled: &Labelled, seen: &[Replayed], prompts: &[Outcome], fates: &[F
             let early = early.map(millis);
             note(label.from, Remark::Missed { early }, &label.kind, &label.title)
         });
+    let differing = labelled
+        .prompts
+        .iter()
+        .zip(prompts)
+        .filter_map(|(label, outcome)| {
+            let what = Remark::Differs(outcome.differing()?);
+            Some(note(label.from, what, &label.kind, &label.title))
+        });
     let unfitting = seen.iter().zip(fates).filter_map(|(seen, fate)| {
         let before = labelled.prompts.iter().filter_map(|label| before(label, seen));
         let what = match *fate {
@@ -192,7 +218,19 @@ fn notes(labelled: &Labelled, seen: &[Replayed], prompts: &[Outcome], fates: &[F
         let kind = label_kind(seen.sighting.kind);
         Some(note(second, what, kind, seen.sighting.excerpt.as_str()))
     });
-    missed.chain(unfitting).collect()
+    missed.chain(differing).chain(unfitting).collect()
+}
+
+impl Outcome {
+    fn differing(&self) -> Option<Part> {
+        match () {
+            () if self.latency.is_none() || !self.has_choices => None,
+            () if !self.choices_exact => Some(Part::Choices),
+            () if !self.refusing_right => Some(Part::Refusing),
+            () if self.keys_exact == Some(false) => Some(Part::Keys),
+            () => None,
+        }
+    }
 }
 
 /// How long before its window the prompt of this label was seen and stood into it.
@@ -241,7 +279,34 @@ fn label_kind(kind: Kind) -> &'static str {
 }
 
 fn outcome(label: &Label, hit: Option<&Replayed>) -> Outcome {
-    let wanted: Vec<String> = label.choices.iter().map(|choice| bare(choice)).collect();
+    let as_made = compared(&label.as_made(), hit);
+    let compared = compared(label, hit);
+    let choices = hit.and_then(|hit| hit.sighting.choices.as_ref());
+    let refuses = choices.and_then(Choices::refusing);
+    Outcome {
+        kind: label.kind.clone(),
+        latency: hit.map(|hit| hit.t.0.as_secs_f64() - label.from),
+        after_byte: None,
+        witness: None,
+        has_choices: !label.choices.is_empty(),
+        choices_exact: compared.choices_exact,
+        refusing_right: compared.choices_exact && refuses == refusing(label, &bare_choices(label)),
+        keys_exact: compared.keys_exact,
+        choices_exact_as_made: as_made.choices_exact,
+        keys_exact_as_made: as_made.keys_exact,
+        is_corrected: label.is_corrected(),
+    }
+}
+
+/// The rows of a label held against those that were read.
+struct Compared {
+    choices_exact: bool,
+    /// `None`: the label names no keys.
+    keys_exact: Option<bool>,
+}
+
+fn compared(label: &Label, hit: Option<&Replayed>) -> Compared {
+    let wanted = bare_choices(label);
     let choices = hit.and_then(|hit| hit.sighting.choices.as_ref());
     let rows = || choices.into_iter().flat_map(Choices::iter);
     let labels: Vec<String> = rows().map(|choice| bare(&choice.label)).collect();
@@ -250,16 +315,14 @@ fn outcome(label: &Label, hit: Option<&Replayed>) -> Outcome {
     let is_typed =
         |(row, wanted): &(usize, String)| rows().nth(*row).is_some_and(|choice| types(choice, wanted));
     let keys_exact = choices_exact && wanted_keys.iter().all(is_typed);
-    Outcome {
-        kind: label.kind.clone(),
-        latency: hit.map(|hit| hit.t.0.as_secs_f64() - label.from),
-        after_byte: None,
-        witness: None,
-        has_choices: !wanted.is_empty(),
+    Compared {
         choices_exact,
-        refusing_right: choices_exact && choices.and_then(Choices::refusing) == refusing(label, &wanted),
         keys_exact: (!wanted_keys.is_empty()).then_some(keys_exact),
     }
+}
+
+fn bare_choices(label: &Label) -> Vec<String> {
+    label.choices.iter().map(|choice| bare(choice)).collect()
 }
 
 /// The keys that the label names, by row.
@@ -285,7 +348,8 @@ fn types(choice: &Choice, wanted: &str) -> bool {
     choice.strokes.to_text() == wanted || at_once == wanted.as_bytes()
 }
 
-/// The row that refuses: the label's own word, or the first that says so by its first word.
+/// The row that refuses: the label's own word, as every dialog of an agent has, or the first that says so by its first
+/// word.
 fn refusing(label: &Label, wanted: &[String]) -> Option<usize> {
     if let Some(said) = &label.refuses {
         return said.as_u64().and_then(|row| usize::try_from(row).ok());
@@ -396,6 +460,9 @@ impl Tally {
         self.refusing_right += u64::from(outcome.refusing_right);
         self.with_keys += u64::from(outcome.has_choices && outcome.keys_exact.is_some());
         self.keys_exact += u64::from(outcome.keys_exact == Some(true));
+        self.choices_exact_as_made += u64::from(outcome.choices_exact_as_made);
+        self.keys_exact_as_made += u64::from(outcome.keys_exact_as_made == Some(true));
+        self.corrected += u64::from(outcome.is_corrected);
     }
 
     fn sighting(&mut self, fate: Fate) {
@@ -426,6 +493,9 @@ impl Tally {
         self.refusing_right += other.refusing_right;
         self.with_keys += other.with_keys;
         self.keys_exact += other.keys_exact;
+        self.choices_exact_as_made += other.choices_exact_as_made;
+        self.keys_exact_as_made += other.keys_exact_as_made;
+        self.corrected += other.corrected;
         self.latencies.extend(other.latencies);
         self.after_bytes.extend(other.after_bytes);
     }

@@ -91,6 +91,7 @@ struct DialogTable {
     refuses: Option<Spanned<String>>,
     accepts: Option<Spanned<String>>,
     leave_out: Option<Spanned<String>>,
+    text_field: Option<Spanned<String>>,
     #[serde(default)]
     keep_hints: bool,
     #[serde(default)]
@@ -327,6 +328,7 @@ impl Reader<'_> {
             refuses: self.optional(table.refuses.as_ref()),
             accepts: self.optional(table.accepts.as_ref()),
             leave_out: self.optional(table.leave_out.as_ref()),
+            text_field: self.optional(table.text_field.as_ref()),
             keeps_hints: table.keep_hints,
             keeps_columns: table.keep_columns,
             below: match table.below {

@@ -136,7 +136,12 @@ impl Dialog {
             let others = labels.iter().enumerate().filter(|(index, _)| *index != field);
             let others: Vec<&str> = others.map(|(_, label)| *label).collect();
             let identity = format!("{subject}\n{}", others.join("\n"));
-            return Some(Reading::block(Kind::FreeText, 80, &question, detail, identity).by(manner));
+            let reading = Reading::block(Kind::FreeText, 80, &question, detail, identity).by(manner);
+            // Enter in an empty field of a dialog may refuse, do nothing or take a row: silence types nothing there.
+            return Some(Reading {
+                offers_default: true,
+                ..reading
+            });
         }
         let kept: Vec<usize> = (0..texts.len())
             .filter(|&index| !manner.is_left_out(&texts[index]))

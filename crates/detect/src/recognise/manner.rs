@@ -20,6 +20,9 @@ pub(crate) struct Manner {
     pub(crate) accepts: Option<LazyRegex>,
     /// Rows that are no choices: text fields, links to elsewhere.
     pub(crate) leave_out: Option<LazyRegex>,
+    /// Rows that say no in words of one's own: their number only leads into a field, and an Enter there is another
+    /// matter in each version. Escape refuses the dialog as it stands, so that is what answers them.
+    pub(crate) text_field: Option<LazyRegex>,
     /// `(esc)` and its like stay in the label.
     pub(crate) keeps_hints: bool,
     pub(crate) below: Below,
@@ -77,6 +80,12 @@ impl Manner {
             .is_some_and(|regex| regex.is_match(label.trim()))
     }
 
+    fn is_text_field(&self, label: &str) -> bool {
+        self.text_field
+            .as_ref()
+            .is_some_and(|regex| regex.is_match(label))
+    }
+
     pub(crate) fn kind(&self, labels: &[&str]) -> Kind {
         let is_pair = labels::is_yes_no_pair(labels);
         self.kind.unwrap_or(if is_pair {
@@ -89,7 +98,7 @@ impl Manner {
     pub(crate) fn effect(&self, label: &str) -> Effect {
         let says = |regex: &Option<LazyRegex>| regex.as_ref().is_some_and(|regex| regex.is_match(label));
         match () {
-            () if says(&self.refuses) => Effect::Refuses,
+            () if says(&self.refuses) || self.is_text_field(label) => Effect::Refuses,
             () if says(&self.accepts) => Effect::Accepts,
             // A pack that names the refusing rows names all of them.
             () if self.refuses.is_some() && labels::effect(label) == Effect::Refuses => Effect::Other,
@@ -99,14 +108,16 @@ impl Manner {
 
     /// `None` where nothing is known to select the row.
     pub(crate) fn choice(&self, row: &Shown<'_>) -> Option<Choice> {
-        let effect = self.effect(self.label(row.label));
-        let strokes = if self.escape_refuses && effect == Effect::Refuses {
+        let label = self.label(row.label);
+        let effect = self.effect(label);
+        let escapes = self.escape_refuses && effect == Effect::Refuses || self.is_text_field(label);
+        let strokes = if escapes {
             Strokes::once(*b"\x1b")
         } else {
             self.strokes(row)?
         };
         Some(Choice {
-            label: self.label(row.label).to_owned(),
+            label: label.to_owned(),
             strokes,
             effect,
         })

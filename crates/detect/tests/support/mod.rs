@@ -25,6 +25,8 @@ pub struct Label {
     pub choices: Vec<String>,
     /// Choice and keys; the choice by its label.
     pub keys: Vec<(String, String)>,
+    /// What the label says of the row that refuses, null included; `None` where it says nothing.
+    pub refuses: Option<Option<u64>>,
 }
 
 pub struct Labelled {
@@ -112,6 +114,7 @@ fn prompt(value: &Value) -> Label {
         to: time(value, "to"),
         kind: text(&value["kind"]),
         title: text(&value["title"]),
+        refuses: value.get("refuses").map(Value::as_u64),
         keys: keys.collect(),
         choices,
     }
