@@ -61,10 +61,14 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Give a prompt its refusing answer
+    /// Give a prompt its refusing answer, with a reason if you like
     Deny {
         /// The prompt's id, or its first digits
         prompt: String,
+        /// Why, for the agent to read. It is said together with the refusal where the agent takes it, else sent as the
+        /// next instruction
+        #[arg(allow_hyphen_values = true)]
+        reason: Option<String>,
         /// As JSON
         #[arg(long)]
         json: bool,
@@ -80,6 +84,13 @@ pub(crate) enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
+    },
+    /// What a tool runs when something happens in it (`run` sets it up)
+    #[command(hide = true)]
+    Hook {
+        /// Where the session host listens
+        #[arg(long, value_hint = ValueHint::FilePath)]
+        socket: PathBuf,
     },
     /// Show the hub, the sessions and what waits
     Status {

@@ -5,6 +5,7 @@ mod answer;
 mod approvals;
 mod audit;
 mod config;
+mod hook;
 mod hub;
 mod lab;
 mod logs;
@@ -29,7 +30,8 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args, output),
         Command::Approvals { json, watch } => approvals::run(json, watch, output),
         Command::Approve { prompt, json } => answer::approve(prompt, json, output),
-        Command::Deny { prompt, json } => answer::deny(prompt, json, output),
+        Command::Deny { prompt, reason, json } => answer::deny(prompt, reason, json, output),
+        Command::Hook { socket } => Ok(hook::run(&socket, output)),
         Command::Reply { prompt, value, json } => answer::reply(prompt, &value, json, output),
         Command::Status { all, json } => status::run(all, json, output),
         Command::Sessions(command) => sessions::run(command, output),

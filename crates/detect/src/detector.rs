@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use atlasbridge_model::{Detail, Excerpt, Fingerprint, Kind, Sighting, SightingNo};
+use atlasbridge_model::{Detail, Excerpt, Fingerprint, Kind, Sighting, SightingNo, Takes};
 use sha2::{Digest, Sha256};
 
 use crate::keys::KeyReader;
@@ -160,12 +160,19 @@ impl Detector {
             && self.clock.sent.is_some_and(|sent| now < sent + ANSWERING)
     }
 
-    /// Somebody is in the middle of typing an answer at the terminal.
-    pub fn typed_since(&self, no: SightingNo) -> bool {
-        self.standing
+    /// Somebody is in the middle of answering at the terminal. In a dialog any key may be the answer, and has shown what
+    /// it did within a moment; elsewhere a line that was begun is not forgotten.
+    pub fn typed_since(&self, no: SightingNo, now: Moment) -> bool {
+        let standing = self
+            .standing
             .as_ref()
-            .is_some_and(|standing| standing.sighting.no == no)
-            && self.keys.half_typed()
+            .filter(|standing| standing.sighting.no == no);
+        standing.is_some_and(
+            |standing| match standing.sighting.choices.is_some() && standing.is_block() {
+                true => standing.local_keys && self.clock.typed.is_some_and(|typed| now < typed + ANSWERING),
+                false => self.keys.half_typed(),
+            },
+        )
     }
 
     /// A line was begun at the terminal and not ended.
@@ -440,6 +447,11 @@ impl Detector {
             choices: reading.choices.clone(),
             constraints: reading.constraints,
             offers_default: reading.offers_default,
+            takes: Takes {
+                lines: matches!(reading.place, Place::Composer { .. })
+                    && self.screen.input_modes().bracketed_paste,
+                ..reading.takes
+            },
             entry: reading.entry,
             fingerprint,
         };

@@ -36,6 +36,11 @@ enum State {
     TextEscape,
 }
 
+/// Whether any of this is a key, as opposed to a terminal's own replies.
+pub fn holds_keys(bytes: &[u8]) -> bool {
+    KeyReader::default().read(bytes).keys
+}
+
 impl KeyReader {
     pub(crate) fn half_typed(&self) -> bool {
         self.half_typed > 0

@@ -14,6 +14,7 @@ mod moment;
 mod verdict;
 mod witness;
 
+mod hooks;
 mod packs;
 mod recognise;
 
@@ -27,6 +28,8 @@ pub mod recording;
 pub use detector::{
     Departure, Detector, DetectorConfig, Drift, Event, Explanation, Observation, Told, Verdict,
 };
+pub use hooks::{Decision, HookEvent, HookRequest, ToolUse};
+pub use keys::holds_keys;
 pub use moment::Moment;
 pub use packs::{Pack, PackError, PackErrors, Packs, Proved};
 pub use screen::{InputModes, Screen};

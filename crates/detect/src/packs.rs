@@ -7,6 +7,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::recognise::Manner;
 use crate::status::Claim;
@@ -146,6 +147,7 @@ pub struct Pack {
     binaries: Vec<String>,
     extends: bool,
     is_agent: bool,
+    keys_after: Duration,
     proved: Vec<Proved>,
     pub(crate) dialogs: Vec<Dialog>,
     pub(crate) idle: Option<Idle>,
@@ -225,6 +227,11 @@ impl Pack {
         self.is_agent
     }
 
+    /// A dialog that it has just drawn takes no keys for this long.
+    pub fn keys_after(&self) -> Duration {
+        self.keys_after
+    }
+
     /// It tells its status only to a terminal that says it wants it (OSC 7501).
     pub fn asks_for_status(&self) -> bool {
         self.asks_for_status
@@ -251,6 +258,7 @@ impl Pack {
         self.idle = self.idle.or_else(|| under.idle.clone());
         self.words = self.words.or_else(|| under.words.clone());
         self.is_agent |= under.is_agent;
+        self.keys_after = self.keys_after.max(under.keys_after);
         self.tells_status |= under.tells_status;
         self.asks_for_status |= under.asks_for_status;
         self.text = format!("{}\n{}", self.text, under.text).into();

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Strokes};
+use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Strokes, Takes};
 
 use crate::packs::{Pack, Words};
 use crate::page::{CursorLine, Page};
@@ -61,6 +61,7 @@ pub(crate) struct Reading {
     pub(crate) choices: Option<Choices>,
     pub(crate) constraints: Constraints,
     pub(crate) offers_default: bool,
+    pub(crate) takes: Takes,
     pub(crate) entry: Entry,
     pub(crate) place: Place,
     /// What makes this prompt the same prompt when it is drawn again: question, subject and choices.
@@ -179,6 +180,7 @@ impl Reading {
             choices: None,
             constraints: line::constraints(question),
             offers_default: line::offers_default(question),
+            takes: Takes::NOTHING,
             entry: look.entry(),
             place: Place::Line {
                 question: look.line.before.clone(),
@@ -199,6 +201,7 @@ impl Reading {
             choices: None,
             constraints: Constraints::default(),
             offers_default: false,
+            takes: Takes::NOTHING,
             entry: Entry::Keys,
             place: Place::Block,
             identity: format!("{kind}\n{identity}"),

@@ -48,7 +48,7 @@ fn check(tool: &str, widths: &[u16], screen: &str, question: &str, expected: &st
         let refusing = sighting.choices.as_ref().and_then(Choices::refusing);
         for (index, choice) in sighting.choices.iter().flat_map(Choices::iter).enumerate() {
             let mark = if refusing == Some(index) { "!" } else { "" };
-            let keys = choice.strokes.to_text();
+            let keys = choice.keys();
             told.push_str(&format!("\n{mark}{}={}", choice.label, keys.escape_debug()));
         }
         assert_eq!(told, expected, "{tool} at {cols} columns");

@@ -117,7 +117,7 @@ fn a_question_is_seen_once_and_gone_when_answered_at_the_keyboard() {
     assert!(
         session
             .detector
-            .typed_since(session.detector.current().unwrap().no)
+            .typed_since(session.detector.current().unwrap().no, session.now)
     );
     session
         .typed("\r")
@@ -509,7 +509,7 @@ fn a_menu_told_by_its_background_alone() {
         .choices
         .iter()
         .flat_map(|choices| choices.iter())
-        .map(|choice| format!("{}={}", choice.label, choice.strokes.to_text()))
+        .map(|choice| format!("{}={}", choice.label, choice.keys()))
         .collect();
     assert_eq!(keys, ["bash=\x1b[A\r", "zsh=\r", "fish=\x1b[B\r"]);
 }

@@ -151,11 +151,7 @@ fn told(sighting: Option<Sighting>) -> String {
     let rows = sighting.choices.iter().flat_map(Choices::iter).enumerate();
     let rows = rows.map(|(index, choice)| {
         let mark = if refusing == Some(index) { "!" } else { "" };
-        format!(
-            "{mark}{}={}",
-            choice.label,
-            choice.strokes.to_text().escape_debug()
-        )
+        format!("{mark}{}={}", choice.label, choice.keys().escape_debug())
     });
     format!("{}: {}", sighting.kind, rows.collect::<Vec<_>>().join(", "))
 }

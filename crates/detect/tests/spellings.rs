@@ -31,7 +31,7 @@ fn told(sighting: &Sighting) -> String {
         told.push_str(&format!(
             " | {mark}{}={}",
             choice.label,
-            choice.strokes.to_text().escape_debug()
+            choice.keys().escape_debug()
         ));
     }
     told

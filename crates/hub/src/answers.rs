@@ -8,8 +8,8 @@ use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, PromptState};
 use atlasbridge_model::{PromptId, ReplyId, SessionId, Timestamp};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, Moved, OpenPrompt, Outcome, PromptRecord, Reply, SessionRecord, SessionStatus,
-    rfc3339,
+    AcceptedAnswer, Advance, Handled, Moved, Once, OpenPrompt, Outcome, PromptRecord, QueuedText, Reply,
+    SessionRecord, SessionStatus, rfc3339,
 };
 use atlasbridge_web::desk;
 use atlasbridge_wire::PROTOCOL;
@@ -168,6 +168,11 @@ impl Hub {
         let rules = Rules {
             secrets_over_channels: self.settings.secrets_over_channels,
         };
+        // A tool that takes no reason with a refusal gets it as its next instruction.
+        let (said, reason) = match said {
+            Said::DenyWith(reason) if !prompt.sighting.takes.reason => (&Said::Deny, Some(reason.clone())),
+            _ => (said, None),
+        };
         match answer::check(said, &prompt.sighting, rules) {
             Err(refusal) => self.refuse(Some(&prompt), &refusal, &decided_by, respond).await,
             Ok(Checked::Cancel) => {
@@ -199,9 +204,23 @@ impl Hub {
                     source: Source::Command,
                     decided_by,
                 };
-                let outcome = self.store.accept(accepted, clock::now()).await?;
+                let next = reason.map(|text| QueuedText {
+                    session: prompt.session,
+                    text,
+                    source: Source::Command,
+                    decided_by: accepted.decided_by.clone(),
+                });
+                let then = move |outcome: &Outcome| Handled {
+                    queue_text: next.filter(|_| matches!(outcome, Outcome::Won { .. })),
+                    ..Handled::default()
+                };
+                let outcome = self.store.accept_from(accepted, None, then, clock::now()).await?;
                 pause::point("hub-after-accept");
-                self.accepted(outcome, respond).await
+                match outcome {
+                    Once::First(outcome) => self.accepted(outcome, respond).await,
+                    // Commands have no numbers that could come twice.
+                    Once::Repeated => Ok(()),
+                }
             }
         }
     }

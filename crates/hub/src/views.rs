@@ -28,7 +28,7 @@ pub(crate) fn prompt_view(open: &OpenPrompt) -> PromptView {
             .flat_map(|choices| choices.iter())
             .map(|choice| ChoiceView {
                 label: choice.label.clone(),
-                keys: choice.strokes.to_text(),
+                keys: choice.keys(),
                 refuses: choice.effect == Effect::Refuses,
             })
             .collect(),

@@ -117,7 +117,7 @@ fn prompt_in_words(sighting: &Sighting) -> Vec<String> {
             "Choice {}: {:?} with the keys {:?}{refuses}.",
             row + 1,
             choice.label,
-            choice.strokes.to_text()
+            choice.keys()
         ));
     }
     if Choices::refusing(choices).is_none() {

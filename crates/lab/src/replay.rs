@@ -6,7 +6,7 @@ use std::path::Path;
 
 use atlasbridge_detect::recording::Replayed;
 use atlasbridge_detect::{DetectorConfig, Packs};
-use atlasbridge_model::Choices;
+use atlasbridge_model::{Choice, Choices};
 use serde::Serialize;
 
 /// Nobody knows this tool.
@@ -92,7 +92,7 @@ impl From<&Replayed> for PromptLine {
             detail: sighting.detail.as_str().to_owned(),
             choices: rows().map(|choice| choice.label.clone()).collect(),
             refuses: choices.and_then(Choices::refusing),
-            keys: rows().map(|choice| choice.strokes.to_text()).collect(),
+            keys: rows().map(Choice::keys).collect(),
             gone_at: replayed.gone_at.map(|moment| moment.0.as_secs_f64()),
         }
     }

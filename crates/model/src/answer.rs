@@ -15,6 +15,8 @@ pub enum Said {
     Approve,
     /// The refusing answer.
     Deny,
+    /// The refusing answer, and why: for the tool's model to read.
+    DenyWith(String),
     UseDefault,
     /// Leave the prompt to the terminal: nothing is typed.
     Cancel,
@@ -32,6 +34,12 @@ pub enum Value {
     Choice {
         row: usize,
         label: String,
+    },
+    /// Several rows at once, with their labels. Only by the tool's own hook.
+    Several(Vec<(usize, String)>),
+    /// Refused, with a reason that the tool's model reads. Only by the tool's own hook.
+    Refused {
+        reason: String,
     },
     Enter,
     Text(String),
@@ -110,6 +118,8 @@ pub enum Refusal {
         "this prompt has no answer that refuses; choose one with `atlasbridge reply`, or answer at the terminal"
     )]
     NoRefusingAnswer,
+    #[error("this prompt takes no reason; deny it, and send the text as the next instruction")]
+    NoReason,
     #[error("this prompt has no safe default; nothing was typed")]
     NoDefault,
     #[error("the answer has {length} characters, this prompt takes at most {limit}")]
@@ -145,6 +155,7 @@ impl Refusal {
             Refusal::NotAChoice { .. } => "not_a_choice",
             Refusal::NeedsValue { .. } => "needs_value",
             Refusal::NoRefusingAnswer => "no_refusing_answer",
+            Refusal::NoReason => "no_reason",
             Refusal::NoDefault => "no_default",
             Refusal::TooLong { .. } => "too_long",
             Refusal::NotOneLine => "not_one_line",
@@ -180,6 +191,9 @@ impl Refusal {
             Refusal::NoRefusingAnswer => {
                 "No answer of this prompt refuses. Choose one of its answers, or leave it to the terminal.".to_owned()
             }
+            Refusal::NoReason => {
+                "This prompt takes no reason. Refuse it, and send the text as the next instruction.".to_owned()
+            }
             Refusal::NoDefault => "This prompt has no safe default. Nothing was typed.".to_owned(),
             Refusal::TooLong { length, limit } => {
                 format!("Your answer has {length} characters; this prompt takes at most {limit}. Nothing was typed.")
@@ -213,6 +227,10 @@ pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, 
             Some(value) => value,
             None => return Ok(Checked::Cancel),
         },
+        Said::DenyWith(reason) if sighting.takes.reason => Value::Refused {
+            reason: within(typeable(reason, true)?, sighting)?,
+        },
+        Said::DenyWith(_) => return Err(Refusal::NoReason),
         Said::Row(row) => choice_value(sighting, *row).ok_or_else(|| Refusal::NotAChoice {
             given: (row + 1).to_string(),
             choices: labels(sighting.choices.as_ref()),
@@ -277,10 +295,16 @@ fn refusing_value(sighting: &Sighting) -> Result<Option<Value>, Refusal> {
 }
 
 fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Refusal> {
-    let text = typeable(text)?;
+    let takes = sighting.takes;
+    let text = typeable(text, takes.lines || takes.own_text)?;
     match sighting.kind {
         Kind::YesNo | Kind::MultipleChoice => match &sighting.choices {
-            Some(choices) => chosen(&text, choices),
+            Some(choices) => match chosen(&text, choices) {
+                Ok(value) => Ok(value),
+                Err(refusal) => several(&text, choices)
+                    .filter(|_| takes.several)
+                    .map_or_else(|| own_text(text, sighting, refusal), Ok),
+            },
             None => Err(Refusal::NotAChoice {
                 given: text,
                 choices: labels(None),
@@ -299,6 +323,30 @@ fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Re
     }
 }
 
+/// Rows with commas between them, as numbers, keys or labels.
+fn several(text: &str, choices: &Choices) -> Option<Value> {
+    let mut rows = Vec::new();
+    for part in text.split(',') {
+        match chosen(part, choices) {
+            Ok(Value::Choice { row, label }) if rows.iter().all(|(known, _)| *known != row) => {
+                rows.push((row, label))
+            }
+            Ok(_) | Err(_) => return None,
+        }
+    }
+    rows.sort_unstable();
+    (rows.len() > 1).then_some(Value::Several(rows))
+}
+
+/// # No-sentence-into-a-dialog invariant
+/// A text that is none of the rows is an answer only where the tool's own hook takes it.
+fn own_text(text: String, sighting: &Sighting, refusal: Refusal) -> Result<Value, Refusal> {
+    match sighting.takes.own_text && !text.trim().is_empty() {
+        true => within(text, sighting).map(Value::Text),
+        false => Err(refusal),
+    }
+}
+
 /// Which row `text` means: its label, the key that the dialog itself names for it, or its number.
 ///
 /// A row's number counts only where no row has a digit of its own: in a menu that starts at 0, `1` is the row
@@ -308,7 +356,8 @@ fn chosen(text: &str, choices: &Choices) -> Result<Value, Refusal> {
     let key_of = |row: usize| {
         choices
             .get(row)
-            .map(|choice| choice.strokes.to_text().trim_end_matches('\r').to_owned())
+            .and_then(|choice| choice.strokes.as_ref())
+            .map(|strokes| strokes.to_text().trim_end_matches('\r').to_owned())
     };
     let rows = 0..choices.len();
     let has_digit_keys = rows.clone().any(|row| {
@@ -384,13 +433,17 @@ fn within(text: String, sighting: &Sighting) -> Result<String, Refusal> {
     }
 }
 
-/// One line without control characters: nothing that came from afar may press Esc, Ctrl-C or Enter.
-fn typeable(text: &str) -> Result<String, Refusal> {
-    let line = text.trim_end_matches(['\r', '\n']);
-    if line.contains(['\r', '\n']) {
+/// Without control characters: nothing that came from afar may press Esc, Ctrl-C or Enter. One line, unless the prompt
+/// takes more; a line break is then all that is left of them.
+fn typeable(text: &str, lines: bool) -> Result<String, Refusal> {
+    let text = text.trim_end_matches(['\r', '\n']).replace("\r\n", "\n");
+    if !lines && text.contains(['\r', '\n']) {
         return Err(Refusal::NotOneLine);
     }
-    Ok(line.chars().filter(|char| !char.is_control()).collect())
+    Ok(text
+        .chars()
+        .filter(|char| !char.is_control() || *char == '\n')
+        .collect())
 }
 
 impl Value {
@@ -398,6 +451,13 @@ impl Value {
     pub fn on_record(&self) -> String {
         match self {
             Value::Choice { label, .. } => label.clone(),
+            Value::Several(rows) => {
+                let labels: Vec<&str> = rows.iter().map(|(_, label)| label.as_str()).collect();
+                labels.join(", ")
+            }
+            Value::Refused { reason } => {
+                format!("refused with a reason of {} characters", reason.chars().count())
+            }
             Value::Enter => "enter".to_owned(),
             Value::Text(text) => format!("text of {} characters", text.chars().count()),
             Value::Secret(_) => "secret".to_owned(),
@@ -417,6 +477,7 @@ impl fmt::Debug for Said {
         match self {
             Said::Approve => f.write_str("Approve"),
             Said::Deny => f.write_str("Deny"),
+            Said::DenyWith(reason) => write!(f, "DenyWith({} characters)", reason.chars().count()),
             Said::UseDefault => f.write_str("UseDefault"),
             Said::Cancel => f.write_str("Cancel"),
             Said::Row(row) => write!(f, "Row({row})"),
@@ -643,5 +704,57 @@ mod tests {
         );
         assert_eq!(allowed, Ok(Checked::Type(Value::Secret("hunter2".to_owned()))));
         assert!(!format!("{allowed:?}").contains("hunter2"));
+    }
+
+    /// A question that the tool's own hook answers: one's own words, several rows, a reason.
+    fn by_hook(labels: &[&str]) -> Sighting {
+        Sighting {
+            takes: crate::Takes {
+                reason: true,
+                own_text: true,
+                several: true,
+                lines: false,
+            },
+            ..menu(labels)
+        }
+    }
+
+    #[test]
+    fn what_only_a_hook_takes() {
+        let checks = ["Unit tests", "Lint", "Coverage"];
+        row(text("1, 3"), &by_hook(&checks), "type Unit tests, Coverage");
+        row(
+            text("lint,unit tests"),
+            &by_hook(&checks),
+            "type Unit tests, Lint",
+        );
+        row(text("2"), &by_hook(&checks), "type Lint");
+        row(text("1, 1"), &by_hook(&checks), "type text of 4 characters");
+        row(
+            text("all\nof them"),
+            &by_hook(&checks),
+            "type text of 11 characters",
+        );
+        row(
+            Said::DenyWith("use rm -i".to_owned()),
+            &by_hook(&checks),
+            "type refused with a reason of 9 characters",
+        );
+        let plain = menu(&checks);
+        row(
+            text("1, 3"),
+            &plain,
+            "refused: \"1, 3\" is none of the choices: Unit tests · Lint · Coverage",
+        );
+        row(
+            text("all of them"),
+            &plain,
+            "refused: \"all of them\" is none of the choices: Unit tests · Lint · Coverage",
+        );
+        row(
+            Said::DenyWith("why".to_owned()),
+            &plain,
+            "refused: this prompt takes no reason; deny it, and send the text as the next instruction",
+        );
     }
 }

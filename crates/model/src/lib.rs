@@ -25,7 +25,9 @@ pub mod visible;
 pub use excerpt::{Detail, Excerpt};
 pub use id::{IdempotencyKey, Nonce, PromptId, ReplyId, SessionId, SightingNo, TypingId};
 pub use picture::Picture;
-pub use prompt::{Choice, Choices, Confidence, Constraints, Effect, Entry, Kind, Level, SafeDefault};
+pub use prompt::{
+    Choice, Choices, Confidence, Constraints, Effect, Entry, Kind, Level, MAX_INSTRUCTION, SafeDefault, Takes,
+};
 pub use sighting::{Fingerprint, Sighting};
 pub use strokes::{Pace, Stroke, Strokes};
 pub use time::{BootTime, Now, Timestamp};

@@ -77,6 +77,9 @@ pub enum Level {
 }
 
 impl Confidence {
+    /// The tool says so itself.
+    pub const CERTAIN: Confidence = Confidence(100);
+
     /// `None` below 60: no prompt. Over 100 counts as 100.
     pub fn new(hundredths: u8) -> Option<Self> {
         (hundredths >= 60).then_some(Self(hundredths.min(100)))
@@ -118,8 +121,16 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     pub label: String,
-    pub strokes: Strokes,
+    /// `None`: no key is known for it. It is said to the tool by its own hook, or not at all.
+    pub strokes: Option<Strokes>,
     pub effect: Effect,
+}
+
+impl Choice {
+    /// Its keys as one text, for records and people; empty where none is known.
+    pub fn keys(&self) -> String {
+        self.strokes.as_ref().map(Strokes::to_text).unwrap_or_default()
+    }
 }
 
 /// One to nine choices, in the order of the screen.
@@ -173,12 +184,37 @@ pub struct Constraints {
 /// Longest free text unless the prompt states another limit.
 pub const MAX_LENGTH: u16 = 200;
 
+/// Longest instruction to an agent, and longest text that its hook carries.
+pub const MAX_INSTRUCTION: u16 = 4000;
+
 impl Default for Constraints {
     fn default() -> Self {
         Self {
             max_length: MAX_LENGTH,
         }
     }
+}
+
+/// What a prompt takes besides its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Takes {
+    /// A refusal may carry a reason for the tool's model to read. Said by the tool's hook, never typed.
+    pub reason: bool,
+    /// A text of one's own is an answer. Said by the tool's hook, never typed into a dialog.
+    pub own_text: bool,
+    /// Several rows at once. Said by the tool's hook.
+    pub several: bool,
+    /// A text may have several lines: the tool takes them as a paste.
+    pub lines: bool,
+}
+
+impl Takes {
+    pub const NOTHING: Takes = Takes {
+        reason: false,
+        own_text: false,
+        several: false,
+        lines: false,
+    };
 }
 
 /// How the program takes a typed line.

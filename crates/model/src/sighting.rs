@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::id::{IdError, sixteen_bytes};
-use crate::{Choices, Confidence, Constraints, Detail, Entry, Excerpt, Kind, SightingNo};
+use crate::{Choices, Confidence, Constraints, Detail, Entry, Excerpt, Kind, SightingNo, Takes};
 
 /// Hash of the dialog block: question, subject and choices, without spinners, clocks and counters, and without
 /// what a person has typed after the question. It must still be on the screen when an answer is typed.
@@ -45,6 +45,7 @@ pub struct Sighting {
     pub constraints: Constraints,
     /// The line offers a default of its own in brackets: an empty answer would take it.
     pub offers_default: bool,
+    pub takes: Takes,
     pub entry: Entry,
     pub fingerprint: Fingerprint,
 }
@@ -66,6 +67,7 @@ pub(crate) mod tests {
             choices: Choices::new(choices),
             constraints: Constraints::default(),
             offers_default: false,
+            takes: Takes::NOTHING,
             entry: Entry::Line,
             fingerprint: Fingerprint([1; 16]),
         }
@@ -79,7 +81,7 @@ pub(crate) mod tests {
         };
         Choice {
             label: label.to_owned(),
-            strokes: Strokes::once(keys),
+            strokes: Some(Strokes::once(keys)),
             effect,
         }
     }

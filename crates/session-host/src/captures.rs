@@ -110,7 +110,7 @@ impl Captures {
         let choices = || sighting.choices.iter().flat_map(Choices::iter);
         let masked = |text: &str| mask(text).into_owned();
         let keys: Map<String, Value> = choices()
-            .map(|choice| (masked(&choice.label), choice.strokes.to_text().into()))
+            .map(|choice| (masked(&choice.label), choice.keys().into()))
             .collect();
         let excerpt = sighting.excerpt.as_str();
         let title = excerpt

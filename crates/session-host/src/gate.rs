@@ -15,7 +15,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use atlasbridge_detect::Moment;
+use atlasbridge_detect::{Decision, Moment};
 use atlasbridge_model::{PromptId, ReplyId, SightingNo, Strokes, TypingId};
 use atlasbridge_pty::{WriteHalf, WriteOutcome};
 use atlasbridge_wire::journal::Entry;
@@ -39,7 +39,17 @@ pub(crate) struct Ticket {
     reply: ReplyId,
     prompt: PromptId,
     sighting: SightingNo,
-    strokes: Strokes,
+    /// It answers a dialog, not a line or an input box.
+    is_dialog: bool,
+    way: Way,
+}
+
+/// How a reply reaches the tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Way {
+    Type(Strokes),
+    /// Said by the tool's own hook; nothing is typed.
+    Say(Decision),
 }
 
 #[derive(Debug)]
@@ -55,6 +65,7 @@ pub(crate) enum Claim {
 pub(crate) struct Settled {
     pub(crate) reply: ReplyId,
     pub(crate) prompt: PromptId,
+    pub(crate) is_dialog: bool,
     pub(crate) outcome: Outcome,
 }
 
@@ -156,11 +167,16 @@ impl Gate {
         self.journal.prepare();
     }
 
+    /// Nothing became of this reply yet.
+    pub(crate) fn is_new(&self, request: &Request) -> bool {
+        self.ledger.is_new(request)
+    }
+
     /// May this be typed? At most once per reply and per prompt the answer is a ticket.
     pub(crate) fn claim(&mut self, request: &Request, facts: Facts) -> Claim {
         let facts = self.with_unsent(facts);
         match self.ledger.judge(request, &facts) {
-            Verdict::Type(strokes) => {
+            Verdict::Go(way) => {
                 let Request {
                     reply,
                     prompt,
@@ -171,7 +187,8 @@ impl Gate {
                     reply,
                     prompt,
                     sighting,
-                    strokes,
+                    is_dialog: facts.standing.is_some_and(|seen| seen.choices.is_some()),
+                    way,
                 })
             }
             Verdict::Refuse(outcome) | Verdict::Remembered(outcome) => Claim::Answered(outcome),
@@ -207,10 +224,23 @@ impl Gate {
         outcome
     }
 
-    /// Types the reply, whose intent is on disk. `Typed` is provisional: [`Gate::look`] says how it ended.
-    pub(crate) fn inject(&mut self, ticket: Ticket, now: Moment) -> Outcome {
+    /// Types the reply, whose intent is on disk, or has it said by `say`, the tool's hook. `Typed` is provisional:
+    /// [`Gate::look`] says how it ended.
+    pub(crate) fn inject(
+        &mut self,
+        ticket: Ticket,
+        say: impl FnOnce(SightingNo, &Decision) -> bool,
+        now: Moment,
+    ) -> Outcome {
         let reply = ticket.reply;
-        let outcome = self.write_first_stroke(&ticket);
+        let outcome = match &ticket.way {
+            Way::Type(strokes) => self.write_first_stroke(reply, strokes),
+            Way::Say(decision) => match say(ticket.sighting, decision) {
+                true => self.note_reply(reply),
+                // The tool has taken its question back in this very moment.
+                false => Outcome::PromptChanged,
+            },
+        };
         self.ledger.settle(reply, outcome);
         if outcome == Outcome::Typed {
             self.typing = Some(Typing::begun(ticket, self.settle, now));
@@ -219,9 +249,14 @@ impl Gate {
         outcome
     }
 
-    fn write_first_stroke(&mut self, ticket: &Ticket) -> Outcome {
-        let first = ticket
-            .strokes
+    fn note_reply(&mut self, reply: ReplyId) -> Outcome {
+        let reply_id = reply.to_string();
+        self.journal.note(&Entry::Typed { reply_id });
+        Outcome::Typed
+    }
+
+    fn write_first_stroke(&mut self, reply: ReplyId, strokes: &Strokes) -> Outcome {
+        let first = strokes
             .iter()
             .next()
             .map(|stroke| stroke.bytes.as_slice())
@@ -230,10 +265,7 @@ impl Gate {
             Ok(WriteOutcome::Wrote(count)) => {
                 // A short write is finished inside this hold, before any key of the keyboard.
                 self.unsent.extend(&first[count..]);
-                self.journal.note(&Entry::Typed {
-                    reply_id: ticket.reply.to_string(),
-                });
-                Outcome::Typed
+                self.note_reply(reply)
             }
             // The terminal's queue is full of what nobody reads: not one byte went in.
             Ok(WriteOutcome::WouldBlock) => Outcome::NotTaken,
@@ -269,13 +301,14 @@ impl Gate {
                 None
             }
             Next::Over(outcome) => {
-                let (reply, prompt) = (typing.reply, typing.prompt);
+                let (reply, prompt, is_dialog) = (typing.reply, typing.prompt, typing.is_dialog);
                 self.ledger.settle(reply, outcome);
                 self.typing = None;
                 self.look_at = None;
                 Some(Settled {
                     reply,
                     prompt,
+                    is_dialog,
                     outcome,
                 })
             }

@@ -5,6 +5,7 @@ mod answering;
 mod job;
 mod seeing;
 mod showing;
+mod telling;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -18,12 +19,13 @@ use atlasbridge_pty::{
     SpawnConfig, Termios, TtyWait, WindowSize, boot_time, is_terminal, monotonic, poll, protect_this_process,
     spawn, window_size,
 };
-use atlasbridge_wire::session::{End, Report, SessionInfo};
+use atlasbridge_wire::session::{End, Inject, Report, SessionInfo};
 
 use crate::captures::Captures;
 use crate::events::Events;
 use crate::front::Front;
 use crate::gate::Gate;
+use crate::hooks::Hooks;
 use crate::journal::Journal;
 use crate::link::Link;
 use crate::pause;
@@ -106,6 +108,11 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
     // Failing means an older kernel without the means: the session works, less protected.
     let _ = protect_this_process();
 
+    // Without them dialogs are answered by their keys.
+    let (hooks, deaf) = match config.hooks.clone().map(Hooks::listen).transpose() {
+        Ok(hooks) => (hooks.unwrap_or_default(), None),
+        Err(error) => (Hooks::default(), Some(error)),
+    };
     let shows_terminal = is_terminal(&stdout);
     let mut front = match input.kind() {
         InputKind::Terminal => Some(Front::of(&stdin, shows_terminal).map_err(RunError::Raw)?),
@@ -172,6 +179,11 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         has_hung_up: false,
         is_alternate: false,
         answers_status_query: config.answers_status_query,
+        hooks,
+        last_words: None,
+        keys_after: config.keys_after,
+        seen_at: Moment::default(),
+        early: None,
         asked_by: None,
         sent_locally: false,
         last_key: None,
@@ -183,6 +195,11 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         left_open: 0,
         phase: Phase::Running,
     };
+    if let Some(error) = deaf {
+        let told =
+            format!("the tool's hooks were not heard ({error}); its dialogs were read off the screen alone");
+        host.link.notice(&told);
+    }
     host.tell_guardian();
     let (end, not_started) = host.run()?;
     let code = code_of(end);
@@ -212,6 +229,14 @@ struct Host {
     has_hung_up: bool,
     is_alternate: bool,
     answers_status_query: bool,
+    hooks: Hooks,
+    /// What the tool said last before it finished, by its hook.
+    last_words: Option<String>,
+    keys_after: Duration,
+    /// When the current prompt was seen.
+    seen_at: Moment,
+    /// A reply that came before the dialog takes keys, and when it does.
+    early: Option<(Inject, Moment)>,
     /// The foreground process group when the current prompt was seen.
     asked_by: Option<i32>,
     /// A line was sent from the keyboard since the current prompt was seen: a tool that ends now has read it.
@@ -281,6 +306,7 @@ enum Source {
     Terminal,
     Keyboard,
     Hub,
+    Hooks,
 }
 
 impl Host {
@@ -301,6 +327,7 @@ impl Host {
                     Source::Signals => self.on_signals(),
                     Source::Child => self.on_child(),
                     Source::Hub => self.on_hub(flags),
+                    Source::Hooks => self.on_hooks(),
                 }
             }
         }
@@ -334,6 +361,9 @@ impl Host {
             self.end_typing();
         }
         self.end_input(now);
+        if let Some((inject, _)) = self.early.take_if(|(_, due)| *due <= now) {
+            self.on_inject(&inject);
+        }
         match self.phase {
             Phase::Running => None,
             Phase::Ending { kill_at, hung_up } if kill_at <= now => {
@@ -410,6 +440,7 @@ impl Host {
             self.detector.next_deadline(),
             self.gate.next_deadline(),
             self.link.next_deadline(),
+            self.early.as_ref().map(|(_, due)| *due),
             input_deadline,
             phase_deadline,
         ]
@@ -443,6 +474,9 @@ impl Host {
             let mut hub = PollFlags::IN;
             hub.set(PollFlags::OUT, wants_to_write || shows);
             watch(Source::Hub, descriptor, hub);
+        }
+        for hook in self.hooks.descriptors() {
+            watch(Source::Hooks, hook, PollFlags::IN);
         }
         poll(&mut descriptors, deadline.map(|deadline| deadline - now))?;
         Ok(sources

@@ -211,7 +211,7 @@ pub(crate) async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(),
     .bind(reply.session.to_string())
     .bind(value.as_ref().map_or("secret", |value| value.kind))
     .bind(value.as_ref().and_then(|value| value.choice_row))
-    .bind(value.as_ref().and_then(|value| value.text))
+    .bind(value.and_then(|value| value.text))
     .bind(reply.source.to_string())
     .bind(&reply.decided_by)
     .bind(reply.at.0)

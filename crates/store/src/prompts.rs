@@ -335,8 +335,8 @@ async fn insert(draft: &mut Draft, prompt: &PromptRecord) -> Result<(), BackendE
     sqlx::query(
         "INSERT INTO prompts (id, session_id, sighting, idempotency_key, kind, confidence, excerpt, detail, choices,
                               max_length, offers_default, entry, fingerprint, nonce, status, created_at, changed_at,
-                              expires_at, deadline, boot_id)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $18, $19)",
+                              expires_at, deadline, boot_id, takes)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $18, $19, $20)",
     )
     .bind(prompt.id.to_string())
     .bind(prompt.session.to_string())
@@ -357,6 +357,7 @@ async fn insert(draft: &mut Draft, prompt: &PromptRecord) -> Result<(), BackendE
     .bind(prompt.expires_at.map(|at| at.0))
     .bind(prompt.deadline.map(|at| at.0))
     .bind(&prompt.boot_id)
+    .bind(rows::takes_text(sighting.takes))
     .execute(&mut draft.conn)
     .await?;
     Ok(())

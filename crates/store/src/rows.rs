@@ -3,13 +3,14 @@
 //! Reading goes through the model's own constructors, so a row cannot say what the model forbids: an excerpt is
 //! masked and cut again, a confidence below the floor is unreadable.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::{
     BootTime, Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Pace, ReplyId,
-    Sighting, SightingNo, Stroke, Strokes, Timestamp,
+    Sighting, SightingNo, Stroke, Strokes, Takes, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::Row;
@@ -67,6 +68,7 @@ fn sighting(row: &SqliteRow) -> Result<Sighting, BackendError> {
             max_length: u16::try_from(max_length).map_err(|_| unreadable("longest answer"))?,
         },
         offers_default: row.try_get("offers_default")?,
+        takes: takes_of(row.try_get("takes")?)?,
         entry: match row.try_get("entry")? {
             "line" => Entry::Line,
             "keys" => Entry::Keys,
@@ -81,6 +83,42 @@ pub(crate) fn entry_text(entry: Entry) -> &'static str {
         Entry::Line => "line",
         Entry::Keys => "keys",
     }
+}
+
+/// What a prompt takes besides its rows, as words with blanks between them.
+pub(crate) fn takes_text(takes: Takes) -> String {
+    let Takes {
+        reason,
+        own_text,
+        several,
+        lines,
+    } = takes;
+    let words = [
+        (reason, "reason"),
+        (own_text, "own_text"),
+        (several, "several"),
+        (lines, "lines"),
+    ];
+    let words: Vec<&str> = words
+        .into_iter()
+        .filter(|word| word.0)
+        .map(|word| word.1)
+        .collect();
+    words.join(" ")
+}
+
+fn takes_of(text: &str) -> Result<Takes, BackendError> {
+    let mut takes = Takes::NOTHING;
+    for word in text.split_whitespace() {
+        match word {
+            "reason" => takes.reason = true,
+            "own_text" => takes.own_text = true,
+            "several" => takes.several = true,
+            "lines" => takes.lines = true,
+            _ => return Err(unreadable("what a prompt takes")),
+        }
+    }
+    Ok(takes)
 }
 
 fn state(row: &SqliteRow) -> Result<PromptState, BackendError> {
@@ -162,6 +200,10 @@ pub(crate) fn reply(row: &SqliteRow) -> Result<Reply, BackendError> {
                     .map_err(|_| unreadable("choice"))?,
                 label: text()?,
             }),
+            "several" => Some(Value::Several(
+                serde_json::from_str(&text()?).map_err(|_| unreadable("several choices"))?,
+            )),
+            "refused" => Some(Value::Refused { reason: text()? }),
             "enter" => Some(Value::Enter),
             "text" => Some(Value::Text(text()?)),
             "secret" => None,
@@ -180,15 +222,20 @@ pub(crate) fn reply(row: &SqliteRow) -> Result<Reply, BackendError> {
 pub(crate) struct StoredValue<'a> {
     pub(crate) kind: &'static str,
     pub(crate) choice_row: Option<i64>,
-    pub(crate) text: Option<&'a str>,
+    pub(crate) text: Option<Cow<'a, str>>,
 }
 
 impl<'a> From<&'a Value> for StoredValue<'a> {
     fn from(value: &'a Value) -> Self {
         let (kind, choice_row, text) = match value {
-            Value::Choice { row, label } => ("choice", Some(*row as i64), Some(label.as_str())),
+            Value::Choice { row, label } => ("choice", Some(*row as i64), Some(label.as_str().into())),
+            Value::Several(rows) => {
+                let rows = serde_json::to_string(rows).expect("numbers and strings are always JSON");
+                ("several", None, Some(rows.into()))
+            }
+            Value::Refused { reason } => ("refused", None, Some(reason.as_str().into())),
             Value::Enter => ("enter", None, None),
-            Value::Text(text) => ("text", None, Some(text.as_str())),
+            Value::Text(text) => ("text", None, Some(text.as_str().into())),
             Value::Secret(_) => ("secret", None, None),
         };
         Self {
@@ -204,6 +251,7 @@ impl<'a> From<&'a Value> for StoredValue<'a> {
 struct StoredChoice {
     label: String,
     effect: StoredEffect,
+    /// Empty where only the tool's own hook can say it.
     strokes: Vec<StoredStroke>,
 }
 
@@ -245,7 +293,12 @@ impl From<&Choice> for StoredChoice {
                 Effect::Refuses => StoredEffect::Refuses,
                 Effect::Other => StoredEffect::Other,
             },
-            strokes: choice.strokes.iter().map(StoredStroke::from).collect(),
+            strokes: choice
+                .strokes
+                .iter()
+                .flat_map(Strokes::iter)
+                .map(StoredStroke::from)
+                .collect(),
         }
     }
 }
@@ -254,7 +307,12 @@ impl StoredChoice {
     fn into_choice(self) -> Option<Choice> {
         Some(Choice {
             label: self.label,
-            strokes: Strokes::new(self.strokes.into_iter().map(Stroke::from).collect())?,
+            strokes: match self.strokes.is_empty() {
+                true => None,
+                false => Some(Strokes::new(
+                    self.strokes.into_iter().map(Stroke::from).collect(),
+                )?),
+            },
             effect: match self.effect {
                 StoredEffect::Accepts => Effect::Accepts,
                 StoredEffect::Refuses => Effect::Refuses,

@@ -16,6 +16,7 @@ use crate::store::{BackendError, OpenError};
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_channels.sql"),
+    include_str!("../migrations/0003_hooks.sql"),
 ];
 
 /// How long a statement waits for another process's lock. Nobody else writes; a backup tool may hold it briefly.

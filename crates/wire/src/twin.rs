@@ -22,14 +22,72 @@ pub struct Sighting {
     pub choices: Vec<Choice>,
     pub max_length: u16,
     pub offers_default: bool,
+    #[serde(default, skip_serializing_if = "Takes::is_nothing")]
+    pub takes: Takes,
     pub entry: Entry,
     pub fingerprint: String,
+}
+
+/// What the prompt takes besides its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Takes {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reason: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own_text: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub several: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lines: bool,
+}
+
+impl Takes {
+    fn is_nothing(&self) -> bool {
+        *self == Takes::default()
+    }
+}
+
+impl From<model::Takes> for Takes {
+    fn from(takes: model::Takes) -> Self {
+        let model::Takes {
+            reason,
+            own_text,
+            several,
+            lines,
+        } = takes;
+        Self {
+            reason,
+            own_text,
+            several,
+            lines,
+        }
+    }
+}
+
+impl From<Takes> for model::Takes {
+    fn from(twin: Takes) -> Self {
+        let Takes {
+            reason,
+            own_text,
+            several,
+            lines,
+        } = twin;
+        Self {
+            reason,
+            own_text,
+            several,
+            lines,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     pub label: String,
     pub effect: Effect,
+    /// None where only the tool's own hook can say it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strokes: Vec<Stroke>,
 }
 
@@ -70,6 +128,7 @@ impl From<&model::Sighting> for Sighting {
                 .collect(),
             max_length: sighting.constraints.max_length,
             offers_default: sighting.offers_default,
+            takes: sighting.takes.into(),
             entry: match sighting.entry {
                 model::Entry::Line => Entry::Line,
                 model::Entry::Keys => Entry::Keys,
@@ -99,6 +158,7 @@ impl TryFrom<Sighting> for model::Sighting {
                 max_length: twin.max_length,
             },
             offers_default: twin.offers_default,
+            takes: twin.takes.into(),
             entry: match twin.entry {
                 Entry::Line => model::Entry::Line,
                 Entry::Keys => model::Entry::Keys,
@@ -120,6 +180,7 @@ impl From<&model::Choice> for Choice {
             strokes: choice
                 .strokes
                 .iter()
+                .flat_map(model::Strokes::iter)
                 .map(|stroke| Stroke {
                     keys: String::from_utf8_lossy(&stroke.bytes).into_owned(),
                     if_still_there: stroke.pace == model::Pace::IfStillThere,
@@ -133,6 +194,7 @@ impl TryFrom<Choice> for model::Choice {
     type Error = TwinError;
 
     fn try_from(twin: Choice) -> Result<Self, TwinError> {
+        let is_keyless = twin.strokes.is_empty();
         let strokes = twin.strokes.into_iter().map(|stroke| model::Stroke {
             bytes: stroke.keys.into_bytes(),
             pace: if stroke.if_still_there {
@@ -141,9 +203,13 @@ impl TryFrom<Choice> for model::Choice {
                 model::Pace::Now
             },
         });
+        let strokes = model::Strokes::new(strokes.collect());
+        if strokes.is_none() && !is_keyless {
+            return Err(TwinError("strokes"));
+        }
         Ok(Self {
             label: twin.label,
-            strokes: model::Strokes::new(strokes.collect()).ok_or(TwinError("strokes"))?,
+            strokes,
             effect: match twin.effect {
                 Effect::Accepts => model::Effect::Accepts,
                 Effect::Refuses => model::Effect::Refuses,
@@ -158,6 +224,8 @@ impl TryFrom<Choice> for model::Choice {
 #[serde(rename_all = "snake_case")]
 pub enum Value {
     Choice { row: usize, label: String },
+    Several(Vec<(usize, String)>),
+    Refused { reason: String },
     Enter,
     Text(String),
     Secret(String),
@@ -170,6 +238,10 @@ impl From<&answer::Value> for Value {
                 row: *row,
                 label: label.clone(),
             },
+            answer::Value::Several(rows) => Value::Several(rows.clone()),
+            answer::Value::Refused { reason } => Value::Refused {
+                reason: reason.clone(),
+            },
             answer::Value::Enter => Value::Enter,
             answer::Value::Text(text) => Value::Text(text.clone()),
             answer::Value::Secret(secret) => Value::Secret(secret.clone()),
@@ -181,6 +253,8 @@ impl From<Value> for answer::Value {
     fn from(twin: Value) -> Self {
         match twin {
             Value::Choice { row, label } => answer::Value::Choice { row, label },
+            Value::Several(rows) => answer::Value::Several(rows),
+            Value::Refused { reason } => answer::Value::Refused { reason },
             Value::Enter => answer::Value::Enter,
             Value::Text(text) => answer::Value::Text(text),
             Value::Secret(secret) => answer::Value::Secret(secret),
@@ -200,6 +274,7 @@ impl std::fmt::Debug for Value {
 pub enum Said {
     Approve,
     Deny,
+    DenyWith(String),
     UseDefault,
     Cancel,
     Text(String),
@@ -210,6 +285,7 @@ impl From<Said> for answer::Said {
         match twin {
             Said::Approve => answer::Said::Approve,
             Said::Deny => answer::Said::Deny,
+            Said::DenyWith(reason) => answer::Said::DenyWith(reason),
             Said::UseDefault => answer::Said::UseDefault,
             Said::Cancel => answer::Said::Cancel,
             Said::Text(text) => answer::Said::Text(text),

@@ -13,7 +13,9 @@ use atlasbridge_wire::picture::Change;
 use atlasbridge_wire::session::{
     End, FromSession, Health, Inject, Key, Report, SessionInfo, ToSession, Typing, TypingOutcome, Unread,
 };
-use atlasbridge_wire::twin::{Choice, Departure, Effect, Entry, Outcome, Said, Sighting, Stroke, Value};
+use atlasbridge_wire::twin::{
+    Choice, Departure, Effect, Entry, Outcome, Said, Sighting, Stroke, Takes, Value,
+};
 use atlasbridge_wire::{Greeting, Hello, Role, decode, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -56,6 +58,7 @@ fn sighted(typed_ms_ago: Option<u64>) -> Report {
         }],
         max_length: 200,
         offers_default: false,
+        takes: Takes::default(),
         entry: Entry::Line,
         fingerprint: "00".repeat(16),
     };

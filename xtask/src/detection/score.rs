@@ -2,7 +2,7 @@
 
 use atlasbridge_detect::recording::{Recording, Replayed, What};
 use atlasbridge_detect::{Moment, Waits};
-use atlasbridge_model::{Choice, Choices, Kind, Level, Pace};
+use atlasbridge_model::{Choice, Choices, Kind, Level, Pace, Strokes};
 
 use super::labels::{Label, Labelled};
 
@@ -343,9 +343,10 @@ fn wanted_keys(label: &Label, wanted: &[String]) -> Vec<(usize, String)> {
 
 /// These keys are typed for the choice. An Enter that follows only if the prompt still stands is not part of them.
 fn types(choice: &Choice, wanted: &str) -> bool {
-    let at_once = choice.strokes.iter().filter(|stroke| stroke.pace == Pace::Now);
+    let strokes = choice.strokes.iter().flat_map(Strokes::iter);
+    let at_once = strokes.filter(|stroke| stroke.pace == Pace::Now);
     let at_once: Vec<u8> = at_once.flat_map(|stroke| stroke.bytes.clone()).collect();
-    choice.strokes.to_text() == wanted || at_once == wanted.as_bytes()
+    choice.keys() == wanted || at_once == wanted.as_bytes()
 }
 
 /// The row that refuses: the label's own word, as every dialog of an agent has, or the first that says so by its first

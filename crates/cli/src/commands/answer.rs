@@ -18,8 +18,16 @@ pub(super) fn approve(prompt: String, json: bool, output: &Output) -> anyhow::Re
     answer(prompt, Said::Approve, json, output)
 }
 
-pub(super) fn deny(prompt: String, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    answer(prompt, Said::Deny, json, output)
+pub(super) fn deny(
+    prompt: String,
+    reason: Option<String>,
+    json: bool,
+    output: &Output,
+) -> anyhow::Result<ExitCode> {
+    let said = reason
+        .filter(|reason| !reason.trim().is_empty())
+        .map_or(Said::Deny, Said::DenyWith);
+    answer(prompt, said, json, output)
 }
 
 pub(super) fn reply(prompt: String, value: &str, json: bool, output: &Output) -> anyhow::Result<ExitCode> {

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow};
 use atlasbridge_detect::{DetectorConfig, Pack};
@@ -55,6 +55,8 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         events: args.events,
         captures: super::captures_prompts().then(|| paths.captures()),
         answers_status_query: pack.as_ref().is_some_and(|pack| pack.asks_for_status()),
+        hooks: None,
+        keys_after: pack.as_ref().map_or(Duration::ZERO, |pack| pack.keys_after()),
         detector: detector(&config, pack),
         echo_window: config.prompts.echo_suppression,
         inject_settle: config.prompts.inject_settle,

@@ -72,6 +72,10 @@ impl Standing {
         }
     }
 
+    pub(super) fn is_block(&self) -> bool {
+        self.place == Place::Block
+    }
+
     /// A better word of the kernel is kept: "don't know" says nothing new.
     pub(super) fn refresh(&mut self, kernel: KernelWait) {
         if kernel.wait != Waits::Unknown {

@@ -1,6 +1,7 @@
 //! The TOML of a pack: typed text, then meaning. Every mistake is told with its line and what to write.
 
 use std::path::Path;
+use std::time::Duration;
 
 use atlasbridge_model::Kind;
 use regex::Regex;
@@ -36,6 +37,8 @@ struct Tool {
     agent: bool,
     #[serde(default)]
     extends: bool,
+    #[serde(default)]
+    keys_after_ms: u16,
 }
 
 #[derive(Deserialize)]
@@ -296,6 +299,7 @@ impl Reader<'_> {
             binaries: parsed.tool.binaries,
             extends: parsed.tool.extends,
             is_agent: parsed.tool.agent,
+            keys_after: Duration::from_millis(parsed.tool.keys_after_ms.into()),
             proved: proved.collect(),
             dialogs,
             idle,

@@ -255,8 +255,8 @@ impl Menu {
                 footer: "",
             })?;
             let strokes = match (self.ticks, self.filled.get(index)) {
-                (true, Some(true)) => manner::arrows(self.marked, index),
-                (true, Some(false) | None) => manner::tick(self.marked, index),
+                (true, Some(true)) => Some(manner::arrows(self.marked, index)),
+                (true, Some(false) | None) => Some(manner::tick(self.marked, index)),
                 (false, _) => choice.strokes,
             };
             Some(Choice { strokes, ..choice })

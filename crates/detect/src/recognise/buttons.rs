@@ -297,7 +297,7 @@ impl Styled {
         let identity = format!("{detail}\n{}", labels.join("\n"));
         let choice = |(index, label): (usize, &&str)| Choice {
             label: (*label).to_owned(),
-            strokes: steps(self.focused, index, "\x1b[D", "\x1b[C"),
+            strokes: Some(steps(self.focused, index, "\x1b[D", "\x1b[C")),
             effect: manner.effect(label),
         };
         let choices = labels.iter().enumerate().map(choice).collect();

@@ -1,6 +1,6 @@
 //! The input box of an agent: empty, and nothing going on, means that the agent has finished.
 
-use atlasbridge_model::Kind;
+use atlasbridge_model::{Kind, MAX_INSTRUCTION};
 use regex::Regex;
 
 use super::labels::{Pattern, pattern};
@@ -96,6 +96,7 @@ pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
     let detail = look.page.block(found.top.saturating_sub(12), found.bottom);
     let line = look.page.inner(found.row).trim();
     let mut reading = Reading::block(Kind::Idle, 75, line, detail, "input box".to_owned());
+    reading.constraints.max_length = MAX_INSTRUCTION;
     reading.place = Place::Composer {
         drafted: is_drafted(look.page, found.row, invitation),
     };

@@ -162,7 +162,7 @@ impl Dialog {
             })?;
             Some(match self.rows[index].has_box && turns {
                 true => Choice {
-                    strokes: then_turn(choice.strokes),
+                    strokes: choice.strokes.map(then_turn),
                     ..choice
                 },
                 false => choice,

@@ -59,7 +59,7 @@ pub(crate) fn effect(label: &str) -> Effect {
 pub(crate) fn choice(label: &str, strokes: Strokes) -> Choice {
     Choice {
         label: label.to_owned(),
-        strokes,
+        strokes: Some(strokes),
         effect: effect(label),
     }
 }

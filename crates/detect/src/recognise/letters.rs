@@ -66,7 +66,7 @@ pub(super) fn lettered(look: &Look<'_>, question: &str, manner: &Manner) -> Opti
         };
         Choice {
             label: label.clone(),
-            strokes: look.answer(&key.to_string()),
+            strokes: Some(look.answer(&key.to_string())),
             effect: manner.effect(label),
         }
     });
@@ -137,7 +137,7 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
             Some(label) => labels::choice(label, strokes),
             None => Choice {
                 label: letter.to_string(),
-                strokes,
+                strokes: Some(strokes),
                 effect: letter_effect(key_of(letter)),
             },
         }
@@ -174,7 +174,7 @@ fn expands(look: &Look<'_>, question: &str) -> Option<Reading> {
         let key = letter.to_ascii_lowercase();
         Choice {
             label: key.to_string(),
-            strokes: look.answer(&key.to_string()),
+            strokes: Some(look.answer(&key.to_string())),
             effect: letter_effect(key),
         }
     });

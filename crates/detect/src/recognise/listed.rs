@@ -261,7 +261,7 @@ impl List {
             };
             Choice {
                 label: shown.clone(),
-                strokes: look.answer(key),
+                strokes: Some(look.answer(key)),
                 effect,
             }
         };

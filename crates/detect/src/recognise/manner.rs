@@ -118,7 +118,7 @@ impl Manner {
         };
         Some(Choice {
             label: label.to_owned(),
-            strokes,
+            strokes: Some(strokes),
             effect,
         })
     }

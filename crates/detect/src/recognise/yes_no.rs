@@ -83,18 +83,18 @@ impl Found {
         let mut choices = vec![
             Choice {
                 label: "Yes".to_owned(),
-                strokes: look.answer(yes),
+                strokes: Some(look.answer(yes)),
                 effect: Effect::Accepts,
             },
             Choice {
                 label: "No".to_owned(),
-                strokes: look.answer(no),
+                strokes: Some(look.answer(no)),
                 effect: Effect::Refuses,
             },
         ];
         choices.extend(self.further.iter().map(|label| Choice {
             label: label.clone(),
-            strokes: look.answer(label.trim_matches(['[', ']'])),
+            strokes: Some(look.answer(label.trim_matches(['[', ']']))),
             effect: Effect::Other,
         }));
         choices

@@ -190,7 +190,7 @@ impl Label {
 
 pub fn choices(seen: &Replayed) -> impl Iterator<Item = (&str, &Strokes)> {
     let rows = seen.sighting.choices.iter().flat_map(Choices::iter);
-    rows.map(|choice| (choice.label.as_str(), &choice.strokes))
+    rows.filter_map(|choice| Some((choice.label.as_str(), choice.strokes.as_ref()?)))
 }
 
 /// How one way of replaying did.

@@ -49,7 +49,7 @@ fn prompt(seen: &Replayed, end: Moment) -> Value {
     };
     let rows = || sighting.choices.iter().flat_map(Choices::iter);
     let keys: Map<String, Value> = rows()
-        .map(|choice| (choice.label.clone(), choice.strokes.to_text().into()))
+        .map(|choice| (choice.label.clone(), choice.keys().into()))
         .collect();
     json!({
         "from": seen.t.0.as_secs_f64(),

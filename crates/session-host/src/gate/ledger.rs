@@ -7,9 +7,12 @@
 
 use std::collections::HashMap;
 
+use atlasbridge_detect::Decision;
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::{Entry, Fingerprint, Kind, PromptId, ReplyId, Sighting, SightingNo, Strokes};
 use atlasbridge_wire::twin::Outcome;
+
+use super::Way;
 
 /// A hub's request, after its texts were read into ids.
 #[derive(Debug, Clone)]
@@ -37,12 +40,16 @@ pub(crate) struct Facts {
     /// The process group that reads the terminal is not the one that asked.
     pub(crate) other_foreground: bool,
     pub(crate) tool_gone: bool,
+    /// What the tool's own hook would be told for this value: better than any key.
+    pub(crate) decision: Option<Decision>,
+    /// The tool takes pasted text as such.
+    pub(crate) takes_paste: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Type these strokes; the ledger has noted that the reply and the prompt are spent.
-    Type(Strokes),
+    /// Go this way; the ledger has noted that the reply and the prompt are spent.
+    Go(Way),
     /// Not typed, for this reason; noted as well.
     Refuse(Outcome),
     /// Seen before: this became of it.
@@ -73,12 +80,12 @@ impl Ledger {
         if let Some(outcome) = self.outcomes.get(&request.reply) {
             return Verdict::Remembered(*outcome);
         }
-        match self.strokes(request, facts) {
-            Ok(strokes) => {
+        match self.way(request, facts) {
+            Ok(way) => {
                 // Until the write says otherwise: a crash of this very thought must not look like "not typed".
                 self.outcomes.insert(request.reply, Outcome::Unknown);
                 self.typed_for.insert(request.prompt, request.reply);
-                Verdict::Type(strokes)
+                Verdict::Go(way)
             }
             Err(outcome) => {
                 self.outcomes.insert(request.reply, outcome);
@@ -92,7 +99,11 @@ impl Ledger {
         self.outcomes.insert(reply, outcome);
     }
 
-    fn strokes(&self, request: &Request, facts: &Facts) -> Result<Strokes, Outcome> {
+    pub(crate) fn is_new(&self, request: &Request) -> bool {
+        !self.outcomes.contains_key(&request.reply) && !self.typed_for.contains_key(&request.prompt)
+    }
+
+    fn way(&self, request: &Request, facts: &Facts) -> Result<Way, Outcome> {
         if self.typed_for.contains_key(&request.prompt) {
             return Err(Outcome::PromptChanged);
         }
@@ -102,7 +113,12 @@ impl Ledger {
         // The hub has lost a secret by a restart: nothing was typed, and now nothing can be.
         let value = request.value.as_ref().ok_or(Outcome::NotRecorded)?;
         let standing = facts.standing.as_ref().ok_or(Outcome::PromptChanged)?;
-        strokes_of(value, standing).ok_or(Outcome::PromptChanged)
+        if let Some(decision) = &facts.decision {
+            return Ok(Way::Say(decision.clone()));
+        }
+        strokes_of(value, standing, facts.takes_paste)
+            .map(Way::Type)
+            .ok_or(Outcome::PromptChanged)
     }
 }
 
@@ -130,33 +146,52 @@ pub(super) fn objection(request: &Request, facts: &Facts) -> Option<Outcome> {
 ///
 /// # No-sentence-into-a-dialog invariant
 /// Whatever a hub sends, a dialog gets a key of one of its rows and nothing else: letters of a text are hot keys there,
-/// and Enter takes the highlighted row. `None`: this kind of prompt does not take this kind of value.
-fn strokes_of(value: &Value, standing: &Sighting) -> Option<Strokes> {
+/// and Enter takes the highlighted row. `None`: this kind of prompt does not take this kind of value, or only a hook
+/// does.
+fn strokes_of(value: &Value, standing: &Sighting, takes_paste: bool) -> Option<Strokes> {
     match (value, standing.kind) {
         (Value::Choice { row, label }, Kind::YesNo | Kind::MultipleChoice) => {
             let choice = standing.choices.as_ref()?.get(*row)?;
-            (choice.label == *label).then(|| choice.strokes.clone())
+            choice.strokes.clone().filter(|_| choice.label == *label)
         }
         (Value::Enter, Kind::ConfirmEnter | Kind::FreeText | Kind::Idle | Kind::Unknown) => {
             Some(Strokes::enter())
         }
-        (Value::Text(text), Kind::FreeText | Kind::Idle | Kind::Unknown) => Some(standing.entry.line(text)),
+        (Value::Text(text), Kind::Idle) if takes_paste && standing.entry == Entry::Keys => pasted(text),
+        (Value::Text(text), Kind::FreeText | Kind::Idle | Kind::Unknown) => {
+            (!text.contains('\n')).then(|| standing.entry.line(text))
+        }
         // A hidden line is never echoed, so there is nothing to see before Enter.
         (Value::Secret(secret), Kind::Password) => Some(Entry::Line.line(secret)),
-        (Value::Choice { .. } | Value::Enter | Value::Text(_) | Value::Secret(_), _) => None,
+        (
+            Value::Choice { .. }
+            | Value::Several(_)
+            | Value::Refused { .. }
+            | Value::Enter
+            | Value::Text(_)
+            | Value::Secret(_),
+            _,
+        ) => None,
     }
+}
+
+/// The text as a paste, so that a line break is none of its own and no letter is a command, and Enter once it is seen.
+fn pasted(text: &str) -> Option<Strokes> {
+    let is_plain = text.chars().all(|char| !char.is_control() || char == '\n');
+    let paste = format!("\x1b[200~{}\x1b[201~", text.replace('\n', "\r"));
+    is_plain.then(|| Strokes::then_enter_if_still_there(paste))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atlasbridge_model::{Choice, Choices, Confidence, Constraints, Detail, Effect, Excerpt};
+    use atlasbridge_model::{Choice, Choices, Confidence, Constraints, Detail, Effect, Excerpt, Takes};
     use proptest::prelude::*;
 
     fn sighting(no: u32) -> Sighting {
         let choice = |label: &str, keys: &str, effect| Choice {
             label: label.to_owned(),
-            strokes: Strokes::once(keys),
+            strokes: Some(Strokes::once(keys)),
             effect,
         };
         Sighting {
@@ -171,6 +206,7 @@ mod tests {
             ]),
             constraints: Constraints::default(),
             offers_default: false,
+            takes: Takes::NOTHING,
             entry: Entry::Line,
             fingerprint: Fingerprint([no as u8; 16]),
         }
@@ -199,6 +235,8 @@ mod tests {
             half_typed: false,
             other_foreground: false,
             tool_gone: false,
+            decision: None,
+            takes_paste: false,
         }
     }
 
@@ -219,7 +257,7 @@ mod tests {
         let mut ledger = Ledger::default();
         assert_eq!(
             ledger.judge(&request(1, 1, 1), &facts(&standing)),
-            Verdict::Type(Strokes::once("y\r"))
+            Verdict::Go(Way::Type(Strokes::once("y\r")))
         );
         ledger.settle(ReplyId::from_random([1; 16]), Outcome::Taken);
         assert_eq!(
@@ -279,7 +317,8 @@ mod tests {
                 );
             }
         }
-        let takes = |value: &Value, kind| strokes_of(value, &Sighting { kind, ..sighting(1) }).is_some();
+        let takes =
+            |value: &Value, kind| strokes_of(value, &Sighting { kind, ..sighting(1) }, false).is_some();
         assert!(takes(&Value::Enter, Kind::ConfirmEnter));
         assert!(takes(&Value::Text("a".to_owned()), Kind::FreeText));
         assert!(takes(&Value::Secret("a".to_owned()), Kind::Password));
@@ -313,7 +352,7 @@ mod tests {
                 let standing = sighting(shown);
                 let request = Request { epoch, ..request(reply, prompt, u32::from(prompt)) };
                 let verdict = ledger.judge(&request, &Facts { now, ..facts(&standing) });
-                if let Verdict::Type(_) = verdict {
+                if let Verdict::Go(_) = verdict {
                     prop_assert!(now < 1_000, "typed after the deadline");
                     prop_assert_eq!(shown, u32::from(prompt), "typed into another prompt");
                     prop_assert!(!typed_replies.contains(&reply) && !typed_prompts.contains(&prompt));

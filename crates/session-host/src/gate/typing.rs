@@ -8,7 +8,7 @@ use atlasbridge_detect::Moment;
 use atlasbridge_model::{PromptId, ReplyId, SightingNo, Stroke};
 use atlasbridge_wire::twin::Outcome;
 
-use super::Ticket;
+use super::{Ticket, Way};
 
 /// How long the screen may take to react before the operator is told that the tool did not take the reply (SPEC 3.5).
 pub(crate) const REACTION_LIMIT: Duration = Duration::from_secs(2);
@@ -22,6 +22,7 @@ pub(crate) struct Typing {
     pub(crate) reply: ReplyId,
     pub(crate) prompt: PromptId,
     pub(crate) sighting: SightingNo,
+    pub(crate) is_dialog: bool,
     left: VecDeque<Stroke>,
     first_at: Moment,
     last_at: Moment,
@@ -54,13 +55,19 @@ impl Typing {
             reply,
             prompt,
             sighting,
-            strokes,
+            is_dialog,
+            way,
         } = ticket;
+        let left = match way {
+            Way::Type(strokes) => strokes.into_vec().into_iter().skip(1).collect(),
+            Way::Say(_) => VecDeque::new(),
+        };
         Self {
             reply,
             prompt,
             sighting,
-            left: strokes.into_vec().into_iter().skip(1).collect(),
+            is_dialog,
+            left,
             first_at: now,
             last_at: now,
             settle: settle.max(BEFORE_ENTER),
@@ -91,9 +98,10 @@ impl Typing {
         }
     }
 
-    /// Local keys wait until the reply was taken, at most this long: a dead tool must not freeze the keyboard.
+    /// Local keys wait until the reply was taken, at most this long: a dead tool must not freeze the keyboard. For a dialog
+    /// they wait as long as its answer is in doubt: two answers on their way at once are nobody's decision.
     pub(crate) fn holds_keyboard_until(&self, echo_window: Duration) -> Moment {
-        match self.left.is_empty() {
+        match self.left.is_empty() && !self.is_dialog {
             true => self.last_at + echo_window,
             false => self.first_at + REACTION_LIMIT,
         }
@@ -114,7 +122,8 @@ mod tests {
             reply: ReplyId::from_random([1; 16]),
             prompt: PromptId::from_random([2; 16]),
             sighting: SightingNo(1),
-            strokes,
+            is_dialog: true,
+            way: Way::Type(strokes),
         };
         Typing::begun(ticket, Duration::ZERO, at(0))
     }

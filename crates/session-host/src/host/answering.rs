@@ -56,12 +56,26 @@ impl Host {
         };
         self.catch_up();
         let facts = self.facts(&request);
+        if self.is_too_early(&request, &facts) {
+            self.early = Some((inject.clone(), self.seen_at + self.keys_after));
+            return;
+        }
         let outcome = match self.gate.claim(&request, facts) {
             Claim::Granted(ticket) => self.type_reply(ticket, &request),
             Claim::Answered(outcome) => outcome,
             Claim::FromOldHub => return,
         };
         self.tell_outcome(request.reply, &inject.prompt_id, outcome);
+    }
+
+    /// A dialog that was just drawn ignores keys for a moment. The reply waits for that, and everything about it is judged
+    /// then; a hook takes its decision at once.
+    fn is_too_early(&self, request: &Request, facts: &Facts) -> bool {
+        let is_dialog = facts.standing.as_ref().is_some_and(|seen| seen.choices.is_some());
+        is_dialog
+            && facts.decision.is_none()
+            && self.gate.is_new(request)
+            && self.now() < self.seen_at + self.keys_after
     }
 
     /// # Screen-of-the-moment invariant
@@ -75,7 +89,9 @@ impl Host {
             return self.gate.void(ticket, objection);
         }
         self.reacted = false;
-        let outcome = self.gate.inject(ticket, self.now());
+        let now = self.now();
+        let Self { gate, hooks, .. } = self;
+        let outcome = gate.inject(ticket, |no, decision| hooks.decide(no, decision), now);
         if outcome == twin::Outcome::Typed {
             self.observe(Observation::Injected);
         }
@@ -89,7 +105,12 @@ impl Host {
             standing: self.detector.current().filter(stands).cloned(),
             answered_locally: self.answered_locally.contains(&request.sighting)
                 || self.detector.is_being_answered(request.sighting, self.now()),
-            half_typed: self.detector.typed_since(request.sighting),
+            half_typed: self.detector.typed_since(request.sighting, self.now()),
+            decision: request
+                .value
+                .as_ref()
+                .and_then(|value| self.hooks.decision(request.sighting, value)),
+            takes_paste: self.detector.screen().input_modes().bracketed_paste,
             other_foreground: self.asked_by.is_some() && self.control.foreground_group() != self.asked_by,
             tool_gone: !matches!(self.phase, Phase::Running | Phase::Ending { .. }),
         }
@@ -118,6 +139,9 @@ impl Host {
     }
 
     pub(super) fn settle(&mut self, settled: &Settled) {
+        if settled.is_dialog && settled.outcome == twin::Outcome::Taken {
+            self.drop_late_keys();
+        }
         self.tell_outcome(settled.reply, &settled.prompt.to_string(), settled.outcome);
     }
 

@@ -33,7 +33,10 @@ impl Host {
                     }
                     Event::AnswerStatusQuery(_) => {}
                     Event::Drift { no, how } => self.on_drift(no, how),
-                    Event::Seen(sighting) => self.on_seen(&sighting),
+                    Event::Seen(mut sighting) => {
+                        self.join_word(&mut sighting);
+                        self.on_seen(&sighting);
+                    }
                     Event::Gone { no, how } => self.on_gone(no, how),
                 }
             }
@@ -74,6 +77,7 @@ impl Host {
 
     pub(super) fn on_seen(&mut self, sighting: &Sighting) {
         self.asked_by = self.control.foreground_group();
+        self.seen_at = self.now();
         self.sent_locally = false;
         self.gate.arm();
         let now = self.now();
@@ -112,6 +116,9 @@ impl Host {
 
     pub(super) fn on_gone(&mut self, no: SightingNo, how: Departure) {
         let now = self.now();
+        if self.hooks.dialog_gone(no) {
+            self.tell_what_waits();
+        }
         let was_ours = self.gate.injecting() == Some(no);
         if was_ours
             && let Some(settled) = self.gate.look(

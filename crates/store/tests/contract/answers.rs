@@ -2,10 +2,12 @@
 
 use atlasbridge_model::answer::{Refusal, Source, Value};
 use atlasbridge_model::lifecycle::{Do, Event, NotApplied, PromptState, Resolution};
-use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId};
+use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId, Sighting, Takes};
 use atlasbridge_store::{AcceptedAnswer, Advance, AdvanceError, Outcome, PromptRecord, Store, StoreConfig};
 
-use crate::world::{Dir, ask, at, begin, events, new, no, random, session_record, tap, yes, yes_no};
+use crate::world::{
+    Dir, ask, ask_with, at, begin, events, new, no, random, session_record, tap, yes, yes_no,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_fifty_contenders_one_wins() {
@@ -32,6 +34,53 @@ async fn of_fifty_contenders_one_wins() {
     }
     assert_eq!(winners, 1);
     assert_eq!(store.undelivered(prompt.session).await.unwrap().len(), 1);
+    dir.assert_good();
+}
+
+/// What only a tool's own hook takes is kept as any other answer is.
+#[tokio::test]
+async fn answers_for_a_hook_are_read_back_as_they_were() {
+    let dir = Dir::new();
+    let store = dir.store().await;
+    let session = begin(&store).await;
+    let values = [
+        Value::Several(vec![(0, "yes".to_owned()), (1, "no".to_owned())]),
+        Value::Refused {
+            reason: "not now\nlater".to_owned(),
+        },
+    ];
+    for (number, value) in (1..).zip(values) {
+        let takes = Takes {
+            reason: true,
+            own_text: false,
+            several: true,
+            lines: number == 1,
+        };
+        let sighting = Sighting {
+            takes,
+            ..yes_no(number)
+        };
+        let prompt = ask_with(&store, session, &sighting).await;
+        assert_eq!(
+            store.prompt(prompt.id).await.unwrap().unwrap().sighting.takes,
+            takes
+        );
+        let answer = AcceptedAnswer {
+            value: value.clone(),
+            ..tap(&prompt)
+        };
+        let reply = answer.reply;
+        assert!(matches!(
+            store.accept(answer, at(1)).await.unwrap(),
+            Outcome::Won { .. }
+        ));
+        assert_eq!(store.reply(reply).await.unwrap().unwrap().value, Some(value));
+        let left = Event::NotApplied {
+            reply,
+            why: NotApplied::AnsweredLocally,
+        };
+        store.advance(prompt.id, &left, at(2)).await.unwrap();
+    }
     dir.assert_good();
 }
 

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use atlasbridge_model::{Excerpt, Sighting};
+use atlasbridge_model::answer::Value;
+use atlasbridge_model::{Excerpt, Sighting, Takes};
 use atlasbridge_store::{Outcome, Search};
 
 use crate::files::execute;
@@ -128,16 +129,24 @@ async fn a_database_of_the_first_version_is_taken_over() {
          INSERT INTO prompts VALUES ('0bbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb', '0aaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', 1,
              'key', 'free_text', 70, 'Name:', 'Name:', NULL, 200, 0, 'line', '07070707070707070707070707070707',
              '0123456789abcdef0123456789abcdef', 0, 'awaiting_reply', NULL, NULL, NULL, 1767323045000, 1767323045000,
-             NULL, NULL, '0f7d3b8e-boot');",
+             NULL, NULL, '0f7d3b8e-boot');
+         INSERT INTO replies VALUES ('0ccccccc-cccc-4ccc-8ccc-cccccccccccc', '0ddddddd-dddd-4ddd-8ddd-dddddddddddd',
+             '0aaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', 'text', NULL, 'Ada', 'telegram', '42', 1767323045000);",
     )
     .await;
     let (store, recovery) = dir.open().await;
     let migration = recovery.migration.unwrap();
-    assert_eq!((migration.from, migration.to), (1, 2));
+    assert_eq!((migration.from, migration.to), (1, 3));
+    let kept = store
+        .reply_of("0ddddddd-dddd-4ddd-8ddd-dddddddddddd".parse().unwrap())
+        .await
+        .unwrap();
+    assert_eq!(kept.unwrap().value, Some(Value::Text("Ada".to_owned())));
     assert!(fs::metadata(migration.backup.unwrap()).unwrap().len() > 0);
     let open = store.open_prompts().await.unwrap();
     assert_eq!(open.len(), 1);
     assert_eq!(open[0].session.paused_at, None);
+    assert_eq!(open[0].prompt.sighting.takes, Takes::NOTHING);
     let prompt = &open[0].prompt;
     let targets = ["42".to_owned()];
     assert_eq!(

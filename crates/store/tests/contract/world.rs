@@ -8,7 +8,7 @@ use std::time::Duration;
 use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_model::{
     BootTime, Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Fingerprint, Kind,
-    Nonce, Now, PromptId, ReplyId, SessionId, Sighting, SightingNo, Strokes, Timestamp,
+    Nonce, Now, PromptId, ReplyId, SessionId, Sighting, SightingNo, Strokes, Takes, Timestamp,
 };
 use atlasbridge_store::{
     AcceptedAnswer, NewPrompt, PromptRecord, Recovery, SessionRecord, SessionStatus, Store, StoreConfig,
@@ -147,7 +147,7 @@ pub(crate) async fn begin(store: &Store) -> SessionId {
 pub(crate) fn yes_no(no: u32) -> Sighting {
     let choice = |label: &str, strokes, effect| Choice {
         label: label.to_owned(),
-        strokes,
+        strokes: Some(strokes),
         effect,
     };
     Sighting {
@@ -166,6 +166,7 @@ pub(crate) fn yes_no(no: u32) -> Sighting {
         ]),
         constraints: Constraints::default(),
         offers_default: false,
+        takes: Takes::NOTHING,
         entry: Entry::Keys,
         fingerprint: Fingerprint([7; 16]),
     }

@@ -1,0 +1,270 @@
+//! The tool's hooks: a socket of this session, to which our `hook` command brings what the tool tells, and where a request
+//! waits until somebody decides, here or at the terminal.
+//!
+//! One line of JSON in, at most one line out, per connection. Whoever hangs up has withdrawn the request. Nothing here
+//! decides: what is said to the tool comes from [`Gate::inject`](crate::gate::Gate::inject) and from nowhere else, and
+//! where nothing is said the dialog on the screen stays as it is.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+
+use atlasbridge_detect::{Decision, HookEvent, HookRequest};
+use atlasbridge_model::ancestry::{lineage, parent_in_stat};
+use atlasbridge_model::answer::Value;
+use atlasbridge_model::{Confidence, Kind, Sighting, SightingNo};
+
+/// Hooks at one time. A tool with many helpers has a few; more than this is no tool that we know.
+const MOST_HOOKS: usize = 64;
+/// Longest event. A tool tells whole files that it is about to write.
+const LONGEST_EVENT: usize = 16 << 20;
+
+/// The tool's hooks, if it has any.
+#[derive(Debug, Default)]
+pub(crate) struct Hooks {
+    listening: Option<Listening>,
+    arriving: Vec<Arriving>,
+    held: Vec<Held>,
+}
+
+#[derive(Debug)]
+struct Listening {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+#[derive(Debug)]
+struct Arriving {
+    stream: UnixStream,
+    bytes: Vec<u8>,
+}
+
+/// A request that waits for its decision.
+#[derive(Debug)]
+struct Held {
+    stream: UnixStream,
+    request: HookRequest,
+    /// The dialog that shows it, with what the request adds to it.
+    dialog: Option<Sighting>,
+}
+
+/// What came by the hooks.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Event(HookEvent),
+    /// A request is held now; in a few words.
+    Asked(String),
+    /// The tool has taken a request back.
+    Withdrawn,
+}
+
+/// How a dialog on the screen and the requests that are held go together.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Meeting {
+    /// No request is held.
+    Nobody,
+    /// The dialog is about a request, and can be answered by it.
+    Same,
+    /// A request is held, and the dialog shows something else.
+    Other,
+}
+
+impl Hooks {
+    pub(crate) fn listen(path: PathBuf) -> io::Result<Self> {
+        let listener = UnixListener::bind(&path)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self {
+            listening: Some(Listening { listener, path }),
+            ..Self::default()
+        })
+    }
+
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let listener = self.listening.iter().map(|listening| listening.listener.as_fd());
+        let arriving = self.arriving.iter().map(|arriving| arriving.stream.as_fd());
+        let held = self.held.iter().map(|held| held.stream.as_fd());
+        listener.chain(arriving).chain(held)
+    }
+
+    /// Something came. `leader` is the process that everything the tool starts descends from.
+    pub(crate) fn attend(&mut self, leader: i32) -> Vec<Heard> {
+        self.accept(leader);
+        let mut heard = Vec::new();
+        let before = self.held.len();
+        self.held.retain_mut(|held| has_stayed(&mut held.stream));
+        heard.extend((self.held.len()..before).map(|_| Heard::Withdrawn));
+        for mut arriving in std::mem::take(&mut self.arriving) {
+            match arriving.read() {
+                Arrival::Open => self.arriving.push(arriving),
+                Arrival::Gone => {}
+                Arrival::Whole => heard.push(self.hear(arriving)),
+            }
+        }
+        heard
+    }
+
+    fn accept(&mut self, leader: i32) {
+        let Some(listening) = &self.listening else { return };
+        while let Ok((stream, _)) = listening.listener.accept() {
+            let is_welcome =
+                self.arriving.len() + self.held.len() < MOST_HOOKS && is_of_the_tool(&stream, leader);
+            if is_welcome && stream.set_nonblocking(true).is_ok() {
+                self.arriving.push(Arriving {
+                    stream,
+                    bytes: Vec::new(),
+                });
+            }
+        }
+    }
+
+    fn hear(&mut self, arriving: Arriving) -> Heard {
+        match HookEvent::read(&arriving.bytes) {
+            HookEvent::Asks(request) => {
+                let title = request.title();
+                self.held.push(Held {
+                    stream: arriving.stream,
+                    request: *request,
+                    dialog: None,
+                });
+                Heard::Asked(title)
+            }
+            // Its connection closes here: the hook has nothing to wait for.
+            event => Heard::Event(event),
+        }
+    }
+
+    /// Requests that an event shows to be answered are let go.
+    pub(crate) fn release(&mut self, event: &HookEvent) -> bool {
+        let before = self.held.len();
+        self.held.retain(|held| !event.answers(&held.request));
+        self.held.len() < before
+    }
+
+    /// The first request that no dialog was seen for, in a few words.
+    pub(crate) fn waiting(&self) -> Option<String> {
+        let waiting = self.held.iter().find(|held| held.dialog.is_none());
+        waiting.map(|held| held.request.title())
+    }
+
+    /// A dialog was seen: whose is it? If it is a request's, the sighting gets what the request adds.
+    pub(crate) fn meet(&mut self, sighting: &mut Sighting) -> Meeting {
+        if self.held.is_empty() {
+            return Meeting::Nobody;
+        }
+        let has_no_dialog = |held: &&mut Held| held.dialog.is_none();
+        let is_dialog = matches!(sighting.kind, Kind::YesNo | Kind::MultipleChoice);
+        let found = match sighting.kind {
+            // Seen because the tool said so, and read by nobody: the oldest request is the one that it spoke of.
+            Kind::Unknown => self.held.iter_mut().find(has_no_dialog),
+            _ if is_dialog => {
+                let shown = |held: &&mut Held| held.request.is_shown_by(sighting);
+                self.held.iter_mut().filter(has_no_dialog).find(shown)
+            }
+            _ => return Meeting::Nobody,
+        };
+        let Some(held) = found else {
+            // Further steps of a form stand in for the request that the first step met.
+            return match self.held.iter().all(|held| held.dialog.is_some()) {
+                true => Meeting::Nobody,
+                false => Meeting::Other,
+            };
+        };
+        held.request.enrich(sighting);
+        sighting.confidence = Confidence::CERTAIN;
+        held.dialog = Some(sighting.clone());
+        Meeting::Same
+    }
+
+    /// What a request's hook would be told for this answer.
+    pub(crate) fn decision(&self, no: SightingNo, value: &Value) -> Option<Decision> {
+        let held = self.held_for(no)?;
+        held.request.decision(value, held.dialog.as_ref()?)
+    }
+
+    fn held_for(&self, no: SightingNo) -> Option<&Held> {
+        let is_its = |held: &&Held| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
+        self.held.iter().find(is_its)
+    }
+
+    /// Says the decision. False: the tool has hung up, and nothing was said.
+    pub(crate) fn decide(&mut self, no: SightingNo, decision: &Decision) -> bool {
+        let is_its = |held: &Held| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
+        let Some(at) = self.held.iter().position(is_its) else {
+            return false;
+        };
+        let mut held = self.held.swap_remove(at);
+        let line = format!("{}\n", decision.as_str());
+        // A hook reads at once and nothing is before it in the socket; blocking is bounded all the same.
+        let _ = held.stream.set_nonblocking(false);
+        let _ = held.stream.set_write_timeout(Some(WRITE_LIMIT));
+        held.stream.write_all(line.as_bytes()).is_ok()
+    }
+
+    /// The dialog has left the screen: its request needs nobody any more.
+    pub(crate) fn dialog_gone(&mut self, no: SightingNo) -> bool {
+        let before = self.held.len();
+        self.held
+            .retain(|held| held.dialog.as_ref().is_none_or(|dialog| dialog.no != no));
+        self.held.len() < before
+    }
+}
+
+/// A decision of any length goes into an empty socket, or into a hook that reads.
+const WRITE_LIMIT: std::time::Duration = std::time::Duration::from_millis(200);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+enum Arrival {
+    Open,
+    Whole,
+    Gone,
+}
+
+impl Arriving {
+    fn read(&mut self) -> Arrival {
+        let mut buffer = [0; 64 * 1024];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Arrival::Gone,
+                Ok(count) => self.bytes.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Arrival::Open,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Arrival::Gone,
+            }
+            if self.bytes.ends_with(b"\n") {
+                return Arrival::Whole;
+            }
+            if self.bytes.len() > LONGEST_EVENT {
+                return Arrival::Gone;
+            }
+        }
+    }
+}
+
+/// A hook that waits says nothing more; one that was ended has hung up.
+fn has_stayed(stream: &mut UnixStream) -> bool {
+    match stream.read(&mut [0; 64]) {
+        Ok(0) => false,
+        Ok(_) => true,
+        Err(error) => matches!(
+            error.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+        ),
+    }
+}
+
+/// Only what the tool itself has started speaks for it.
+fn is_of_the_tool(stream: &UnixStream, leader: i32) -> bool {
+    let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else {
+        return false;
+    };
+    let parent = |pid: i32| parent_in_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
+    peer.uid == rustix::process::getuid()
+        && lineage(peer.pid.as_raw_nonzero().get(), parent).is_some_and(|line| line[1..].contains(&leader))
+}

@@ -1,0 +1,98 @@
+//! What the tool tells through its hooks, beside what its screen shows.
+
+use atlasbridge_detect::{HookEvent, Observation, Told, holds_keys};
+use atlasbridge_model::{Kind, Sighting};
+use atlasbridge_pty::ReadOutcome;
+
+use super::{Host, KEYS};
+use crate::hooks::{Heard, Meeting};
+
+impl Host {
+    pub(super) fn on_hooks(&mut self) {
+        for heard in self.hooks.attend(self.child.leader_pid()) {
+            match heard {
+                Heard::Asked(title) => self.observe(Observation::Told(Told::Waits { title: &title })),
+                Heard::Withdrawn => self.tell_what_waits(),
+                Heard::Event(event) => self.on_hook_event(&event),
+            }
+        }
+    }
+
+    fn on_hook_event(&mut self, event: &HookEvent) {
+        let released = self.hooks.release(event);
+        match event {
+            HookEvent::Finished { message } => self.last_words = Some(message.clone()),
+            HookEvent::Works => self.last_words = None,
+            // Told only where nothing else is known: it comes seconds after the dialog that it speaks of.
+            HookEvent::Waits { message }
+                if self.detector.current().is_none() && self.hooks.waiting().is_none() =>
+            {
+                self.observe(Observation::Told(Told::Waits { title: message }));
+            }
+            HookEvent::Asks(_)
+            | HookEvent::Done(_)
+            | HookEvent::Waits { .. }
+            | HookEvent::Ended
+            | HookEvent::Other => {}
+        }
+        if released
+            || matches!(
+                event,
+                HookEvent::Done(_) | HookEvent::Finished { .. } | HookEvent::Ended
+            )
+        {
+            self.tell_what_waits();
+        }
+    }
+
+    /// A request was answered or withdrawn: the detector hears of the next one, or that there is none.
+    pub(super) fn tell_what_waits(&mut self) {
+        match self.hooks.waiting() {
+            Some(title) => self.observe(Observation::Told(Told::Waits { title: &title })),
+            None => self.observe(Observation::Told(Told::GoesOn)),
+        }
+    }
+
+    /// What the tool told about the prompt that was just seen.
+    pub(super) fn join_word(&mut self, sighting: &mut Sighting) {
+        if sighting.kind == Kind::Idle {
+            if let Some(words) = self
+                .last_words
+                .as_deref()
+                .filter(|words| !words.trim().is_empty())
+            {
+                sighting.excerpt = atlasbridge_model::Excerpt::new(words);
+                sighting.detail = atlasbridge_model::Detail::new(words);
+            }
+            return;
+        }
+        match self.hooks.meet(sighting) {
+            Meeting::Nobody | Meeting::Same => {}
+            Meeting::Other => {
+                let now = self.now();
+                if let Some(events) = &mut self.events {
+                    events.drift(sighting.no, "other_request", now);
+                }
+                self.link.notice(
+                    "the tool asked for one thing by its hook while its screen showed another; such a dialog is answered by \
+                     its keys alone. ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment",
+                );
+            }
+        }
+    }
+
+    /// # A lost race presses nothing
+    /// Keys that were pressed at the terminal while an answer from elsewhere was on its way were meant for the dialog
+    /// that it closed. Passed on now, they would answer the next one: they are dropped. A terminal's own replies are not.
+    pub(super) fn drop_late_keys(&mut self) {
+        if self.front.is_none() {
+            return;
+        }
+        let mut keys = [0; KEYS];
+        while let Ok(ReadOutcome::Data(count)) = self.keyboard.input.read(&mut keys) {
+            if !holds_keys(&keys[..count]) {
+                let _ = self.gate.type_local(&keys[..count]);
+            }
+        }
+    }
+}
