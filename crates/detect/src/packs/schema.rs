@@ -36,6 +36,7 @@ struct Tool {
     agent: bool,
     #[serde(default)]
     extends: bool,
+    version_args: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -295,6 +296,7 @@ impl Reader<'_> {
             binaries: parsed.tool.binaries,
             extends: parsed.tool.extends,
             is_agent: parsed.tool.agent,
+            version_args: parsed.tool.version_args,
             proved: proved.collect(),
             dialogs,
             idle,
