@@ -150,7 +150,10 @@ pub(crate) struct Run {
     /// Read the tool's dialogs with this adapter, not with the one of its name (`atlasbridge adapters list`)
     #[arg(long, value_name = "NAME")]
     pub(crate) adapter: Option<String>,
-    /// Do not say before the tool starts where its prompts can be answered
+    /// Set up no hooks in a tool that has them (claude): its dialogs are read off the screen alone
+    #[arg(long)]
+    pub(crate) no_hooks: bool,
+    /// Do not say before the tool starts where its prompts can be answered, nor what is unusual about the tool
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// Append one JSON line to this file or FIFO for each prompt seen or gone and each answer typed

@@ -6,7 +6,8 @@
 //! Crashes: `hub_killed` · `host_killed` · `store_trouble` full disks.
 //! Who may ask: `self_approval` the tool may not answer itself · `hub` one per home, start, stop, reload · `peers`
 //! other versions, garbage, crowds.
-//! Tools that are known: `status_query` the one query that we answer · `adapters` packs, built in and one's own.
+//! Tools that are known: `status_query` the one query that we answer · `adapters` packs, built in and one's own ·
+//! `versions` asked and compared.
 //! From elsewhere: `watching` live screens, lines that scrolled away, keys and lines typed from afar.
 //! For people and scripts: `commands` exit codes, listings, help.
 //!
@@ -32,6 +33,7 @@ mod self_approval;
 
 mod adapters;
 mod status_query;
+mod versions;
 
 mod watching;
 
