@@ -4,6 +4,7 @@
 //! cannot be done is told in a sentence, and the tool's dialogs are read off the screen as those of any other.
 
 pub(crate) mod claude;
+pub(crate) mod question;
 pub(crate) mod version;
 
 use std::ffi::{OsStr, OsString};

@@ -15,7 +15,7 @@ use crate::config::Environment;
 use super::version::Version;
 
 pub(crate) use arguments::Arguments;
-pub(crate) use settings_file::SettingsFile;
+pub(crate) use settings_file::{SettingsFile, is_left_behind};
 pub(crate) use switches::{Off, Places, switched_off};
 pub(crate) use trust::{Trust, trust};
 

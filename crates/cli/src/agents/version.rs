@@ -7,25 +7,20 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use atlasbridge_detect::Pack;
-use atlasbridge_pty::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Environment, Paths, create_private, is_ours};
+use super::question;
+use crate::config::{Environment, Paths, create_private};
 
 /// How long a tool may take to say its version. The slowest measured (a large script on a busy machine) took 2.4 s.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
-/// A version stands in the first lines; what comes behind this many bytes is not read.
-const LONGEST_ANSWER: u64 = 16 * 1024;
 /// A wrapper script stays the same while the program behind it is updated: so even a good answer gets old.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// One that gave no version is not asked, and waited for, at each start.
@@ -180,100 +175,13 @@ fn is_executable(file: &Path) -> bool {
     is_file && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// Runs the program for its version: no input, none of our variables, a bounded answer, and an end for its whole group.
+/// Runs the program for its version.
 fn ask(file: &Path, args: &[String]) -> Option<Version> {
     let mut command = Command::new(file);
-    command.args(args).process_group(0);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name)) {
-        command.env_remove(name);
-    }
-    let mut child = command.spawn().ok()?;
-    let answer = listen(&mut child);
-    // Also after an answer: what it left behind in its group was started for the question alone.
-    if let Some(group) = Pid::from_raw(child.id() as i32) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.wait();
-    let answer = answer.ok()?;
+    command.args(args);
+    let answer = question::ask(command, None, ANSWER_LIMIT).ok()?;
     // Warnings of a runtime on standard error may name versions, too.
     Version::find(&answer.out).or_else(|| Version::find(&answer.err))
-}
-
-struct Answer {
-    out: String,
-    err: String,
-}
-
-/// What the program prints until it has ended, or until its time is over.
-fn listen(child: &mut Child) -> io::Result<Answer> {
-    let deadline = Instant::now() + ANSWER_LIMIT;
-    let pid = Pid::from_raw(child.id() as i32).ok_or(io::ErrorKind::NotFound)?;
-    let ended = pidfd_open(pid, PidfdFlags::empty())?;
-    let mut out = Stream::new(child.stdout.take().map(OwnedFd::from))?;
-    let mut err = Stream::new(child.stderr.take().map(OwnedFd::from))?;
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let watched: Vec<BorrowedFd<'_>> = [out.open(), err.open()].into_iter().flatten().collect();
-        let mut descriptors: Vec<PollFd<'_>> = [ended.as_fd()]
-            .into_iter()
-            .chain(watched)
-            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
-            .collect();
-        if left.is_zero() || poll(&mut descriptors, Some(left))? == 0 {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        let has_ended = !descriptors[0].revents().is_empty();
-        out.read();
-        err.read();
-        // Children that it left behind may hold the pipes open: its own end is the end.
-        if has_ended {
-            return Ok(Answer {
-                out: out.text(),
-                err: err.text(),
-            });
-        }
-    }
-}
-
-/// One of the program's outputs, read without waiting.
-struct Stream {
-    file: Option<File>,
-    bytes: Vec<u8>,
-}
-
-impl Stream {
-    fn new(descriptor: Option<OwnedFd>) -> io::Result<Self> {
-        if let Some(descriptor) = &descriptor {
-            rustix::io::ioctl_fionbio(descriptor, true)?;
-        }
-        Ok(Self {
-            file: descriptor.map(File::from),
-            bytes: Vec::new(),
-        })
-    }
-
-    fn open(&self) -> Option<BorrowedFd<'_>> {
-        self.file.as_ref().map(File::as_fd)
-    }
-
-    /// Everything that is there. At the end, and when there is too much of it, the stream is closed.
-    fn read(&mut self) {
-        let Some(file) = &mut self.file else { return };
-        let room = LONGEST_ANSWER.saturating_sub(self.bytes.len() as u64);
-        let outcome = file.take(room).read_to_end(&mut self.bytes);
-        let is_waiting = outcome.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
-        if !is_waiting {
-            self.file = None;
-        }
-    }
-
-    fn text(self) -> String {
-        String::from_utf8_lossy(&self.bytes).into_owned()
-    }
 }
 
 /// A program's file, as it was when it was asked.

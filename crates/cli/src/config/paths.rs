@@ -164,6 +164,12 @@ impl Paths {
             let home = self.home.clone();
             return Err(HomeError::Create { home, source });
         }
+        self.check_home()
+    }
+
+    /// Whether the home directory is ours and nobody else's; nothing is made.
+    pub(crate) fn check_home(&self) -> Result<(), HomeError> {
+        self.check_socket_length()?;
         let metadata = fs::metadata(&self.home).map_err(|source| HomeError::Look {
             home: self.home.clone(),
             source,
