@@ -119,6 +119,24 @@ pub(crate) enum Command {
     /// Check or export the tamper-evident audit log
     #[command(subcommand)]
     Audit(Audit),
+    /// Look for what is wrong or will go wrong, and say what to do next
+    #[command(
+        after_help = "Looks at the home directory, the configuration, the hub, its channels and records, at what protects \
+                      answers from the tool itself, and at each agent on your PATH: its version, and whether its hooks \
+                      will run in this directory. Exit codes: 0 no problem, 1 a problem."
+    )]
+    Doctor {
+        /// Only these agents, by program or adapter (default: every known one on your PATH)
+        #[arg(value_name = "TOOL")]
+        tools: Vec<OsString>,
+        /// Mend what can be mended safely: modes of home and configuration, what ended sessions left behind, a broken
+        /// cache of versions
+        #[arg(long)]
+        fix: bool,
+        /// As a JSON array of {check, state, says, next}
+        #[arg(long)]
+        json: bool,
+    },
     /// List, show or check adapters: what is known of the dialogs of single tools
     #[command(subcommand)]
     Adapters(Adapters),
@@ -161,7 +179,10 @@ pub(crate) struct Run {
     /// Read the tool's dialogs with this adapter, not with the one of its name (`atlasbridge adapters list`)
     #[arg(long, value_name = "NAME")]
     pub(crate) adapter: Option<String>,
-    /// Do not say before the tool starts where its prompts can be answered
+    /// Set up no hooks in a tool that has them (claude): its dialogs are read off the screen alone
+    #[arg(long)]
+    pub(crate) no_hooks: bool,
+    /// Do not say before the tool starts where its prompts can be answered, nor what is unusual about the tool
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// Append one JSON line to this file or FIFO for each prompt seen or gone and each answer typed

@@ -5,6 +5,7 @@ mod answer;
 mod approvals;
 mod audit;
 mod config;
+mod doctor;
 mod hook;
 mod hub;
 mod lab;
@@ -37,6 +38,7 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
         Command::Sessions(command) => sessions::run(command, output),
         Command::Logs { tail, lines, json } => logs::run(tail, lines, json, output),
         Command::Audit(command) => audit::run(command, output),
+        Command::Doctor { tools, fix, json } => doctor::run(&tools, fix, json, output),
         Command::Adapters(command) => adapters::run(command, output),
         Command::Open(args) => open::run(args, output),
         Command::Setup(command) => setup::run(command, output),

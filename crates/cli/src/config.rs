@@ -26,14 +26,14 @@ use std::time::Duration;
 
 use atlasbridge_model::{Confidence, Kind};
 
-pub(crate) use environment::Environment;
-pub(crate) use paths::{HomeError, Paths, PathsError};
+pub(crate) use environment::{Environment, is_ours};
+pub(crate) use paths::{HomeError, LONGEST_SOCKET, Paths, PathsError, create_private};
 pub(crate) use problem::{ConfigErrors, Warning};
 pub(crate) use read::Settings;
 pub(crate) use reference::reference;
 pub(crate) use secret::Secret;
 pub(crate) use show::show;
-pub(crate) use source::ConfigError;
+pub(crate) use source::{ConfigError, quoted};
 
 /// What the settings mean. Every value has passed the rule of its row in the table.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 
+mod agents;
 mod client;
 mod config;
 mod output;

@@ -13,6 +13,14 @@ pub(crate) struct Output {
     is_terminal: bool,
 }
 
+/// How something stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Good,
+    Careful,
+    Bad,
+}
+
 impl Output {
     pub(crate) fn new() -> Self {
         Self {
@@ -41,6 +49,19 @@ impl Output {
             let padded = format!("{name:width$}");
             self.write(&format!("{}  {}\n", padded.dimmed(), shown(value)));
         }
+    }
+
+    /// A line under a mark that says how something stands: a coloured sign on a terminal, a word elsewhere.
+    pub(crate) fn marked(&self, mark: Mark, text: &str) {
+        let mark = match (mark, self.is_terminal) {
+            (Mark::Good, true) => "✔".green().bold().to_string(),
+            (Mark::Careful, true) => "!".yellow().bold().to_string(),
+            (Mark::Bad, true) => "✖".red().bold().to_string(),
+            (Mark::Good, false) => "ok     ".to_owned(),
+            (Mark::Careful, false) => "warning".to_owned(),
+            (Mark::Bad, false) => "problem".to_owned(),
+        };
+        self.write(&format!("{mark} {}\n", shown(text)));
     }
 
     /// A warning, beside the result.

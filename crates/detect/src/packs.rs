@@ -148,6 +148,7 @@ pub struct Pack {
     extends: bool,
     is_agent: bool,
     keys_after: Duration,
+    version_args: Option<Vec<String>>,
     proved: Vec<Proved>,
     pub(crate) dialogs: Vec<Dialog>,
     pub(crate) idle: Option<Idle>,
@@ -232,6 +233,16 @@ impl Pack {
         self.keys_after
     }
 
+    /// What makes the tool print its version and end, if it can be asked: what the pack says, `--version` for an agent.
+    /// Others are not asked: a program that does not know the option might do its work instead.
+    pub fn version_args(&self) -> Option<Vec<String>> {
+        match (&self.version_args, self.is_agent) {
+            (Some(args), _) => Some(args.clone()).filter(|args| !args.is_empty()),
+            (None, true) => Some(vec!["--version".to_owned()]),
+            (None, false) => None,
+        }
+    }
+
     /// It tells its status only to a terminal that says it wants it (OSC 7501).
     pub fn asks_for_status(&self) -> bool {
         self.asks_for_status
@@ -259,6 +270,7 @@ impl Pack {
         self.words = self.words.or_else(|| under.words.clone());
         self.is_agent |= under.is_agent;
         self.keys_after = self.keys_after.max(under.keys_after);
+        self.version_args = self.version_args.or_else(|| under.version_args.clone());
         self.tells_status |= under.tells_status;
         self.asks_for_status |= under.asks_for_status;
         self.text = format!("{}\n{}", self.text, under.text).into();
@@ -313,6 +325,24 @@ impl std::error::Error for PackErrors {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[track_caller]
+    fn check_version_args(tool: &str, expected: Option<&[&str]>) {
+        let pack = Pack::parse(&format!("[tool]\nname = \"x\"\n{tool}"), Path::new("x.toml")).unwrap();
+        let expected = expected.map(|args| args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>());
+        assert_eq!(pack.version_args(), expected, "{tool:?}");
+    }
+
+    #[test]
+    fn only_agents_are_asked_their_version_unbidden() {
+        check_version_args("", None);
+        check_version_args("agent = true", Some(&["--version"]));
+        check_version_args("agent = true\nversion_args = []", None);
+        check_version_args(
+            "version_args = [\"version\", \"--short\"]",
+            Some(&["version", "--short"]),
+        );
+    }
 
     /// What a built-in pack skips when it is read: every pattern compiles, and says something.
     #[test]

@@ -11,9 +11,10 @@ use atlasbridge_detect::{DetectorConfig, Pack};
 use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_session_host::{HostConfig, HubStart};
 
+use crate::agents::{self, Launch, Prepared};
 use crate::args::Run;
 use crate::client::{SESSION_MARKER, hub_command};
-use crate::config::Config;
+use crate::config::{Config, Environment, Paths};
 use crate::output::Output;
 
 pub(super) const OUR_VARIABLES: &str = "ATLASBRIDGE_";
@@ -35,13 +36,26 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random numbers from the kernel: {error}"))?;
     let session = SessionId::from_random(bytes);
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let prepared = prepare_agent(
+        &program,
+        words.collect(),
+        pack.as_deref(),
+        session,
+        &cwd,
+        !args.no_hooks,
+        &paths,
+    );
+    if !args.quiet {
+        prepared.notices().for_each(|notice| output.notice(notice));
+    }
     let (hub_program, hub_args) = hub_command().context("finding our own binary")?;
     let ended = atlasbridge_session_host::run(HostConfig {
         session,
         program: program.clone(),
-        args: words.collect(),
+        args: prepared.args,
         env: environment_of_tool(session),
-        cwd: std::env::current_dir().unwrap_or_default(),
+        cwd,
         label: args.label,
         started_at: now(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -55,13 +69,14 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         events: args.events,
         captures: super::captures_prompts().then(|| paths.captures()),
         answers_status_query: pack.as_ref().is_some_and(|pack| pack.asks_for_status()),
-        hooks: None,
+        hooks: prepared.hooks.socket(),
         keys_after: pack.as_ref().map_or(Duration::ZERO, |pack| pack.keys_after()),
         detector: detector(&config, pack),
         echo_window: config.prompts.echo_suppression,
         inject_settle: config.prompts.inject_settle,
         tool,
     })?;
+    prepared.hooks.end();
     for notice in &ended.notices {
         output.notice(notice);
     }
@@ -69,6 +84,27 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         tell_not_started(&program, ended.code, error, output);
     }
     Ok(ExitCode::from(u8::try_from(ended.code & 0xff).unwrap_or(1)))
+}
+
+/// The tool's version asked and its hooks set up, where it is one that is known.
+fn prepare_agent(
+    program: &OsStr,
+    args: Vec<OsString>,
+    pack: Option<&Pack>,
+    session: SessionId,
+    cwd: &Path,
+    wants_hooks: bool,
+    paths: &Paths,
+) -> Prepared {
+    let launch = Launch {
+        program,
+        args,
+        pack,
+        session,
+        cwd,
+        wants_hooks,
+    };
+    agents::prepare(launch, paths, &Environment::of_process())
 }
 
 /// One line, before the tool has the terminal. Nobody is asked for it: a start waits for nothing.

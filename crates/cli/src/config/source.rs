@@ -112,7 +112,7 @@ pub(super) fn our_uid() -> u32 {
 }
 
 /// The path as a shell takes it: the cures are there to be copied.
-pub(super) fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:=".contains(c);
     match text.chars().all(plain) {

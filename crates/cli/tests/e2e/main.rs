@@ -6,9 +6,10 @@
 //! Crashes: `hub_killed` · `host_killed` · `store_trouble` full disks.
 //! Who may ask: `self_approval` the tool may not answer itself · `hub` one per home, start, stop, reload · `peers`
 //! other versions, garbage, crowds.
-//! Tools that are known: `status_query` the one query that we answer · `adapters` packs, built in and one's own.
+//! Tools that are known: `status_query` the one query that we answer · `adapters` packs, built in and one's own ·
+//! `versions` asked and compared · `hook_settings` Claude's command line, with our hooks or as it was typed.
 //! From elsewhere: `watching` live screens, lines that scrolled away, keys and lines typed from afar.
-//! For people and scripts: `commands` exit codes, listings, help.
+//! For people and scripts: `commands` exit codes, listings, help · `doctor` what is wrong, and what to do.
 //!
 //! Run with `--features pause-points`: races are tested by stopping a process at a named point.
 #![allow(
@@ -31,11 +32,14 @@ mod peers;
 mod self_approval;
 
 mod adapters;
+mod hook_settings;
 mod status_query;
+mod versions;
 
 mod watching;
 
 mod commands;
+mod doctor;
 
 use atlasbridge_testkit::Home;
 

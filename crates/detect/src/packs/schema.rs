@@ -39,6 +39,7 @@ struct Tool {
     extends: bool,
     #[serde(default)]
     keys_after_ms: u16,
+    version_args: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -300,6 +301,7 @@ impl Reader<'_> {
             extends: parsed.tool.extends,
             is_agent: parsed.tool.agent,
             keys_after: Duration::from_millis(parsed.tool.keys_after_ms.into()),
+            version_args: parsed.tool.version_args,
             proved: proved.collect(),
             dialogs,
             idle,

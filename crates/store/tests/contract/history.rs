@@ -130,6 +130,10 @@ async fn a_database_of_the_first_version_is_taken_over() {
              'key', 'free_text', 70, 'Name:', 'Name:', NULL, 200, 0, 'line', '07070707070707070707070707070707',
              '0123456789abcdef0123456789abcdef', 0, 'awaiting_reply', NULL, NULL, NULL, 1767323045000, 1767323045000,
              NULL, NULL, '0f7d3b8e-boot');
+         INSERT INTO prompts VALUES ('0ddddddd-dddd-4ddd-8ddd-dddddddddddd', '0aaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', 2,
+             'key 2', 'free_text', 70, 'Who:', 'Who:', NULL, 200, 0, 'line', '07070707070707070707070707070707',
+             '1123456789abcdef0123456789abcdef', 1, 'resolved', 'applied', NULL, 'telegram', 1767323045000, 1767323045000,
+             NULL, NULL, '0f7d3b8e-boot');
          INSERT INTO replies VALUES ('0ccccccc-cccc-4ccc-8ccc-cccccccccccc', '0ddddddd-dddd-4ddd-8ddd-dddddddddddd',
              '0aaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', 'text', NULL, 'Ada', 'telegram', '42', 1767323045000);",
     )

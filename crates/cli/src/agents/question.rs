@@ -1,0 +1,119 @@
+//! A short question to another program: an end to its time, a bound to its answer, and nobody of it left behind.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use atlasbridge_pty::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::config::is_ours;
+
+/// What is asked stands in the first lines; what comes behind this many bytes is not read.
+const LONGEST_ANSWER: u64 = 16 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub out: String,
+    pub err: String,
+    /// `None` if a signal ended it.
+    pub code: Option<i32>,
+}
+
+/// Runs it to its end, in a process group of its own and without our variables. `input` must fit into a pipe.
+pub(crate) fn ask(mut command: Command, input: Option<&[u8]>, limit: Duration) -> io::Result<Answer> {
+    let stdin = input.map_or_else(Stdio::null, |_| Stdio::piped());
+    command
+        .process_group(0)
+        .stdin(stdin)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name)) {
+        command.env_remove(name);
+    }
+    let mut child = command.spawn()?;
+    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+        // One that does not read is judged by what it says.
+        let _ = stdin.write_all(input);
+    }
+    let heard = listen(&mut child, limit);
+    // Also after an answer: what it left behind in its group was started for the question alone.
+    if let Some(group) = Pid::from_raw(child.id() as i32) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let status = child.wait()?;
+    let (out, err) = heard?;
+    Ok(Answer {
+        out,
+        err,
+        code: status.code(),
+    })
+}
+
+/// What the program prints until it has ended, or until its time is over.
+fn listen(child: &mut Child, limit: Duration) -> io::Result<(String, String)> {
+    let deadline = Instant::now() + limit;
+    let pid = Pid::from_raw(child.id() as i32).ok_or(io::ErrorKind::NotFound)?;
+    let ended = pidfd_open(pid, PidfdFlags::empty())?;
+    let mut out = Stream::new(child.stdout.take().map(OwnedFd::from))?;
+    let mut err = Stream::new(child.stderr.take().map(OwnedFd::from))?;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let watched = [Some(ended.as_fd()), out.open(), err.open()];
+        let mut descriptors: Vec<PollFd<'_>> = watched
+            .into_iter()
+            .flatten()
+            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
+            .collect();
+        if left.is_zero() || poll(&mut descriptors, Some(left))? == 0 {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let has_ended = !descriptors[0].revents().is_empty();
+        out.read();
+        err.read();
+        // Children that it left behind may hold the pipes open: its own end is the end.
+        if has_ended {
+            return Ok((out.text(), err.text()));
+        }
+    }
+}
+
+/// One of the program's outputs, read without waiting.
+struct Stream {
+    file: Option<File>,
+    bytes: Vec<u8>,
+}
+
+impl Stream {
+    fn new(descriptor: Option<OwnedFd>) -> io::Result<Self> {
+        if let Some(descriptor) = &descriptor {
+            rustix::io::ioctl_fionbio(descriptor, true)?;
+        }
+        Ok(Self {
+            file: descriptor.map(File::from),
+            bytes: Vec::new(),
+        })
+    }
+
+    fn open(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(File::as_fd)
+    }
+
+    /// Everything that is there. At the end, and when there is too much of it, the stream is closed.
+    fn read(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        let room = LONGEST_ANSWER.saturating_sub(self.bytes.len() as u64);
+        let outcome = file.take(room).read_to_end(&mut self.bytes);
+        let is_waiting = outcome.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        if !is_waiting {
+            self.file = None;
+        }
+    }
+
+    fn text(self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}

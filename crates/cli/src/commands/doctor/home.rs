@@ -1,0 +1,169 @@
+//! Our own files: the home directory, the configuration, what ended sessions left behind. The one part that mends.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use crate::agents::claude::is_left_behind;
+use crate::agents::version::Cache;
+use crate::config::{ConfigError, Environment, HomeError, Paths, load, quoted};
+
+use super::{Finding, chain, said_and_next};
+
+const FIX: &str = "run: atlasbridge doctor --fix";
+
+pub(super) fn checks(paths: &Paths, environment: &Environment) -> Vec<Finding> {
+    let mut findings = vec![home(paths)];
+    findings.extend(config(paths, environment));
+    findings.extend(leftovers(paths));
+    findings.extend(cache(paths));
+    findings
+}
+
+/// Whatever can be made right without taking anything from anybody, and what was done.
+pub(super) fn mend(paths: &Paths, environment: &Environment) -> Vec<Finding> {
+    let mut done = Vec::new();
+    if let Err(HomeError::Open { home, .. }) = paths.check_home() {
+        done.push(close(&home, 0o700));
+    }
+    if let Err(ConfigError::Open { file, .. }) = load(paths, environment) {
+        done.push(close(&file, 0o600));
+    }
+    for file in left_behind(paths) {
+        done.push(remove(&file, "which an ended session left behind"));
+    }
+    if Cache::read(&paths.versions()).is_none() {
+        done.push(remove(
+            &paths.versions(),
+            "which could not be read; versions are asked anew",
+        ));
+    }
+    done
+}
+
+fn close(path: &Path, mode: u32) -> Finding {
+    let what = format!(
+        "the mode of {} is now {mode:04o}: nobody else can reach it",
+        path.display()
+    );
+    mended(
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)),
+        what,
+        path,
+    )
+}
+
+fn remove(file: &Path, why: &str) -> Finding {
+    let removed = match fs::symlink_metadata(file) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir(file),
+        Ok(_) => fs::remove_file(file),
+        Err(error) => Err(error),
+    };
+    mended(removed, format!("removed {}, {why}", file.display()), file)
+}
+
+fn mended(result: io::Result<()>, what: String, path: &Path) -> Finding {
+    match result {
+        Ok(()) => Finding::ok("fix", what),
+        Err(error) => Finding::problem(
+            "fix",
+            format!("{} could not be mended: {error}", path.display()),
+            format!("look at it: ls -ld {}", quoted(path)),
+        ),
+    }
+}
+
+fn home(paths: &Paths) -> Finding {
+    let home = paths.home.display();
+    match paths.check_home() {
+        Ok(()) => Finding::ok("home", format!("{home}, reachable by you alone")),
+        Err(HomeError::Look { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Finding::ok("home", format!("{home} is made when it is first needed"))
+        }
+        Err(error) => {
+            let is_mode = matches!(error, HomeError::Open { .. });
+            let (says, next) =
+                said_and_next(&chain(&error), "set ATLASBRIDGE_HOME to a directory of your own");
+            Finding::problem(
+                "home",
+                says,
+                if is_mode {
+                    format!("{next}, or {FIX}")
+                } else {
+                    next
+                },
+            )
+        }
+    }
+}
+
+fn config(paths: &Paths, environment: &Environment) -> Vec<Finding> {
+    let file = paths.config.display();
+    match load(paths, environment) {
+        Ok(loaded) => {
+            let holds = match paths.config.exists() {
+                true => format!("{file} holds"),
+                false => format!("{file} does not exist; the defaults hold"),
+            };
+            let warnings = loaded.warnings.iter().map(|warning| {
+                Finding::warning("config", warning.to_string(), "run: atlasbridge config check")
+            });
+            [Finding::ok("config", holds)]
+                .into_iter()
+                .chain(warnings)
+                .collect()
+        }
+        Err(error) => {
+            let is_mode = matches!(error, ConfigError::Open { .. });
+            let (says, next) = said_and_next(&chain(&error), "run: atlasbridge config check");
+            let next = if is_mode {
+                format!("{next}, or {FIX}")
+            } else {
+                next
+            };
+            vec![Finding::problem("config", says, next)]
+        }
+    }
+}
+
+fn leftovers(paths: &Paths) -> Option<Finding> {
+    let files = left_behind(paths);
+    let first = files.first()?;
+    let says = match files.len() {
+        1 => format!("an ended session left {} behind", first.display()),
+        count => format!(
+            "ended sessions left {count} files in {} behind",
+            paths.hooks_dir().display()
+        ),
+    };
+    Some(Finding::warning("leftovers", says, FIX))
+}
+
+/// Settings whose session holds no lock on them any more, and sockets on which nobody listens.
+fn left_behind(paths: &Paths) -> Vec<PathBuf> {
+    let entries = fs::read_dir(paths.hooks_dir()).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|file| is_stale(file))
+        .collect();
+    files.sort();
+    files
+}
+
+fn is_stale(file: &Path) -> bool {
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("json") => is_left_behind(file),
+        Some("sock") => {
+            UnixStream::connect(file).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+        }
+        _ => false,
+    }
+}
+
+fn cache(paths: &Paths) -> Option<Finding> {
+    let file = paths.versions();
+    let is_broken = Cache::read(&file).is_none();
+    is_broken.then(|| Finding::warning("cache", format!("{} cannot be read", file.display()), FIX))
+}

@@ -1,0 +1,355 @@
+//! The agents on this machine: installed, of a version whose dialogs were proved, and, for Claude, whether its hooks
+//! will run in this directory. Hooks that are switched off are silent: nothing else tells before it is too late.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atlasbridge_detect::{Pack, Packs};
+use serde_json::json;
+
+use crate::agents::claude::{self, Arguments, Off, Places, Trust};
+use crate::agents::version::{Standing, Version, asked_now, find_program, proved_on, standing};
+use crate::agents::{can_hook, hook_command, question};
+use crate::config::{Environment, Paths};
+use crate::output::Output;
+
+use super::Finding;
+
+/// Longer than a hook may take to say that it decides nothing, on a busy machine.
+const HOOK_LIMIT: Duration = Duration::from_secs(5);
+
+/// The first that starts a daemon shared by all sessions. Seen in 0.166.0 and not in 0.63.0.
+const CODEX_DAEMON_AFTER: Version = Version(0, 63, 0);
+
+/// A tool that was found, and what is known of it.
+struct Tool {
+    pack: Arc<Pack>,
+    file: PathBuf,
+}
+
+pub(super) fn checks(
+    named: &[OsString],
+    paths: &Paths,
+    environment: &Environment,
+    output: &Output,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let packs = match super::super::adapters::packs(paths) {
+        Ok(packs) => packs,
+        Err(error) => {
+            let next = "run: atlasbridge adapters check FILE; `run` starts nothing until it is mended";
+            findings.push(Finding::problem("adapters", error.to_string(), next));
+            Packs::embedded()
+        }
+    };
+    let tools = match named.is_empty() {
+        true => installed(&packs, environment),
+        false => {
+            let (tools, missing) = wanted(named, &packs, environment);
+            findings.extend(missing);
+            tools
+        }
+    };
+    if named.is_empty() && tools.is_empty() {
+        findings.push(Finding::ok(
+            "agents",
+            "none of those that are known by name is on your PATH; any other program can be wrapped as well",
+        ));
+    }
+    for tool in &tools {
+        let name = tool.pack.name();
+        output.progress(&format!("asking {name} for its version"));
+        let version = asked_now(&tool.file, &tool.pack);
+        output.progress("");
+        findings.push(of_version(tool, version));
+        match name {
+            claude::NAME => findings.extend(of_claude(version, paths, environment)),
+            "codex" => findings.extend(of_codex(version)),
+            _ => findings.push(Finding::ok(
+                &format!("{name} hooks"),
+                "none are used: its dialogs are read off the screen",
+            )),
+        }
+    }
+    findings
+}
+
+/// Every agent that is known, by the first of its programs on the PATH.
+fn installed(packs: &Packs, environment: &Environment) -> Vec<Tool> {
+    let found = |pack: &Pack| {
+        let binaries = pack.binaries().iter();
+        let mut files =
+            binaries.filter_map(|binary| find_program(binary.as_ref(), environment.search_path()));
+        files.next()
+    };
+    packs
+        .iter()
+        .filter(|pack| pack.is_agent())
+        .filter_map(|pack| found(&pack).map(|file| Tool { pack, file }))
+        .collect()
+}
+
+/// Those that were named, and a finding for each that is not there.
+fn wanted(named: &[OsString], packs: &Packs, environment: &Environment) -> (Vec<Tool>, Vec<Finding>) {
+    let mut tools = Vec::new();
+    let mut missing = Vec::new();
+    for name in named {
+        let shown = name.to_string_lossy();
+        let pack = packs.for_program(&shown).filter(|pack| pack.name() != "generic");
+        let file = find_program(name, environment.search_path());
+        match (pack, file) {
+            (Some(pack), Some(file)) => tools.push(Tool { pack, file }),
+            (None, Some(file)) => missing.push(Finding::ok(
+                &shown,
+                format!(
+                    "{}; it has no adapter, so its prompts are read as those of any program",
+                    file.display()
+                ),
+            )),
+            (_, None) => missing.push(Finding::problem(
+                &shown,
+                "no such program is on your PATH",
+                "install it, or name it with its whole path",
+            )),
+        }
+    }
+    (tools, missing)
+}
+
+fn of_version(tool: &Tool, version: Option<Version>) -> Finding {
+    let name = tool.pack.name();
+    let file = tool.file.display();
+    let Some(version) = version else {
+        return Finding::warning(
+            name,
+            format!("{file} did not tell its version"),
+            format!("see what `{file} --version` says"),
+        );
+    };
+    let proved = proved_on(&tool.pack);
+    let unproved = |how: &str| {
+        Finding::warning(
+            name,
+            format!("{file}, version {version}: {how} than those its dialogs were proved on ({proved})"),
+            format!(
+                "it works all the same, as a rule; ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps what is missed, `atlasbridge adapters \
+                 show {name}` shows what is known"
+            ),
+        )
+    };
+    match standing(version, &tool.pack) {
+        Standing::Proved => Finding::ok(name, format!("{file}, version {version}; proved on {proved}")),
+        Standing::NothingProved => Finding::ok(name, format!("{file}, version {version}")),
+        Standing::Older { .. } => unproved("older"),
+        Standing::Newer { .. } => unproved("newer"),
+    }
+}
+
+fn of_claude(version: Option<Version>, paths: &Paths, environment: &Environment) -> Vec<Finding> {
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let places = Places::new(&cwd, environment);
+    let judged = claude::judge(version, &Arguments::read(&[]), &places, environment);
+    let mut findings = vec![of_hooks(&judged.as_ref().map(|given| given.version))];
+    if let Ok(given) = &judged {
+        let trust = match environment.is_truthy("CLAUDE_CODE_SANDBOXED") {
+            true => Trust::Accepted { folder: cwd.clone() },
+            false => claude::trust(given.version, &places),
+        };
+        findings.push(of_trust(&trust, &cwd));
+    }
+    findings.extend(can_hook().then(|| proof(paths)));
+    findings
+}
+
+fn of_hooks(judged: &Result<Version, &Off>) -> Finding {
+    const CHECK: &str = "claude hooks";
+    const SCREEN: &str = "nothing must be done: its dialogs are read off the screen instead";
+    let off = match judged {
+        Ok(version) if claude::decides_by_hook(*version) => {
+            let events = claude::events(*version).len();
+            return Finding::ok(
+                CHECK,
+                format!("will run here: {events} events, no setting switches them off"),
+            );
+        }
+        Ok(version) => {
+            return Finding::ok(
+                CHECK,
+                format!("will run here; {version} reports by them and asks on the screen alone"),
+            );
+        }
+        Err(off) => off,
+    };
+    let reason = off.reason().unwrap_or_else(|| {
+        "CLAUDE_CODE_SIMPLE or CLAUDE_CODE_SAFE_MODE is set, with which Claude runs none".to_owned()
+    });
+    let next = match off {
+        Off::Switch { is_managed: true, .. } => {
+            format!("ask whoever administers this machine; {SCREEN}")
+        }
+        Off::Switch { file, key, .. } => format!("remove {key:?} from {file}; or {SCREEN}"),
+        Off::AsWished | Off::VersionUnknown | Off::TooOld(_) | Off::Unreadable(_) => SCREEN.to_owned(),
+    };
+    Finding::warning(CHECK, format!("will not run, because {reason}"), next)
+}
+
+fn of_trust(trust: &Trust, cwd: &Path) -> Finding {
+    const CHECK: &str = "claude trust";
+    match trust {
+        Trust::Accepted { folder } if folder == cwd => {
+            Finding::ok(CHECK, format!("{} is trusted", cwd.display()))
+        }
+        Trust::Accepted { folder } => Finding::ok(
+            CHECK,
+            format!("{} is trusted, because {} is", cwd.display(), folder.display()),
+        ),
+        Trust::Asks => Finding::warning(
+            CHECK,
+            format!(
+                "Claude will ask whether you trust {}, and runs no hook before it has its answer",
+                cwd.display()
+            ),
+            "run `claude` here once and answer it, or answer it when it comes: that dialog is read off the screen",
+        ),
+    }
+}
+
+/// Runs our hook as Claude would: a shell, a request on standard input. Nobody listens, so it must decide nothing, and soon.
+fn proof(paths: &Paths) -> Finding {
+    const CHECK: &str = "claude hook command";
+    let socket = paths
+        .hooks_dir()
+        .join(format!("doctor-{}.sock", std::process::id()));
+    let command = match hook_command(&socket) {
+        Ok(command) => command,
+        Err(why) => return Finding::problem(CHECK, why, "mend that, or use `run --no-hooks`"),
+    };
+    let request = json!({
+        "session_id": "doctor",
+        "transcript_path": "/dev/null",
+        "cwd": "/",
+        "hook_event_name": "PermissionRequest",
+        "tool_name": "Bash",
+        "tool_input": { "command": "true" },
+    });
+    let mut shell = Command::new("/bin/sh");
+    shell.arg(OsStr::new("-c")).arg(&command);
+    let answer = question::ask(shell, Some(request.to_string().as_bytes()), HOOK_LIMIT);
+    let wrong = match answer {
+        Ok(answer) if answer.code == Some(0) && answer.out.trim().is_empty() => {
+            return Finding::ok(CHECK, "starts, and decides nothing where nobody listens");
+        }
+        Ok(answer) => format!(
+            "it ended with {} and said {:?} {:?}",
+            answer
+                .code
+                .map_or_else(|| "a signal".to_owned(), |code| format!("code {code}")),
+            answer.out.trim(),
+            answer.err.trim()
+        ),
+        Err(error) => format!("it could not be run to its end: {error}"),
+    };
+    Finding::problem(
+        CHECK,
+        format!("`{command}` does not do as it should: {wrong}"),
+        "is this binary whole, and may it be executed? Until then use `run --no-hooks`",
+    )
+}
+
+fn of_codex(version: Option<Version>) -> Vec<Finding> {
+    let mut findings = vec![Finding::ok(
+        "codex hooks",
+        "none are used, because Codex would ask you to trust them at its start: its dialogs are read off the screen",
+    )];
+    if version.is_some_and(|version| version > CODEX_DAEMON_AFTER) {
+        findings.push(Finding {
+            next: Some(
+                "where each session should be on its own: atlasbridge run -- codex --no-daemon".to_owned(),
+            ),
+            ..Finding::ok(
+                "codex daemon",
+                "by default Codex starts a daemon that all sessions share and that outlives them",
+            )
+        });
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::doctor::State;
+
+    #[track_caller]
+    fn check(finding: &Finding, state: State, words: &[&str]) {
+        assert_eq!(finding.state, state, "{finding:?}");
+        let text = format!("{} {}", finding.says, finding.next.clone().unwrap_or_default());
+        for word in words {
+            assert!(text.contains(word), "{word} in {text}");
+        }
+    }
+
+    #[test]
+    fn hooks_that_will_not_run_are_a_warning_with_the_file_that_says_so() {
+        check(&of_hooks(&Ok(Version(2, 1, 325))), State::Ok, &["9 events"]);
+        check(&of_hooks(&Ok(Version(1, 0, 128))), State::Ok, &["on the screen"]);
+        let switch = |is_managed| Off::Switch {
+            file: "/x/settings.json".to_owned(),
+            key: "disableAllHooks",
+            is_managed,
+        };
+        check(
+            &of_hooks(&Err(&switch(false))),
+            State::Warning,
+            &[
+                "/x/settings.json",
+                "remove \"disableAllHooks\" from /x/settings.json",
+            ],
+        );
+        check(&of_hooks(&Err(&switch(true))), State::Warning, &["administers"]);
+        check(
+            &of_hooks(&Err(&Off::VersionUnknown)),
+            State::Warning,
+            &["version"],
+        );
+        check(
+            &of_hooks(&Err(&Off::TooOld(Version(1, 0, 9)))),
+            State::Warning,
+            &["1.0.9", "1.0.61"],
+        );
+        check(
+            &of_hooks(&Err(&Off::AsWished)),
+            State::Warning,
+            &["CLAUDE_CODE_SIMPLE"],
+        );
+    }
+
+    #[test]
+    fn an_untrusted_folder_is_a_warning() {
+        let cwd = Path::new("/p/sub");
+        let accepted = |folder: &str| Trust::Accepted {
+            folder: folder.into(),
+        };
+        check(
+            &of_trust(&accepted("/p/sub"), cwd),
+            State::Ok,
+            &["/p/sub is trusted"],
+        );
+        check(&of_trust(&accepted("/p"), cwd), State::Ok, &["because /p is"]);
+        check(
+            &of_trust(&Trust::Asks, cwd),
+            State::Warning,
+            &["/p/sub", "claude"],
+        );
+    }
+
+    #[test]
+    fn codex_is_told_apart_by_version() {
+        assert_eq!(of_codex(Some(Version(0, 166, 0))).len(), 2);
+        assert_eq!(of_codex(Some(Version(0, 63, 0))).len(), 1);
+        assert_eq!(of_codex(None).len(), 1);
+    }
+}
