@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const READING: Duration = Duration::from_secs(1);
 
 /// The flag of `run` that keeps it off the agent's hooks, where there is one.
-const BY_SCREEN: &[&str] = &[];
+const BY_SCREEN: &[&str] = &["--no-hooks"];
 
 /// A stage before its curtain rises.
 #[derive(Debug)]
