@@ -192,8 +192,8 @@ fn what_is_to_be_approved_is_part_of_the_dialog() {
             "  Would you like to run the following command?\n\n  Environment: local\n  Reason: May I run this?\n\n  $ {command}\n\n› 1. Yes, proceed (y)\n  2. No, and tell Codex what to do differently (esc)\n\n  Press enter to confirm or esc to cancel\n"
         )
     };
-    let screens: [(&str, &dyn Fn(&str) -> String); 3] =
-        [("claude", &claude), ("gemini", &gemini), ("codex", &codex)];
+    type Draw<'a> = &'a dyn Fn(&str) -> String;
+    let screens: [(&str, Draw<'_>); 3] = [("claude", &claude), ("gemini", &gemini), ("codex", &codex)];
     for (tool, screen) in screens {
         let [one, other] = ["rm -rf build", "rm -rf src"].map(|command| {
             let sighting = seen(tool, 80, &screen(command)).unwrap_or_else(|| panic!("{tool}: nothing seen"));
