@@ -133,3 +133,25 @@ fn claude_questions_with_several_answers() {
         "multiple_choice\nUnit tests=1\\u{1b}[C\nLint=2\\u{1b}[C",
     );
 }
+
+/// What is to be run stands between dashed rules: it belongs to the dialog, and another command makes another dialog.
+#[test]
+fn claude_commands_are_part_of_their_dialog() {
+    let dialog = |command: &str| {
+        let (rule, dashes) = ("─".repeat(80), "╌".repeat(80));
+        format!(
+            "● Bash({command})\n  ⎿  Waiting…\n\n{rule}\n Bash command\n Look\n{dashes}\n {command}\n{dashes}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend\n"
+        )
+    };
+    let yes_no = "yes_no\nYes=1\n!No=2";
+    check(
+        "claude",
+        &[80, 120],
+        &dialog("./deploy --dry-run"),
+        "./deploy --dry-run",
+        yes_no,
+    );
+    let fingerprint =
+        |command: &str| seen("claude", 80, &dialog(command)).map(|sighting| sighting.fingerprint);
+    assert_ne!(fingerprint("./deploy --dry-run"), fingerprint("./deploy --force"));
+}

@@ -6,7 +6,7 @@ use regex::Regex;
 use super::labels::{Pattern, pattern};
 use super::manner::{Below, Manner, Shown};
 use super::{Look, Reading, composer};
-use crate::page::{Page, is_rule};
+use crate::page::{Page, is_dashed, is_rule};
 use crate::status::Claim;
 
 static ROW: Pattern =
@@ -318,8 +318,8 @@ pub(super) fn top_of(page: &Page, first_row: usize) -> usize {
     let (mut blanks, mut within) = (0, false);
     for row in (first_row.saturating_sub(30)..first_row).rev() {
         let raw = page.text(row);
-        // Boxes inside the dialog are part of it.
-        if is_rule(raw) && indent(page, row) <= 3 {
+        // Boxes inside the dialog are part of it, and so is what stands between dashed rules: the command, the diff.
+        if is_rule(raw) && !is_dashed(raw) && indent(page, row) <= 3 {
             return row + 1;
         }
         match page.inner(row).trim().is_empty() {
@@ -365,15 +365,20 @@ pub(super) fn paragraph(page: &Page, row: usize, first_row: usize) -> String {
 }
 
 /// The lines that say what the dialog is about, without those that move and without ticks: ticking off one of
-/// several answers leaves it the same dialog.
+/// several answers leaves it the same dialog, and so does another width, which wraps its lines elsewhere.
 pub(super) fn subject(page: &Page, top: usize, first_row: usize) -> String {
-    let lines = (top..first_row)
-        .map(|row| page.inner(row).trim())
-        .filter(|text| !text.is_empty() && !moves(text));
-    lines
-        .collect::<Vec<_>>()
-        .join("\n")
-        .replace(['☐', '☑', '☒', '✔'], "")
+    let mut subject = String::new();
+    for row in top..first_row {
+        let text = page.inner(row).trim();
+        if text.is_empty() || moves(text) {
+            continue;
+        }
+        if !subject.is_empty() && !page.goes_on_in(row) {
+            subject.push(' ');
+        }
+        subject.push_str(text);
+    }
+    subject.replace(['☐', '☑', '☒', '✔'], "")
 }
 
 /// Spinners, elapsed times, pictures made of signs: logos are often animated.
