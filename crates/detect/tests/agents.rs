@@ -155,3 +155,50 @@ fn claude_commands_are_part_of_their_dialog() {
         |command: &str| seen("claude", 80, &dialog(command)).map(|sighting| sighting.fingerprint);
     assert_ne!(fingerprint("./deploy --dry-run"), fingerprint("./deploy --force"));
 }
+
+/// Codex 0.166 begins with a logo that vanishes with the first key. Its box, with the first word in it, is still the same box.
+#[test]
+fn a_first_word_in_the_box_of_codex_is_no_answer_yet() {
+    let screen = |logo: &str, box_line: &str, column: usize| {
+        let above = "\n  >_ OpenAI Codex (v0.166.0)\n     ~/project\n";
+        let below = "  fake-model default · ~/project\n  ? for shortcuts";
+        format!("\x1b[H\x1b[2J{above}\n{logo}\n\n\n› {box_line}\n\n{below}\x1b[8;{column}H")
+            .replace('\n', "\r\n")
+    };
+    let pack = Packs::embedded().for_program("codex");
+    let config = DetectorConfig {
+        pack,
+        announce_idle: true,
+        ..DetectorConfig::default()
+    };
+    let mut detector = Detector::new(config, 80, 12);
+    let logo = "     ⢀⣾⣿⣿⠿⠋⠉⠉⢉⣭⣿⣿⣿⣿⣿⠿⣿⣿⣿⣿⣷⣄";
+    let first = screen(logo, "\x1b[2mAsk Codex to do anything\x1b[0m", 3);
+    detector.observe(Observation::Output(first.as_bytes()), Moment::default());
+    rest(&mut detector, 5_000);
+    let Some(idle) = detector.current().cloned() else {
+        panic!("no idle prompt in\n{}", detector.screen().text())
+    };
+    detector.observe(Observation::Injected, Moment(Duration::from_millis(5_000)));
+    let drafted = screen("", "please clean", 15);
+    detector.observe(
+        Observation::Output(drafted.as_bytes()),
+        Moment(Duration::from_millis(5_020)),
+    );
+    let events = rest(&mut detector, 5_400);
+    assert!(events.is_empty(), "{events:?}");
+    assert!(detector.still_shows(idle.no, idle.fingerprint));
+}
+
+/// Lets the time pass, with a kernel that says what it says of agents.
+fn rest(detector: &mut Detector, until: u64) -> Vec<Event> {
+    let mut events = Vec::new();
+    while let Some(due) = detector
+        .next_deadline()
+        .filter(|due| due.0 < Duration::from_millis(until))
+    {
+        detector.observe(Observation::Deadline, due);
+        events.extend(detector.observe(Observation::Kernel(KEYS), due));
+    }
+    events
+}

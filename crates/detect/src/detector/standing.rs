@@ -178,14 +178,15 @@ fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {
     hasher.finish()
 }
 
-/// The upper part of the screen: what an agent has said. Its input box and hints are in the lower part.
+/// The upper part of the screen: what an agent has said. Its input box and hints are in the lower part. A logo is no word: it
+/// may move, and vanish with the first key.
 fn surroundings(page: &Page) -> u64 {
     let mut hasher = DefaultHasher::new();
     // A box that stands higher than the last rows, on a screen that is not full yet, is no part of what is around it.
     let lowest = page.lines.len().saturating_sub(8);
     let rows = recognise::box_top(page).map_or(lowest, |top| top.min(lowest));
     let lines = page.lines.iter().take(rows).map(|line| line.text.trim());
-    for text in lines.filter(|text| !text.is_empty()) {
+    for text in lines.filter(|text| !text.is_empty() && !recognise::moves(text)) {
         text.hash(&mut hasher);
     }
     hasher.finish()

@@ -63,8 +63,8 @@ fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
         (_, true, Some(_)) => true,
         // Under a rule, with nothing below: a line editor's prompt, such as aider's.
         (_, true, None) => page.cursor.row == row && row == last,
-        // Without a frame the cursor must stand in it, and hints must follow.
-        ('›', false, None) => page.cursor.row == row && page.cursor.column <= 4 && row + 2 <= last,
+        // Without a frame the cursor must stand in it, behind what was written, and hints must follow.
+        ('›', false, None) => holds_cursor(page, row) && row + 2 <= last,
         _ => false,
     };
     is_box.then(|| Box {
@@ -72,6 +72,12 @@ fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
         top: if framed_above { row - 1 } else { row },
         bottom: bottom.unwrap_or(last),
     })
+}
+
+/// The cursor stands in this row, or at the end of a draft that begins here and goes on in the rows below.
+fn holds_cursor(page: &Page, row: usize) -> bool {
+    let cursor = page.cursor.row;
+    row <= cursor && (row + 1..=cursor).all(|below| page.text(below).starts_with("  "))
 }
 
 /// A highlighted choice is no input box: `❯ 1. Yes`.

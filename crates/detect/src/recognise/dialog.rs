@@ -382,7 +382,7 @@ pub(super) fn subject(page: &Page, top: usize, first_row: usize) -> String {
 }
 
 /// Spinners, elapsed times, pictures made of signs: logos are often animated.
-fn moves(text: &str) -> bool {
+pub(crate) fn moves(text: &str) -> bool {
     let (mut signs, mut letters) = (0, 0);
     for char in text.chars().filter(|char| !char.is_whitespace()) {
         signs += 1;
