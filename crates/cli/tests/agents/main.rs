@@ -10,7 +10,9 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
+mod cases;
 mod claude;
+mod codex;
 
 use atlasbridge_testkit::agents::{Agent, Opening, Stage};
 
