@@ -14,7 +14,7 @@ mod proof;
 mod stage;
 
 pub use agent::{Agent, Tool};
-pub use model::{FakeModel, ToolResult, Turn};
+pub use model::{FakeModel, PLAN_FILE, ToolResult, Turn};
 pub use place::Place;
 pub use proof::{Proof, Route};
 pub use stage::{Answered, Asked, Opening, Stage};

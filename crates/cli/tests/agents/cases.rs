@@ -7,7 +7,9 @@ use atlasbridge_testkit::agents::{Answered, Opening, Stage, ToolResult, Turn};
 pub(crate) struct Dialog {
     /// Its name in the table.
     pub(crate) name: &'static str,
-    pub(crate) turn: Turn,
+    /// The last call is the one that is asked about.
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) calls: usize,
     /// Words of the prompt.
     pub(crate) shows: &'static str,
 }
@@ -24,12 +26,12 @@ pub(crate) enum No {
 /// The dialog is accepted; `is_done` then holds, and did not before.
 #[track_caller]
 pub(crate) fn accepted(opening: Opening, dialog: Dialog, is_done: impl Fn(&Stage) -> bool) {
-    let stage = opening.open([dialog.turn]);
+    let stage = opening.open(dialog.turns);
     stage.tell("do it");
     let asked = stage.asked(dialog.shows);
     assert!(!is_done(&stage), "done without being asked");
     let answered = stage.approve(&asked);
-    stage.result(1);
+    stage.result(dialog.calls);
     assert!(is_done(&stage), "accepted and not done\n{}", stage.screen());
     stage.idle();
     stage.proves(dialog.name, &answered);
@@ -43,7 +45,7 @@ pub(crate) fn refused(
     no: No,
     is_done: impl Fn(&Stage) -> bool,
 ) -> ToolResult {
-    let stage = opening.open([dialog.turn]);
+    let stage = opening.open(dialog.turns);
     stage.tell("do it");
     let asked = stage.asked(dialog.shows);
     let answered = stage.deny(&asked);
@@ -51,7 +53,7 @@ pub(crate) fn refused(
         stage.tell("leave it then");
         stage.hears("leave it then");
     }
-    let result = stage.result(1);
+    let result = stage.result(dialog.calls);
     stage.idle();
     assert!(!is_done(&stage), "refused and done\n{}", stage.screen());
     stage.proves(dialog.name, &answered);
@@ -62,7 +64,7 @@ pub(crate) fn refused(
 /// other is not touched by what answered the first. The calls make `one.txt` and `two.txt`.
 #[track_caller]
 pub(crate) fn pair(opening: Opening, dialog: Dialog, no: No) {
-    let stage = opening.open([dialog.turn]);
+    let stage = opening.open(dialog.turns);
     stage.tell("do both");
     let first = stage.asked(dialog.shows);
     let (chosen, other) = match first.text.contains("one.txt") {
@@ -79,7 +81,7 @@ pub(crate) fn pair(opening: Opening, dialog: Dialog, no: No) {
         stage.tell("that is enough");
         stage.hears("that is enough");
     }
-    stage.result(2);
+    stage.result(dialog.calls);
     assert!(stage.exists(chosen) && !stage.exists(other));
     let answer = "one accepted, one refused".to_owned();
     stage.proves(dialog.name, &Answered { answer, ..answered });
@@ -88,7 +90,7 @@ pub(crate) fn pair(opening: Opening, dialog: Dialog, no: No) {
 /// A sentence sent to an open dialog is refused, and not one key of it reaches the agent.
 #[track_caller]
 pub(crate) fn sentence(opening: Opening, dialog: Dialog, is_done: impl Fn(&Stage) -> bool) {
-    let stage = opening.open([dialog.turn]);
+    let stage = opening.open(dialog.turns);
     stage.tell("do it");
     let asked = stage.asked(dialog.shows);
     let before = stage.screen();

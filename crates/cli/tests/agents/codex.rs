@@ -27,7 +27,8 @@ fn command(version: &str) -> Dialog {
     let (name, input) = shell(version, "rm -rf build");
     Dialog {
         name: "command",
-        turn: Turn::call(name, input),
+        turns: vec![Turn::call(name, input)],
+        calls: 1,
         shows: "rm -rf build",
     }
 }
@@ -37,7 +38,8 @@ fn two_commands(version: &str) -> Dialog {
     let (_, second) = shell(version, "touch two.txt");
     Dialog {
         name: "two commands in one turn",
-        turn: Turn::call(name, first).and_call(name, second),
+        turns: vec![Turn::call(name, first).and_call(name, second)],
+        calls: 2,
         shows: "Would you like to run the following command?",
     }
 }
@@ -52,7 +54,8 @@ fn edit(version: &str) -> Dialog {
     };
     Dialog {
         name: "edit",
-        turn: Turn::call(name, input),
+        turns: vec![Turn::call(name, input)],
+        calls: 1,
         shows: "Would you like to make the following edits?",
     }
 }
