@@ -6,7 +6,7 @@ use regex::Regex;
 use super::labels::{Pattern, pattern};
 use super::manner::{Below, Manner, Shown};
 use super::{Look, Reading, composer};
-use crate::page::{Page, is_dashed, is_rule};
+use crate::page::{Page, is_dashed, is_rule, is_side};
 use crate::status::Claim;
 
 static ROW: Pattern =
@@ -293,11 +293,7 @@ fn take_wrapped(page: &Page, row: &mut Row, end: usize) {
 
 /// The first word of the next line would not have fitted behind this one: the line was wrapped.
 fn did_not_fit(page: &Page, row: usize, next: &str) -> bool {
-    let text = page
-        .text(row)
-        .trim_end()
-        .trim_end_matches(crate::page::is_side)
-        .trim_end();
+    let text = page.text(row).trim_end().trim_end_matches(is_side).trim_end();
     let word = next.split(' ').next().map_or(0, |word| word.chars().count());
     text.chars().count() + 1 + word + 4 > page.cols
 }
@@ -319,7 +315,8 @@ pub(super) fn top_of(page: &Page, first_row: usize) -> usize {
     for row in (first_row.saturating_sub(30)..first_row).rev() {
         let raw = page.text(row);
         // Boxes inside the dialog are part of it, and so is what stands between dashed rules: the command, the diff.
-        if is_rule(raw) && !is_dashed(raw) && indent(page, row) <= 3 {
+        let is_inside = is_dashed(raw) || raw.trim_start().starts_with(is_side);
+        if is_rule(raw) && !is_inside && indent(page, row) <= 3 {
             return row + 1;
         }
         match page.inner(row).trim().is_empty() {
