@@ -19,8 +19,8 @@ pub(crate) struct Dialog {
 pub(crate) enum No {
     /// The turn is over: the model hears of it with the next instruction.
     Interrupts,
-    /// The model hears of it at once and goes on.
-    GoesOn,
+    /// The turn is over, and the model never hears of the call.
+    Forgets,
 }
 
 /// The dialog is accepted; `is_done` then holds, and did not before.
@@ -44,16 +44,14 @@ pub(crate) fn refused(
     dialog: Dialog,
     no: No,
     is_done: impl Fn(&Stage) -> bool,
-) -> ToolResult {
+) -> Option<ToolResult> {
     let stage = opening.open(dialog.turns);
     stage.tell("do it");
     let asked = stage.asked(dialog.shows);
     let answered = stage.deny(&asked);
-    if let No::Interrupts = no {
-        stage.tell("leave it then");
-        stage.hears("leave it then");
-    }
-    let result = stage.result(dialog.calls);
+    stage.tell("leave it then");
+    stage.hears("leave it then");
+    let result = told_of(&stage, dialog.calls, no);
     stage.idle();
     assert!(!is_done(&stage), "refused and done\n{}", stage.screen());
     stage.proves(dialog.name, &answered);
@@ -74,14 +72,13 @@ pub(crate) fn pair(opening: Opening, dialog: Dialog, no: No) {
     stage.approve(&first);
     let second = stage.asked_next(&first, dialog.shows);
     assert!(second.text.contains(other), "{second:?}");
-    stage.until("the accepted call runs", || stage.exists(chosen).then_some(()));
     assert!(!stage.exists(other), "answered by what answered the first");
     let answered = stage.deny(&second);
-    if let No::Interrupts = no {
-        stage.tell("that is enough");
-        stage.hears("that is enough");
-    }
-    stage.result(dialog.calls);
+    // Some run what was accepted only now that everything is decided.
+    stage.until("the accepted call runs", || stage.exists(chosen).then_some(()));
+    stage.tell("that is enough");
+    stage.hears("that is enough");
+    told_of(&stage, dialog.calls, no);
     assert!(stage.exists(chosen) && !stage.exists(other));
     let answer = "one accepted, one refused".to_owned();
     stage.proves(dialog.name, &Answered { answer, ..answered });
@@ -133,6 +130,19 @@ pub(crate) fn instructions(opening: Opening, first: &str) {
     assert_eq!(stage.model.count_requests(), 2);
     stage.idle();
     stage.proves("input box", &answered);
+}
+
+/// What the model heard of the refused call, if its agent tells.
+#[track_caller]
+fn told_of(stage: &Stage, call: usize, no: No) -> Option<ToolResult> {
+    match no {
+        No::Interrupts => Some(stage.result(call)),
+        No::Forgets => {
+            let id = format!("call_{call}");
+            assert!(stage.model.tool_results().iter().all(|result| result.id != id));
+            None
+        }
+    }
 }
 
 /// The rows of a screen that can be chosen.

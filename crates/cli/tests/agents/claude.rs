@@ -73,7 +73,7 @@ fn commands() {
     let result = cases::refused(opening, command(), No::Interrupts, |stage| {
         !stage.exists("build/app.o")
     });
-    assert!(result.is_error, "{result:?}");
+    assert!(result.is_some_and(|result| result.is_error));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn new_files() {
     let result = cases::refused(opening, write(), No::Interrupts, |stage| {
         stage.exists("config.yaml")
     });
-    assert!(result.is_error, "{result:?}");
+    assert!(result.is_some_and(|result| result.is_error));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn edits() {
     cases::accepted(opening, edit(), is_edited);
     let Some(opening) = claude() else { return };
     let result = cases::refused(opening, edit(), No::Interrupts, is_edited);
-    assert!(result.is_error, "{result:?}");
+    assert!(result.is_some_and(|result| result.is_error));
 }
 
 /// The page is never had: that the agent tries to reach it is the proof.
@@ -105,7 +105,7 @@ fn fetches() {
     cases::accepted(opening, fetch(), is_fetched);
     let Some(opening) = claude() else { return };
     let result = cases::refused(opening, fetch(), No::Interrupts, is_fetched);
-    assert!(result.is_error, "{result:?}");
+    assert!(result.is_some_and(|result| result.is_error));
 }
 
 #[test]

@@ -13,6 +13,7 @@
 mod cases;
 mod claude;
 mod codex;
+mod gemini;
 
 use atlasbridge_testkit::agents::{Agent, Opening, Stage};
 
