@@ -142,8 +142,9 @@ impl Detector {
             match standing.unseen {
                 Some(words) => self.unseen_stands(words, true, &look),
                 None => {
-                    standing.stands(&look, recognise::read(&look).as_ref(), &self.status)
-                        && !standing.was_taken(&look, standing.kernel, &self.status)
+                    let reading = recognise::read(&look);
+                    standing.stands(&look, reading.as_ref(), &self.status)
+                        && !standing.was_taken(&look, reading.as_ref(), standing.kernel, &self.status)
                 }
             }
         }
@@ -330,7 +331,7 @@ impl Detector {
             let taken = match is_unseen {
                 true => !unseen_stands,
                 false => {
-                    standing.was_taken(&look, kernel, &self.status)
+                    standing.was_taken(&look, reading.as_ref(), kernel, &self.status)
                         || echo_over && standing.is_asked_anew(&look, self.clock.last_output)
                 }
             };

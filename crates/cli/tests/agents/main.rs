@@ -11,8 +11,11 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
+mod cases;
 mod claude;
 mod claude_hooks;
+mod codex;
+mod gemini;
 
 use atlasbridge_testkit::agents::{Agent, Opening, Stage};
 
