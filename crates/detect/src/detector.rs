@@ -107,7 +107,7 @@ impl Detector {
                 }
             }
             Observation::LocalInput(bytes) => self.typed(bytes, now),
-            Observation::Injected => self.injected(now),
+            Observation::Injected { submits } => self.injected(submits, now),
             Observation::Told(told) => self.told(told, now),
             Observation::Kernel(kernel) => return self.look(kernel, now),
             Observation::Deadline => return self.deadline(now),
@@ -242,13 +242,15 @@ impl Detector {
         }
     }
 
-    fn injected(&mut self, now: Moment) {
+    fn injected(&mut self, submits: bool, now: Moment) {
         self.clock.echo_until = Some(now + self.config.echo_suppression);
-        self.clock.sent = Some(now);
+        if submits {
+            self.clock.sent = Some(now);
+        }
         if let Some(standing) = &mut self.standing {
             standing.injected = Some(now);
-            standing.submitted = true;
-            standing.sent = true;
+            standing.submitted |= submits;
+            standing.sent |= submits;
         }
         self.clock.stir(now);
     }

@@ -251,7 +251,10 @@ fn a_first_word_in_the_box_of_codex_is_no_answer_yet() {
     let Some(idle) = detector.current().cloned() else {
         panic!("no idle prompt in\n{}", detector.screen().text())
     };
-    detector.observe(Observation::Injected, Moment(Duration::from_millis(5_000)));
+    detector.observe(
+        Observation::Injected { submits: false },
+        Moment(Duration::from_millis(5_000)),
+    );
     let drafted = screen("", "please clean", 15);
     detector.observe(
         Observation::Output(drafted.as_bytes()),
@@ -334,7 +337,7 @@ fn a_first_word_in_the_box_of_gemini_is_no_answer_yet() {
         panic!("no idle prompt in\n{}", detector.screen().text())
     };
     let at = |millis| Moment(Duration::from_millis(millis));
-    detector.observe(Observation::Injected, at(5_000));
+    detector.observe(Observation::Injected { submits: false }, at(5_000));
     detector.observe(Observation::Output(shown(&written).as_bytes()), at(5_020));
     let events = rest(&mut detector, 5_400);
     assert!(events.is_empty(), "{events:?}");

@@ -69,6 +69,17 @@ pub(crate) struct Settled {
     pub(crate) outcome: Outcome,
 }
 
+/// How an injection goes on.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Waits,
+    /// The next stroke was given.
+    Pressed {
+        submits: bool,
+    },
+    Over(Settled),
+}
+
 /// What became of keys or a line from afar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Course {
@@ -146,6 +157,11 @@ impl Gate {
             }
         }
         Ok(())
+    }
+
+    /// The first stroke of the injection under way may be the whole answer.
+    pub(crate) fn has_submitted(&self) -> bool {
+        self.typing.as_ref().is_some_and(|typing| !typing.lacks_enter())
     }
 
     pub(crate) fn is_injecting(&self) -> bool {
@@ -281,8 +297,10 @@ impl Gate {
     }
 
     /// The screen was looked at: go on with the strokes, or say how it ended.
-    pub(crate) fn look(&mut self, look: Look, now: Moment) -> Option<Settled> {
-        let typing = self.typing.as_mut()?;
+    pub(crate) fn look(&mut self, look: Look, now: Moment) -> Step {
+        let Some(typing) = self.typing.as_mut() else {
+            return Step::Waits;
+        };
         match typing.next(look, now) {
             Next::WaitUntil(moment) => {
                 let keyboard = typing.holds_keyboard_until(self.echo_window);
@@ -291,21 +309,22 @@ impl Gate {
                 } else {
                     moment
                 });
-                None
+                Step::Waits
             }
             Next::Press(stroke) => {
+                let submits = typing.submits(&stroke);
                 self.unsent.extend(&stroke.bytes);
                 // A failing terminal shows itself as a prompt that does not react.
                 let _ = self.flush();
                 self.look_at = Some(now + typing::REACTION_LIMIT);
-                None
+                Step::Pressed { submits }
             }
             Next::Over(outcome) => {
                 let (reply, prompt, is_dialog) = (typing.reply, typing.prompt, typing.is_dialog);
                 self.ledger.settle(reply, outcome);
                 self.typing = None;
                 self.look_at = None;
-                Some(Settled {
+                Step::Over(Settled {
                     reply,
                     prompt,
                     is_dialog,

@@ -102,8 +102,13 @@ impl Typing {
     }
 
     /// A key of a dialog may be enough by itself; a text without its Enter never is, whatever left the screen meanwhile.
-    fn lacks_enter(&self) -> bool {
+    pub(super) fn lacks_enter(&self) -> bool {
         !self.is_dialog && !self.left.is_empty()
+    }
+
+    /// This stroke may be the whole answer.
+    pub(super) fn submits(&self, stroke: &Stroke) -> bool {
+        self.is_dialog || stroke.bytes.ends_with(b"\r")
     }
 
     /// Local keys wait until the reply was taken, at most this long: a dead tool must not freeze the keyboard. For a dialog
