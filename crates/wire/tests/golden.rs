@@ -176,6 +176,49 @@ fn from_a_session() {
     );
 }
 
+/// What only a tool's own hook carries: rows without keys, several rows, a refusal with a reason.
+#[test]
+fn what_a_hook_adds() {
+    let Report::Sighted { sighting, .. } = sighted(None) else {
+        return;
+    };
+    let by_hook = Sighting {
+        choices: vec![Choice {
+            label: "Yes".into(),
+            effect: Effect::Accepts,
+            strokes: vec![],
+        }],
+        takes: Takes {
+            reason: true,
+            several: true,
+            ..Takes::default()
+        },
+        ..sighting
+    };
+    check(
+        report(Report::Sighted {
+            sighting: by_hook,
+            typed_ms_ago: None,
+        }),
+        r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"Yes","effect":"accepts"}],"max_length":200,"offers_default":false,"takes":{"reason":true,"several":true},"entry":"line","fingerprint":"00000000000000000000000000000000"}}}"#,
+    );
+    for (value, text) in [
+        (
+            Value::Several(vec![(0, "a".into()), (2, "c".into())]),
+            r#"{"several":[[0,"a"],[2,"c"]]}"#,
+        ),
+        (
+            Value::Refused {
+                reason: "later".into(),
+            },
+            r#"{"refused":{"reason":"later"}}"#,
+        ),
+    ] {
+        check(value, text);
+    }
+    check(Said::DenyWith("later".into()), r#"{"deny_with":"later"}"#);
+}
+
 #[test]
 fn what_a_session_shows() {
     check(
