@@ -214,9 +214,28 @@ fn what_a_hook_adds() {
             r#"{"refused":{"reason":"later"}}"#,
         ),
     ] {
-        check(value, text);
+        check(
+            ToSession::Inject(Inject {
+                reply_id: "r".into(),
+                prompt_id: "p".into(),
+                sighting: 1,
+                fingerprint: "f".into(),
+                epoch: 9,
+                deadline: None,
+                value: Some(value),
+            }),
+            &format!(
+                r#"{{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"value":{text}}}"#
+            ),
+        );
     }
-    check(Said::DenyWith("later".into()), r#"{"deny_with":"later"}"#);
+    check(
+        Request::Answer {
+            prompt: "p".into(),
+            said: Said::DenyWith("later".into()),
+        },
+        r#"{"request":"answer","prompt":"p","said":{"deny_with":"later"}}"#,
+    );
 }
 
 #[test]
