@@ -108,6 +108,7 @@ impl Detector {
             }
             Observation::LocalInput(bytes) => self.typed(bytes, now),
             Observation::Injected { submits } => self.injected(submits, now),
+            Observation::Untaken => self.see_anew(now),
             Observation::Told(told) => self.told(told, now),
             Observation::Kernel(kernel) => return self.look(kernel, now),
             Observation::Deadline => return self.deadline(now),
@@ -252,6 +253,13 @@ impl Detector {
             standing.submitted |= submits;
             standing.sent |= submits;
         }
+        self.clock.stir(now);
+    }
+
+    fn see_anew(&mut self, now: Moment) {
+        self.standing = None;
+        self.candidate = None;
+        self.clock.echo_until = None;
         self.clock.stir(now);
     }
 

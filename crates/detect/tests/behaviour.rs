@@ -746,3 +746,23 @@ fn a_stale_status_is_no_drift() {
         );
     }
 }
+
+/// A dialog that took no notice of an answer can be answered again: as another prompt, by another decision.
+#[test]
+fn a_dialog_that_ignored_an_answer_is_another_prompt() {
+    let mut session = Session::of("claude", POLL);
+    let dialog =
+        "\x1b[H Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel · Tab to amend";
+    session
+        .output(dialog)
+        .wait(2_000)
+        .told(&["1 yes_no Do you want to proceed?"]);
+    session
+        .give(Observation::Injected { submits: true })
+        .wait(2_000)
+        .told(&[]);
+    session
+        .give(Observation::Untaken)
+        .wait(1_000)
+        .told(&["2 yes_no Do you want to proceed?"]);
+}
