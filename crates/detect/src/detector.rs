@@ -107,7 +107,7 @@ impl Detector {
                 }
             }
             Observation::LocalInput(bytes) => self.typed(bytes, now),
-            Observation::Injected => self.injected(now),
+            Observation::Injected { whole } => self.injected(whole, now),
             Observation::Told(told) => self.told(told, now),
             Observation::Kernel(kernel) => return self.look(kernel, now),
             Observation::Deadline => return self.deadline(now),
@@ -241,13 +241,21 @@ impl Detector {
         }
     }
 
-    fn injected(&mut self, now: Moment) {
+    /// # A text without its Enter was not sent
+    /// A dialog may be taken by any stroke. An input box is not: what changes around it before Enter is the agent's doing,
+    /// such as the rest of its first screen.
+    fn injected(&mut self, whole: bool, now: Moment) {
         self.clock.echo_until = Some(now + self.config.echo_suppression);
-        self.clock.sent = Some(now);
-        if let Some(standing) = &mut self.standing {
-            standing.injected = Some(now);
+        let Some(standing) = &mut self.standing else {
+            self.clock.sent = Some(now);
+            self.clock.stir(now);
+            return;
+        };
+        standing.injected = Some(now);
+        if whole || !standing.is_composer() {
             standing.submitted = true;
             standing.sent = true;
+            self.clock.sent = Some(now);
         }
         self.clock.stir(now);
     }

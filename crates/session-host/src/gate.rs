@@ -69,6 +69,17 @@ pub(crate) struct Settled {
     pub(crate) outcome: Outcome,
 }
 
+/// How an injection that is under way goes on.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Waits,
+    /// A further stroke was written. `whole`: the last one.
+    Pressed {
+        whole: bool,
+    },
+    Over(Settled),
+}
+
 /// What became of keys or a line from afar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Course {
@@ -280,9 +291,16 @@ impl Gate {
         [self.look_at, self.afar.enter_at()].into_iter().flatten().min()
     }
 
+    /// All strokes of the injection that is under way are written.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.typing.as_ref().is_none_or(Typing::is_whole)
+    }
+
     /// The screen was looked at: go on with the strokes, or say how it ended.
-    pub(crate) fn look(&mut self, look: Look, now: Moment) -> Option<Settled> {
-        let typing = self.typing.as_mut()?;
+    pub(crate) fn look(&mut self, look: Look, now: Moment) -> Progress {
+        let Some(typing) = self.typing.as_mut() else {
+            return Progress::Waits;
+        };
         match typing.next(look, now) {
             Next::WaitUntil(moment) => {
                 let keyboard = typing.holds_keyboard_until(self.echo_window);
@@ -291,21 +309,22 @@ impl Gate {
                 } else {
                     moment
                 });
-                None
+                Progress::Waits
             }
             Next::Press(stroke) => {
+                let whole = typing.is_whole();
                 self.unsent.extend(&stroke.bytes);
                 // A failing terminal shows itself as a prompt that does not react.
                 let _ = self.flush();
                 self.look_at = Some(now + typing::REACTION_LIMIT);
-                None
+                Progress::Pressed { whole }
             }
             Next::Over(outcome) => {
                 let (reply, prompt, is_dialog) = (typing.reply, typing.prompt, typing.is_dialog);
                 self.ledger.settle(reply, outcome);
                 self.typing = None;
                 self.look_at = None;
-                Some(Settled {
+                Progress::Over(Settled {
                     reply,
                     prompt,
                     is_dialog,

@@ -48,8 +48,10 @@ pub enum Observation<'a> {
     },
     /// The person typed, or the terminal replied to a query.
     LocalInput(&'a [u8]),
-    /// The gate has just written a stroke.
-    Injected,
+    /// The gate has just written a stroke. `whole`: the last one, so that the reply is given.
+    Injected {
+        whole: bool,
+    },
     /// The answer to [`Event::AskKernel`].
     Kernel(KernelWait),
     /// The tool says so itself, by a hook or another way that nothing on its screen can forge.

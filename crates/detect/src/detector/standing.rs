@@ -76,6 +76,10 @@ impl Standing {
         self.place == Place::Block
     }
 
+    pub(super) fn is_composer(&self) -> bool {
+        matches!(self.place, Place::Composer { .. })
+    }
+
     /// A better word of the kernel is kept: "don't know" says nothing new.
     pub(super) fn refresh(&mut self, kernel: KernelWait) {
         if kernel.wait != Waits::Unknown {

@@ -74,6 +74,11 @@ impl Typing {
         }
     }
 
+    /// All strokes are written.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.left.is_empty()
+    }
+
     pub(crate) fn next(&mut self, look: Look, now: Moment) -> Next {
         if look.gone {
             return Next::Over(Outcome::Taken);

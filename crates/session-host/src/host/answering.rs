@@ -8,7 +8,7 @@ use atlasbridge_wire::twin;
 
 use super::showing::Watch;
 use super::{Host, Phase};
-use crate::gate::{Claim, Facts, Look, Request, Settled, Ticket};
+use crate::gate::{Claim, Facts, Look, Progress, Request, Settled, Ticket};
 use crate::link::Heard;
 
 impl Host {
@@ -93,7 +93,8 @@ impl Host {
         let Self { gate, hooks, .. } = self;
         let outcome = gate.inject(ticket, |no, decision| hooks.decide(no, decision), now);
         if outcome == twin::Outcome::Typed {
-            self.observe(Observation::Injected);
+            let whole = self.gate.is_whole();
+            self.observe(Observation::Injected { whole });
         }
         outcome
     }
@@ -133,8 +134,10 @@ impl Host {
             reacted: self.reacted,
             still_shown,
         };
-        if let Some(settled) = self.gate.look(look, self.now()) {
-            self.settle(&settled);
+        match self.gate.look(look, self.now()) {
+            Progress::Waits => {}
+            Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
+            Progress::Over(settled) => self.settle(&settled),
         }
     }
 

@@ -6,7 +6,7 @@ use atlasbridge_pty::{InputKind, TtyWait};
 use atlasbridge_wire::session::Report;
 
 use super::{Host, MOST_LEFT_OPEN};
-use crate::gate::Look;
+use crate::gate::{Look, Progress};
 use crate::pause;
 
 impl Host {
@@ -121,7 +121,7 @@ impl Host {
         }
         let was_ours = self.gate.injecting() == Some(no);
         if was_ours
-            && let Some(settled) = self.gate.look(
+            && let Progress::Over(settled) = self.gate.look(
                 Look {
                     gone: true,
                     reacted: true,
