@@ -116,10 +116,10 @@ impl Host {
 
     pub(super) fn on_gone(&mut self, no: SightingNo, how: Departure) {
         let now = self.now();
-        if self.hooks.dialog_gone(no) {
+        let was_ours = self.gate.injecting() == Some(no);
+        if self.hooks.dialog_gone(no) || was_ours {
             self.tell_what_waits();
         }
-        let was_ours = self.gate.injecting() == Some(no);
         if was_ours
             && let Progress::Over(settled) = self.gate.look(
                 Look {
