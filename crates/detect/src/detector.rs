@@ -107,7 +107,7 @@ impl Detector {
                 }
             }
             Observation::LocalInput(bytes) => self.typed(bytes, now),
-            Observation::Injected { submits } => self.injected(submits, now),
+            Observation::Injected { whole } => self.injected(whole, now),
             Observation::Untaken => self.see_anew(now),
             Observation::Told(told) => self.told(told, now),
             Observation::Kernel(kernel) => return self.look(kernel, now),
@@ -243,15 +243,21 @@ impl Detector {
         }
     }
 
-    fn injected(&mut self, submits: bool, now: Moment) {
+    /// # A text without its Enter was not sent
+    /// A dialog may be taken by any stroke. A text is not: what changes around an input box before Enter is the agent's
+    /// doing, such as the rest of its first screen.
+    fn injected(&mut self, whole: bool, now: Moment) {
         self.clock.echo_until = Some(now + self.config.echo_suppression);
-        if submits {
+        let Some(standing) = &mut self.standing else {
             self.clock.sent = Some(now);
-        }
-        if let Some(standing) = &mut self.standing {
-            standing.injected = Some(now);
-            standing.submitted |= submits;
-            standing.sent |= submits;
+            self.clock.stir(now);
+            return;
+        };
+        standing.injected = Some(now);
+        if whole || standing.sighting.choices.is_some() {
+            standing.submitted = true;
+            standing.sent = true;
+            self.clock.sent = Some(now);
         }
         self.clock.stir(now);
     }

@@ -83,13 +83,15 @@ impl HookRequest {
     /// A decision is said for the dialog that a person saw, so what the hook speaks of must stand in it. Wrapping, frames
     /// and masks change nothing.
     pub fn is_shown_by(&self, sighting: &Sighting) -> bool {
-        let squeezed =
-            |text: &str| -> String { text.chars().filter(|char| char.is_alphanumeric()).collect() };
+        let squeezed = |text: &str| -> String {
+            let chars = text.chars().filter(|char| char.is_alphanumeric());
+            chars.flat_map(char::to_lowercase).collect()
+        };
         let shown = squeezed(sighting.detail.as_str());
-        let wanted = squeezed(&mask(&claude::subject(&self.tool)));
+        let wanted = squeezed(&mask(&claude::mark(&self.tool)));
         // A long one is cut on the screen, and in the detail.
         let beginning: String = wanted.chars().take(SUBJECT).collect();
-        shown.contains(&beginning)
+        !beginning.is_empty() && shown.contains(&beginning)
     }
 
     /// The dialog with what the hook adds to it: the whole of what is asked for, and what only a hook takes.

@@ -252,7 +252,7 @@ fn a_first_word_in_the_box_of_codex_is_no_answer_yet() {
         panic!("no idle prompt in\n{}", detector.screen().text())
     };
     detector.observe(
-        Observation::Injected { submits: false },
+        Observation::Injected { whole: false },
         Moment(Duration::from_millis(5_000)),
     );
     let drafted = screen("", "please clean", 15);
@@ -337,7 +337,7 @@ fn a_first_word_in_the_box_of_gemini_is_no_answer_yet() {
         panic!("no idle prompt in\n{}", detector.screen().text())
     };
     let at = |millis| Moment(Duration::from_millis(millis));
-    detector.observe(Observation::Injected { submits: false }, at(5_000));
+    detector.observe(Observation::Injected { whole: false }, at(5_000));
     detector.observe(Observation::Output(shown(&written).as_bytes()), at(5_020));
     let events = rest(&mut detector, 5_400);
     assert!(events.is_empty(), "{events:?}");

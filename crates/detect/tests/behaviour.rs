@@ -137,7 +137,7 @@ fn the_next_question_is_seen_at_once_after_our_stroke() {
     let mut session = Session::new(READ);
     session.output("First? [y/N] ").told(&["1 yes_no First? [y/N]"]);
     session
-        .give(Observation::Injected { submits: true })
+        .give(Observation::Injected { whole: true })
         .output("y\r\nSecond? [y/N] ");
     session.told(&["1 gone Injected", "2 yes_no Second? [y/N]"]);
 }
@@ -147,7 +147,7 @@ fn the_same_question_asked_again_is_another_prompt() {
     let mut session = Session::new(HIDDEN);
     session.output("Password: ").told(&["1 password Password:"]);
     session
-        .give(Observation::Injected { submits: true })
+        .give(Observation::Injected { whole: true })
         .output("\r\nSorry, try again.\r\nPassword: ");
     session.told(&["1 gone Injected", "2 password Password:"]);
 }
@@ -185,7 +185,7 @@ fn our_echo_is_no_new_prompt() {
     let mut session = Session::new(READ);
     session.output("Name: ").told(&["1 free_text Name:"]);
     session
-        .give(Observation::Injected { submits: true })
+        .give(Observation::Injected { whole: true })
         .output("who: ")
         .wait(400)
         .told(&[]);
@@ -278,7 +278,7 @@ fn an_arrow_menu_is_the_same_menu_wherever_its_highlight_is() {
         .told(&["1 multiple_choice Pick one"]);
     let sighting = session.detector.current().unwrap().clone();
     session
-        .give(Observation::Injected { submits: true })
+        .give(Observation::Injected { whole: true })
         .output("\r\x1b[1B  Red\r\x1b[1B❯ Green\x1b[2A")
         .wait(300)
         .told(&[]);
@@ -490,11 +490,11 @@ fn a_rejected_answer_is_asked_again() {
         .output("Continue (yes/no)? ")
         .told(&["1 yes_no Continue (yes/no)?"]);
     session
-        .give(Observation::Injected { submits: true })
+        .give(Observation::Injected { whole: true })
         .output("maybe\r\nPlease type 'yes' or 'no': ")
         .told(&["1 gone Injected", "2 yes_no Please type 'yes' or 'no':"]);
     session
-        .give(Observation::Injected { submits: true })
+        .give(Observation::Injected { whole: true })
         .output("hm\r\nPlease type 'yes' or 'no': ")
         .told(&["2 gone Injected", "3 yes_no Please type 'yes' or 'no':"]);
 }
@@ -758,11 +758,34 @@ fn a_dialog_that_ignored_an_answer_is_another_prompt() {
         .wait(2_000)
         .told(&["1 yes_no Do you want to proceed?"]);
     session
-        .give(Observation::Injected { submits: true })
+        .give(Observation::Injected { whole: true })
         .wait(2_000)
         .told(&[]);
     session
         .give(Observation::Untaken)
         .wait(1_000)
         .told(&["2 yes_no Do you want to proceed?"]);
+}
+
+/// Claude Code draws the rest of its first screen when the first key comes.
+#[test]
+fn an_input_box_is_left_by_enter_and_not_by_a_text_alone() {
+    let mut session = Session::of("claude", POLL);
+    let rule = "─".repeat(40);
+    let drawn = |above: &str, draft: &str| {
+        format!("\x1b[2J\x1b[HWelcome{above}\r\n{rule}\r\n❯ {draft}\r\n{rule}\r\n\x1b[1A")
+    };
+    session.output(&drawn("", "")).wait(2_000).told(&["1 idle ❯"]);
+    let sighting = session.detector.current().unwrap().clone();
+    session
+        .give(Observation::Injected { whole: false })
+        .output(&drawn(" back, and 3 tips", "go on"))
+        .wait(200)
+        .told(&[]);
+    assert!(session.detector.still_shows(sighting.no, sighting.fingerprint));
+    session
+        .give(Observation::Injected { whole: true })
+        .output(&drawn(" back, and 3 tips\r\n> go on\r\n", ""))
+        .wait(200)
+        .told(&["1 gone Injected"]);
 }

@@ -168,7 +168,7 @@ impl Session {
         match random.below(12) {
             0 => self.kernel = kernel(random),
             1 => self.give(Observation::LocalInput(&bytes[..bytes.len().min(9)])),
-            2 => self.give(Observation::Injected { submits: true }),
+            2 => self.give(Observation::Injected { whole: true }),
             3 => {
                 let (cols, rows) = (random.below(largest.0) as u16, random.below(largest.1) as u16);
                 self.give(Observation::Resized { cols, rows });

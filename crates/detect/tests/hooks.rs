@@ -369,3 +369,20 @@ fn what_is_no_event_says_nothing() {
     }
     assert_eq!(event(json!({}), "SomethingNew"), HookEvent::Other);
 }
+
+#[test]
+fn a_request_that_names_nothing_is_shown_by_its_own_dialog_alone() {
+    let delete = |input: Json| request(json!({"tool_name": "mcp__files__delete", "tool_input": input}));
+    let own = dialog("Tool use\n\n files - delete(where: \"/srv\") (MCP)\n", &BASH);
+    let other = dialog("Bash command\n\n rm -rf build\n", &BASH);
+    let approval = dialog("Claude has written up a plan and is ready to execute.", &BASH);
+    assert!(delete(json!({"where": "/srv"})).is_shown_by(&own));
+    assert!(!delete(json!({"where": "/srv"})).is_shown_by(&other));
+    assert!(!delete(json!({})).is_shown_by(&other), "nothing is in everything");
+    assert!(plan().is_shown_by(&approval) && !plan().is_shown_by(&other));
+    assert!(
+        !bash("", json!([])).is_shown_by(&other),
+        "nor is an empty command"
+    );
+    assert!(!bash("…", json!([])).is_shown_by(&other));
+}

@@ -118,7 +118,7 @@ proptest! {
                 Input::Output(bytes) => walk.give(Observation::Output(&bytes)),
                 Input::Resized(cols, rows) => walk.give(Observation::Resized { cols, rows }),
                 Input::Typed(bytes) => walk.give(Observation::LocalInput(&bytes)),
-                Input::Injected => walk.give(Observation::Injected { submits: true }),
+                Input::Injected => walk.give(Observation::Injected { whole: true }),
                 Input::Told(true) => walk.give(Observation::Told(Told::Waits { title: "approve" })),
                 Input::Told(false) => walk.give(Observation::Told(Told::GoesOn)),
                 Input::Kernel(kernel) => walk.kernel = kernel,

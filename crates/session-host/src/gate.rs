@@ -69,13 +69,13 @@ pub(crate) struct Settled {
     pub(crate) outcome: Outcome,
 }
 
-/// How an injection goes on.
+/// How an injection that is under way goes on.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Progress {
     Waits,
-    /// The next stroke was given.
+    /// A further stroke was written. `whole`: the last one.
     Pressed {
-        submits: bool,
+        whole: bool,
     },
     Over(Settled),
 }
@@ -157,11 +157,6 @@ impl Gate {
             }
         }
         Ok(())
-    }
-
-    /// The first stroke of the injection under way may be the whole answer.
-    pub(crate) fn has_submitted(&self) -> bool {
-        self.typing.as_ref().is_some_and(|typing| !typing.lacks_enter())
     }
 
     pub(crate) fn is_injecting(&self) -> bool {
@@ -296,10 +291,15 @@ impl Gate {
         [self.look_at, self.afar.enter_at()].into_iter().flatten().min()
     }
 
+    /// All strokes of the injection that is under way are written.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.typing.as_ref().is_none_or(Typing::is_whole)
+    }
+
     /// The screen was looked at: go on with the strokes, or say how it ended.
-    pub(crate) fn look(&mut self, look: Look, now: Moment) -> Step {
+    pub(crate) fn look(&mut self, look: Look, now: Moment) -> Progress {
         let Some(typing) = self.typing.as_mut() else {
-            return Step::Waits;
+            return Progress::Waits;
         };
         match typing.next(look, now) {
             Next::WaitUntil(moment) => {
@@ -309,22 +309,22 @@ impl Gate {
                 } else {
                     moment
                 });
-                Step::Waits
+                Progress::Waits
             }
             Next::Press(stroke) => {
-                let submits = typing.submits(&stroke);
+                let whole = typing.is_whole();
                 self.unsent.extend(&stroke.bytes);
                 // A failing terminal shows itself as a prompt that does not react.
                 let _ = self.flush();
                 self.look_at = Some(now + typing::REACTION_LIMIT);
-                Step::Pressed { submits }
+                Progress::Pressed { whole }
             }
             Next::Over(outcome) => {
                 let (reply, prompt, is_dialog) = (typing.reply, typing.prompt, typing.is_dialog);
                 self.ledger.settle(reply, outcome);
                 self.typing = None;
                 self.look_at = None;
-                Step::Over(Settled {
+                Progress::Over(Settled {
                     reply,
                     prompt,
                     is_dialog,

@@ -177,6 +177,24 @@ impl Hooks {
         Meeting::Same
     }
 
+    /// A request came while a dialog stands. Where the dialog was seen before its hook had started, it can still be answered by
+    /// it; what the request adds was not shown to anybody, so nothing of it is added.
+    pub(crate) fn meet_late(&mut self, standing: &Sighting) -> Meeting {
+        let is_dialog = matches!(standing.kind, Kind::YesNo | Kind::MultipleChoice);
+        let has_request = self.held_for(standing.no).is_some();
+        let Some(held) = self.held.last_mut().filter(|held| held.dialog.is_none()) else {
+            return Meeting::Nobody;
+        };
+        if !is_dialog {
+            return Meeting::Nobody;
+        }
+        if has_request || !held.request.is_shown_by(standing) {
+            return Meeting::Other;
+        }
+        held.dialog = Some(standing.clone());
+        Meeting::Same
+    }
+
     /// What a request's hook would be told for this answer.
     pub(crate) fn decision(&self, no: SightingNo, value: &Value) -> Option<Decision> {
         let held = self.held_for(no)?;
@@ -267,4 +285,104 @@ fn is_of_the_tool(stream: &UnixStream, leader: i32) -> bool {
     let parent = |pid: i32| parent_in_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
     peer.uid == rustix::process::getuid()
         && lineage(peer.pid.as_raw_nonzero().get(), parent).is_some_and(|line| line[1..].contains(&leader))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atlasbridge_model::{
+        Choice, Choices, Constraints, Detail, Effect, Entry, Excerpt, Fingerprint, Strokes, Takes,
+    };
+
+    /// A hook that asks for this command, and the end at which its tool would read.
+    fn asks(hooks: &mut Hooks, command: &str) -> UnixStream {
+        let event = serde_json::json!({
+            "hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": { "command": command },
+        });
+        let (stream, tool) = UnixStream::pair().unwrap();
+        let bytes = event.to_string().into_bytes();
+        assert!(matches!(hooks.hear(Arriving { stream, bytes }), Heard::Asked(_)));
+        tool
+    }
+
+    fn dialog(no: u32, command: &str) -> Sighting {
+        let row = |label: &str, key: &str, effect| Choice {
+            label: label.to_owned(),
+            strokes: Some(Strokes::once(key)),
+            effect,
+        };
+        Sighting {
+            no: SightingNo(no),
+            kind: Kind::MultipleChoice,
+            confidence: Confidence::new(80).unwrap(),
+            excerpt: Excerpt::new("Do you want to proceed?"),
+            detail: Detail::new(&format!("Bash command\n{command}\nDo you want to proceed?")),
+            choices: Choices::new(vec![
+                row("Yes", "1", Effect::Accepts),
+                row("No", "2", Effect::Refuses),
+            ]),
+            constraints: Constraints::default(),
+            offers_default: false,
+            takes: Takes::NOTHING,
+            entry: Entry::Keys,
+            fingerprint: Fingerprint([no as u8; 16]),
+        }
+    }
+
+    fn yes() -> Value {
+        Value::Choice {
+            row: 0,
+            label: "Yes".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_request_that_comes_after_its_dialog_answers_it_too() {
+        let mut hooks = Hooks::default();
+        let standing = dialog(1, "rm -rf build");
+        let mut tool = asks(&mut hooks, "rm -rf build");
+        assert_eq!(hooks.meet_late(&standing), Meeting::Same);
+        let decision = hooks.decision(standing.no, &yes()).unwrap();
+        assert!(hooks.decide(standing.no, &decision));
+        let mut told = String::new();
+        tool.read_to_string(&mut told).unwrap();
+        assert!(told.contains(r#""behavior":"allow""#), "{told}");
+    }
+
+    #[test]
+    fn a_request_for_something_else_neither_answers_nor_takes_the_place_of_another() {
+        let mut hooks = Hooks::default();
+        let mut standing = dialog(1, "rm -rf build");
+        let _own = asks(&mut hooks, "rm -rf build");
+        assert_eq!(hooks.meet(&mut standing), Meeting::Same);
+        for command in ["ls", "rm -rf build"] {
+            let _other = asks(&mut hooks, command);
+            assert_eq!(
+                hooks.meet_late(&dialog(1, "rm -rf build")),
+                Meeting::Other,
+                "{command}"
+            );
+        }
+        assert_eq!(hooks.waiting().as_deref(), Some("Bash: ls"));
+        let mut unbound = Hooks::default();
+        let _other = asks(&mut unbound, "ls -l");
+        assert_eq!(unbound.meet_late(&standing), Meeting::Other);
+        assert_eq!(unbound.decision(standing.no, &yes()), None);
+        let idle = Sighting {
+            kind: Kind::Idle,
+            ..dialog(2, "ls -l")
+        };
+        assert_eq!(unbound.meet_late(&idle), Meeting::Nobody);
+    }
+
+    #[test]
+    fn a_hook_that_hung_up_is_told_nothing() {
+        let mut hooks = Hooks::default();
+        let tool = asks(&mut hooks, "ls");
+        assert_eq!(hooks.meet(&mut dialog(1, "ls")), Meeting::Same);
+        let decision = hooks.decision(SightingNo(1), &yes()).unwrap();
+        drop(tool);
+        assert!(!hooks.decide(SightingNo(1), &decision));
+        assert_eq!(hooks.decision(SightingNo(1), &yes()), None);
+    }
 }

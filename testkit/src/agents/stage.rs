@@ -99,7 +99,13 @@ impl Opening {
         env.push(("ATLASBRIDGE_HOME".to_owned(), home.path().display().to_string()));
         let program = self.agent.program().display().to_string();
         let own = self.agent.arguments();
-        let words = self.flags.iter().chain([&program]).chain(&own).chain(&self.args);
+        let events = ["--events".to_owned(), events_of(&home).display().to_string()];
+        let words = events
+            .iter()
+            .chain(&self.flags)
+            .chain([&program])
+            .chain(&own)
+            .chain(&self.args);
         let words: Vec<&str> = words.map(String::as_str).collect();
         let terminal = home.run_at(place.project(), &words, &env, self.size);
         Stage {
@@ -270,6 +276,13 @@ impl Stage {
         told.stderr
     }
 
+    /// What `run --events` told so far.
+    pub fn events(&self) -> Vec<Value> {
+        let told = fs::read_to_string(events_of(&self.home)).unwrap_or_default();
+        let lines = told.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.collect()
+    }
+
     /// The prompts that await their reply now.
     pub fn prompts(&self) -> Vec<Asked> {
         let mut waiting = self.waiting.lock().unwrap();
@@ -283,6 +296,24 @@ impl Stage {
     #[track_caller]
     pub fn type_keys(&self, keys: &str) {
         self.desk.type_keys(keys.as_bytes());
+    }
+
+    /// The person at the desk answers with these keys, after reading.
+    #[track_caller]
+    pub fn press(&self, asked: &Asked, keys: &str) {
+        std::thread::sleep(READING.saturating_sub(asked.seen.elapsed()));
+        self.type_keys(keys);
+    }
+
+    /// Processes of our own that the agent has started: its hooks.
+    pub fn hooks(&self) -> Vec<i32> {
+        let is_hook = |pid: &i32| {
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let mut words = words.split(|byte| *byte == 0);
+            words.next() == Some(self.home.binary().as_os_str().as_encoded_bytes())
+                && words.next() == Some(b"hook")
+        };
+        self.leftovers().into_iter().filter(is_hook).collect()
     }
 
     /// What stands on the terminal.
@@ -374,15 +405,17 @@ impl Stage {
         }
     }
 
+    /// Fails the test, and tells everything that is known.
     #[track_caller]
-    fn give_up(&self, what: &str) -> ! {
+    pub fn give_up(&self, what: &str) -> ! {
         let agent = format!("{} {}", self.agent.tool().name(), self.agent.version());
         panic!(
-            "{agent}: {what}\n--- the terminal shows\n{}\n--- prompts\n{:?}\n--- audit\n{}\n--- the model\n\
+            "{agent}: {what}\n--- the terminal shows\n{}\n--- prompts\n{:?}\n--- audit\n{}\n--- events\n{}\n--- the model\n\
              main requests: {}, texts: {:?}, results: {:?}\nothers: {:?}",
             self.screen(),
             self.home.approvals(),
             self.audit(),
+            self.told_events(),
             self.model.count_requests(),
             self.model.user_texts(),
             self.model.tool_results(),
@@ -398,6 +431,11 @@ impl Stage {
         told.collect::<Vec<_>>().join("\n")
     }
 
+    fn told_events(&self) -> String {
+        let short = |event: &Value| event.to_string().chars().take(600).collect::<String>();
+        self.events().iter().map(short).collect::<Vec<_>>().join("\n")
+    }
+
     /// Processes that the agent started and left behind, by the home that only they have.
     fn leftovers(&self) -> Vec<i32> {
         let wanted = format!("HOME={}\0", self.place.home().display());
@@ -409,6 +447,10 @@ impl Stage {
         };
         pids.filter(lives_here).filter(|pid| !has_ended(*pid)).collect()
     }
+}
+
+fn events_of(home: &Home) -> PathBuf {
+    home.scratch().join("events.jsonl")
 }
 
 fn list(line: &str) -> Vec<Value> {

@@ -3,6 +3,7 @@
 //!
 //! `claude` Claude Code, by its screen.
 //! `claude_hooks` Claude Code, by its hooks.
+//! `claude_hook_trouble` The same, when the desk is first, the hub is gone, or somebody forges.
 //!
 //! A CLI that cannot be installed is left out, loudly. Run with `--features pause-points`, as all tests here.
 #![allow(
@@ -13,6 +14,7 @@
 
 mod cases;
 mod claude;
+mod claude_hook_trouble;
 mod claude_hooks;
 mod codex;
 mod gemini;

@@ -48,9 +48,9 @@ pub enum Observation<'a> {
     },
     /// The person typed, or the terminal replied to a query.
     LocalInput(&'a [u8]),
-    /// The gate has just given a stroke. `submits`: it may be the whole answer; a text whose Enter is still to come is not.
+    /// The gate has just written a stroke. `whole`: the last one, so that the reply is given.
     Injected {
-        submits: bool,
+        whole: bool,
     },
     /// The tool did nothing with an answer, and reads on: the dialog that still stands is another prompt from now on, for
     /// another answer.

@@ -89,25 +89,32 @@ fn is_multiple(question: &Json) -> bool {
 }
 
 pub(super) fn title(tool: &ToolUse) -> String {
-    match subject(tool) {
-        subject if subject.is_empty() => tool.name.clone(),
-        subject => format!("{}: {subject}", tool.name),
+    match subject(tool).filter(|subject| !subject.is_empty()) {
+        Some(subject) => format!("{}: {subject}", tool.name),
+        None => tool.name.clone(),
     }
 }
 
-/// What the dialog must show for it to be about this use: the part of the input that names the thing.
-pub(super) fn subject(tool: &ToolUse) -> String {
+/// What the dialog must show for it to be about this use: what it is about, or else whose it is.
+pub(super) fn mark(tool: &ToolUse) -> String {
+    match subject(tool) {
+        Some(subject) => subject.to_owned(),
+        None if tool.name == PLAN => "plan".to_owned(),
+        // The tool of a server: `mcp__files__delete` is shown as `files - delete`.
+        None => tool.name.rsplit("__").next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// The part of the input that names the thing.
+fn subject(tool: &ToolUse) -> Option<&str> {
     if tool.name == QUESTION {
-        return questions(tool).first().map(words).unwrap_or_default().to_owned();
+        return questions(tool).first().map(words);
     }
     let path = field(tool, "file_path").or_else(|| field(tool, "notebook_path"));
     // A dialog names the file, and its directory only in part.
     let file = path.map(|path| path.rsplit('/').next().unwrap_or(path));
     let named = field(tool, "command").or(file).or_else(|| field(tool, "url"));
-    named
-        .or_else(|| field(tool, "query"))
-        .unwrap_or_default()
-        .to_owned()
+    named.or_else(|| field(tool, "query"))
 }
 
 /// The whole of what is asked for, as a person reads it.

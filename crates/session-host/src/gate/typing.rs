@@ -74,6 +74,11 @@ impl Typing {
         }
     }
 
+    /// All strokes are written.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.left.is_empty()
+    }
+
     pub(crate) fn next(&mut self, look: Look, now: Moment) -> Next {
         if look.gone {
             return Next::Over(match self.lacks_enter() {
@@ -102,13 +107,8 @@ impl Typing {
     }
 
     /// A key of a dialog may be enough by itself; a text without its Enter never is, whatever left the screen meanwhile.
-    pub(super) fn lacks_enter(&self) -> bool {
-        !self.is_dialog && !self.left.is_empty()
-    }
-
-    /// This stroke may be the whole answer.
-    pub(super) fn submits(&self, stroke: &Stroke) -> bool {
-        self.is_dialog || stroke.bytes.ends_with(b"\r")
+    fn lacks_enter(&self) -> bool {
+        !self.is_dialog && !self.is_whole()
     }
 
     /// Local keys wait until the reply was taken, at most this long: a dead tool must not freeze the keyboard. For a dialog

@@ -8,7 +8,7 @@ use atlasbridge_wire::twin;
 
 use super::showing::Watch;
 use super::{Host, Phase};
-use crate::gate::{Claim, Facts, Look, Request, Settled, Step, Ticket};
+use crate::gate::{Claim, Facts, Look, Progress, Request, Settled, Ticket};
 use crate::link::Heard;
 
 impl Host {
@@ -93,8 +93,8 @@ impl Host {
         let Self { gate, hooks, .. } = self;
         let outcome = gate.inject(ticket, |no, decision| hooks.decide(no, decision), now);
         if outcome == twin::Outcome::Typed {
-            let submits = self.gate.has_submitted();
-            self.observe(Observation::Injected { submits });
+            let whole = self.gate.is_whole();
+            self.observe(Observation::Injected { whole });
         }
         outcome
     }
@@ -135,9 +135,9 @@ impl Host {
             still_shown,
         };
         match self.gate.look(look, self.now()) {
-            Step::Waits => {}
-            Step::Pressed { submits } => self.observe(Observation::Injected { submits }),
-            Step::Over(settled) => self.settle(&settled),
+            Progress::Waits => {}
+            Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
+            Progress::Over(settled) => self.settle(&settled),
         }
     }
 

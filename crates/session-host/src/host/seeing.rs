@@ -6,7 +6,7 @@ use atlasbridge_pty::{InputKind, TtyWait};
 use atlasbridge_wire::session::Report;
 
 use super::{Host, MOST_LEFT_OPEN};
-use crate::gate::{Look, Step};
+use crate::gate::{Look, Progress};
 use crate::pause;
 
 impl Host {
@@ -116,12 +116,12 @@ impl Host {
 
     pub(super) fn on_gone(&mut self, no: SightingNo, how: Departure) {
         let now = self.now();
-        if self.hooks.dialog_gone(no) {
+        let was_ours = self.gate.injecting() == Some(no);
+        if self.hooks.dialog_gone(no) || was_ours {
             self.tell_what_waits();
         }
-        let was_ours = self.gate.injecting() == Some(no);
         if was_ours
-            && let Step::Over(settled) = self.gate.look(
+            && let Progress::Over(settled) = self.gate.look(
                 Look {
                     gone: true,
                     reacted: true,

@@ -11,11 +11,26 @@ impl Host {
     pub(super) fn on_hooks(&mut self) {
         for heard in self.hooks.attend(self.child.leader_pid()) {
             match heard {
-                Heard::Asked(title) => self.observe(Observation::Told(Told::Waits { title: &title })),
+                Heard::Asked(title) => self.on_asked(&title),
                 Heard::Withdrawn => self.tell_what_waits(),
                 Heard::Event(event) => self.on_hook_event(&event),
             }
         }
+    }
+
+    fn on_asked(&mut self, title: &str) {
+        // The dialog may be drawn already, and not read yet.
+        self.catch_up();
+        let now = self.now();
+        let standing = self.detector.current();
+        if let Some(standing) = standing.filter(|seen| self.detector.still_shows(seen.no, seen.fingerprint))
+            && self.hooks.meet_late(standing) == Meeting::Other
+            && let Some(events) = &mut self.events
+        {
+            // Perhaps the next of several that were asked for at once; its own dialog will tell.
+            events.drift(standing.no, "other_request", now);
+        }
+        self.observe(Observation::Told(Told::Waits { title }));
     }
 
     fn on_hook_event(&mut self, event: &HookEvent) {
