@@ -10,6 +10,7 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
+mod aider;
 mod cases;
 mod claude;
 mod codex;
