@@ -156,38 +156,91 @@ fn claude_commands_are_part_of_their_dialog() {
     assert_ne!(fingerprint("./deploy --dry-run"), fingerprint("./deploy --force"));
 }
 
-/// Codex 0.166 begins with a logo that vanishes with the first key. Its box, with the first word in it, is still the same box.
+/// An input box is empty, then a text stands in it: still the same box, and nothing that was taken.
+#[track_caller]
+fn check_first_word(tool: &str, empty: &str, written: &str) {
+    let config = DetectorConfig {
+        pack: Packs::embedded().for_program(tool),
+        announce_idle: true,
+        ..DetectorConfig::default()
+    };
+    let mut detector = Detector::new(config, 80, 20);
+    let shown = |text: &str| format!("\x1b[H\x1b[2J{}", text.replace('\n', "\r\n"));
+    detector.observe(Observation::Output(shown(empty).as_bytes()), Moment::default());
+    rest(&mut detector, 5_000);
+    let Some(idle) = detector.current().cloned() else {
+        panic!("no idle prompt in\n{}", detector.screen().text())
+    };
+    assert_eq!(
+        (idle.kind.as_str(), idle.excerpt.as_str().is_empty()),
+        ("idle", false)
+    );
+    let at = |millis| Moment(Duration::from_millis(millis));
+    detector.observe(Observation::Injected, at(5_000));
+    detector.observe(Observation::Output(shown(written).as_bytes()), at(5_020));
+    let events = rest(&mut detector, 5_400);
+    assert!(events.is_empty(), "{events:?}");
+    assert!(detector.still_shows(idle.no, idle.fingerprint));
+}
+
+/// Codex 0.166 begins with a logo that vanishes with the first key.
 #[test]
 fn a_first_word_in_the_box_of_codex_is_no_answer_yet() {
     let screen = |logo: &str, box_line: &str, column: usize| {
         let above = "\n  >_ OpenAI Codex (v0.166.0)\n     ~/project\n";
         let below = "  fake-model default · ~/project\n  ? for shortcuts";
-        format!("\x1b[H\x1b[2J{above}\n{logo}\n\n\n› {box_line}\n\n{below}\x1b[8;{column}H")
-            .replace('\n', "\r\n")
+        format!("{above}\n{logo}\n\n\n› {box_line}\n\n{below}\x1b[8;{column}H")
     };
-    let pack = Packs::embedded().for_program("codex");
-    let config = DetectorConfig {
-        pack,
-        announce_idle: true,
-        ..DetectorConfig::default()
-    };
-    let mut detector = Detector::new(config, 80, 12);
     let logo = "     ⢀⣾⣿⣿⠿⠋⠉⠉⢉⣭⣿⣿⣿⣿⣿⠿⣿⣿⣿⣿⣷⣄";
-    let first = screen(logo, "\x1b[2mAsk Codex to do anything\x1b[0m", 3);
-    detector.observe(Observation::Output(first.as_bytes()), Moment::default());
-    rest(&mut detector, 5_000);
-    let Some(idle) = detector.current().cloned() else {
-        panic!("no idle prompt in\n{}", detector.screen().text())
-    };
-    detector.observe(Observation::Injected, Moment(Duration::from_millis(5_000)));
-    let drafted = screen("", "please clean", 15);
-    detector.observe(
-        Observation::Output(drafted.as_bytes()),
-        Moment(Duration::from_millis(5_020)),
+    check_first_word(
+        "codex",
+        &screen(logo, "\x1b[2mAsk Codex to do anything\x1b[0m", 3),
+        &screen("", "please clean", 15),
     );
-    let events = rest(&mut detector, 5_400);
-    assert!(events.is_empty(), "{events:?}");
-    assert!(detector.still_shows(idle.no, idle.fingerprint));
+}
+
+/// Without true colours the box of Gemini has no frame, and hints above it go with the first letter.
+#[test]
+fn a_first_word_in_the_box_of_gemini_is_no_answer_yet() {
+    let rule = "─".repeat(80);
+    let below = "\n workspace (/directory)          branch          sandbox          /model\n ~/project    main    no sandbox    Auto";
+    let hints = format!("⚠  Warning: no true colours.\n\n{:>80}", "? for shortcuts");
+    let screen = |above: &str, line: &str| {
+        format!("\n{above}\n{rule}\n Shift+Tab to accept edits\n\n > {line}\n{below}")
+    };
+    check_first_word(
+        "gemini",
+        &screen(&hints, "  Type your message or @path/to/file"),
+        &screen("", "please clean"),
+    );
+}
+
+/// opencode draws a bar and a foot; a draft may look like a question, and is none.
+#[test]
+fn a_first_word_in_the_box_of_opencode_is_no_answer_yet() {
+    let foot = format!("  ╹{}\n{:>78}", "▀".repeat(70), "tab agents  ctrl+p commands");
+    let screen = |line: &str, column: usize| {
+        format!(
+            "\x1b[?1049h\n  All done.\n\n  ┃\n  ┃  {line}\n  ┃\n  ┃  \x1b[34mBuild\x1b[0m · Fake Model\n{foot}\x1b[5;{column}H"
+        )
+    };
+    check_first_word(
+        "opencode",
+        &screen("", 6),
+        &screen("say hello, then wait (y/n)?", 33),
+    );
+}
+
+/// In 2.0 the last row is a text field: Escape refuses.
+#[test]
+fn claude_2_0_refuses_by_escape() {
+    check(
+        "claude",
+        &[80, 120],
+        "────────────────────────────────────────────────────────────────────────────────\n Bash command\n\n   rm -rf build\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. Yes, and don't ask again for rm commands\n   3. Type here to tell Claude what to do differently\n\n Esc to cancel\n",
+        "rm -rf build",
+        "multiple_choice\nYes=1\nYes, and don't ask again for rm commands=2\n!Type here to tell Claude what to do differently=\\u{1b}",
+    );
 }
 
 /// Lets the time pass, with a kernel that says what it says of agents.
@@ -237,34 +290,4 @@ fn gemini_commands_are_part_of_their_dialog() {
     let fingerprint =
         |command: &str| seen("gemini", 80, &dialog(command)).map(|sighting| sighting.fingerprint);
     assert_ne!(fingerprint("./deploy --dry-run"), fingerprint("./deploy --force"));
-}
-
-/// Without true colours the box of Gemini has no frame, and hints above it go with the first letter.
-#[test]
-fn a_first_word_in_the_box_of_gemini_is_no_answer_yet() {
-    let below = "\n workspace (/directory)          branch          sandbox          /model\n ~/project    main    no sandbox    Auto";
-    let rule = "─".repeat(80);
-    let empty = format!(
-        "\x1b[H\x1b[2J\n⚠  Warning: no true colours.\n\n{:>80}\n{rule}\n Shift+Tab to accept edits\n\n >   Type your message or @path/to/file\n{below}",
-        "? for shortcuts"
-    );
-    let written = format!("\x1b[H\x1b[2J\n\n{rule}\n Shift+Tab to accept edits\n\n > please clean\n{below}");
-    let config = DetectorConfig {
-        pack: Packs::embedded().for_program("gemini"),
-        announce_idle: true,
-        ..DetectorConfig::default()
-    };
-    let mut detector = Detector::new(config, 80, 34);
-    let shown = |text: &str| text.replace('\n', "\r\n");
-    detector.observe(Observation::Output(shown(&empty).as_bytes()), Moment::default());
-    rest(&mut detector, 5_000);
-    let Some(idle) = detector.current().cloned() else {
-        panic!("no idle prompt in\n{}", detector.screen().text())
-    };
-    let at = |millis| Moment(Duration::from_millis(millis));
-    detector.observe(Observation::Injected, at(5_000));
-    detector.observe(Observation::Output(shown(&written).as_bytes()), at(5_020));
-    let events = rest(&mut detector, 5_400);
-    assert!(events.is_empty(), "{events:?}");
-    assert!(detector.still_shows(idle.no, idle.fingerprint));
 }
