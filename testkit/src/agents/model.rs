@@ -147,12 +147,13 @@ impl Request {
             Dialect::Gemini => gemini::user_texts(&self.body),
         };
         // What agents add in the person's name stands in tags.
-        let is_said = |text: &String| !text.trim_start().starts_with('<') && !text.trim().is_empty();
-        texts
-            .into_iter()
-            .filter(is_said)
-            .map(|text| text.trim().to_owned())
-            .collect()
+        let is_said = |text: &str| !text.trim_start().starts_with('<') && !text.trim().is_empty();
+        // And aider reminds the model of its format behind what was said.
+        let said = |text: &String| {
+            let said = text.split("\n\n# *SEARCH/REPLACE").next();
+            said.unwrap_or_default().trim().to_owned()
+        };
+        texts.iter().filter(|text| is_said(text)).map(said).collect()
     }
 }
 

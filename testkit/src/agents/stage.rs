@@ -18,8 +18,8 @@ use crate::home::has_ended;
 use crate::{Finished, Following, Home};
 use desk::Desk;
 
-/// How long an agent may take for anything. The slowest of them needs half of it to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// How long an agent may take for anything. The slowest of them needs most of it to start on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a person reads before answering. Claude Code ignores the keys of the first half second after it has drawn a dialog,
 /// and nothing on its screen says when it begins to listen.

@@ -12,6 +12,7 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
+mod aider;
 mod cases;
 mod claude;
 mod claude_hook_trouble;
