@@ -126,6 +126,7 @@ impl Host {
                     gone: true,
                     reacted: true,
                     still_shown: false,
+                    drafted: None,
                 },
                 now,
             )
