@@ -108,6 +108,7 @@ impl Detector {
             }
             Observation::LocalInput(bytes) => self.typed(bytes, now),
             Observation::Injected { whole } => self.injected(whole, now),
+            Observation::Untaken => self.see_anew(now),
             Observation::Told(told) => self.told(told, now),
             Observation::Kernel(kernel) => return self.look(kernel, now),
             Observation::Deadline => return self.deadline(now),
@@ -142,8 +143,9 @@ impl Detector {
             match standing.unseen {
                 Some(words) => self.unseen_stands(words, true, &look),
                 None => {
-                    standing.stands(&look, recognise::read(&look).as_ref(), &self.status)
-                        && !standing.was_taken(&look, standing.kernel, &self.status)
+                    let reading = recognise::read(&look);
+                    standing.stands(&look, reading.as_ref(), &self.status)
+                        && !standing.was_taken(&look, reading.as_ref(), standing.kernel, &self.status)
                 }
             }
         }
@@ -242,8 +244,8 @@ impl Detector {
     }
 
     /// # A text without its Enter was not sent
-    /// A dialog may be taken by any stroke. An input box is not: what changes around it before Enter is the agent's doing,
-    /// such as the rest of its first screen.
+    /// A dialog may be taken by any stroke. A text is not: what changes around an input box before Enter is the agent's
+    /// doing, such as the rest of its first screen.
     fn injected(&mut self, whole: bool, now: Moment) {
         self.clock.echo_until = Some(now + self.config.echo_suppression);
         let Some(standing) = &mut self.standing else {
@@ -252,11 +254,18 @@ impl Detector {
             return;
         };
         standing.injected = Some(now);
-        if whole || !standing.is_composer() {
+        if whole || standing.sighting.choices.is_some() {
             standing.submitted = true;
             standing.sent = true;
             self.clock.sent = Some(now);
         }
+        self.clock.stir(now);
+    }
+
+    fn see_anew(&mut self, now: Moment) {
+        self.standing = None;
+        self.candidate = None;
+        self.clock.echo_until = None;
         self.clock.stir(now);
     }
 
@@ -338,7 +347,7 @@ impl Detector {
             let taken = match is_unseen {
                 true => !unseen_stands,
                 false => {
-                    standing.was_taken(&look, kernel, &self.status)
+                    standing.was_taken(&look, reading.as_ref(), kernel, &self.status)
                         || echo_over && standing.is_asked_anew(&look, self.clock.last_output)
                 }
             };

@@ -201,6 +201,8 @@ pub(crate) enum Rows {
 pub(crate) struct Idle {
     /// What an empty box invites to; not a draft.
     pub(crate) invitation: Option<LazyRegex>,
+    /// The box with a text in it, and all that stands below it.
+    pub(crate) box_: Option<LazyRegex>,
     /// The line of the cursor, for tools that have no box.
     pub(crate) line: Option<LazyRegex>,
 }

@@ -139,6 +139,12 @@ impl Page {
         words.collect::<Vec<_>>().join(" ")
     }
 
+    /// The terminal broke a word between the row above and this one.
+    pub(crate) fn goes_on_in(&self, row: usize) -> bool {
+        let above = row.checked_sub(1).and_then(|above| self.lines.get(above));
+        above.is_some_and(|line| line.wraps && line.text.chars().count() >= self.cols)
+    }
+
     /// Where on the screen this character of [`Page::inner`] stands.
     pub(crate) fn column_of(&self, row: usize, inner: usize) -> usize {
         let text = self.text(row);
@@ -254,4 +260,13 @@ pub(crate) fn is_rule(text: &str) -> bool {
         .count();
     let all = text.chars().count();
     drawn >= 4 && (drawn * 10 >= all * 7 || text.starts_with(['╭', '╰', '┌', '└', '╔', '╚', '┏', '┗']))
+}
+
+/// A rule that divides a dialog and does not bound it.
+pub(crate) fn is_dashed(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|char| matches!(char, '╌' | '╍' | '┄' | '┅' | '┈' | '┉'))
 }

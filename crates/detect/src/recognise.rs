@@ -37,6 +37,7 @@ mod labels;
 mod manner;
 
 pub(crate) use composer::{box_top, is_busy};
+pub(crate) use dialog::moves;
 pub(crate) use manner::{Below, Keys, Manner};
 
 /// All that a recogniser may know.

@@ -192,8 +192,8 @@ fn what_is_to_be_approved_is_part_of_the_dialog() {
             "  Would you like to run the following command?\n\n  Environment: local\n  Reason: May I run this?\n\n  $ {command}\n\n› 1. Yes, proceed (y)\n  2. No, and tell Codex what to do differently (esc)\n\n  Press enter to confirm or esc to cancel\n"
         )
     };
-    let screens: [(&str, &dyn Fn(&str) -> String); 3] =
-        [("claude", &claude), ("gemini", &gemini), ("codex", &codex)];
+    type Draw<'a> = &'a dyn Fn(&str) -> String;
+    let screens: [(&str, Draw<'_>); 3] = [("claude", &claude), ("gemini", &gemini), ("codex", &codex)];
     for (tool, screen) in screens {
         let [one, other] = ["rm -rf build", "rm -rf src"].map(|command| {
             let sighting = seen(tool, 80, &screen(command)).unwrap_or_else(|| panic!("{tool}: nothing seen"));
@@ -204,4 +204,142 @@ fn what_is_to_be_approved_is_part_of_the_dialog() {
         });
         assert_ne!(one, other, "{tool}: two commands, two prompts");
     }
+}
+
+/// What is to be run stands between dashed rules: it belongs to the dialog, and another command makes another dialog.
+#[test]
+fn claude_commands_are_part_of_their_dialog() {
+    let dialog = |command: &str| {
+        let (rule, dashes) = ("─".repeat(80), "╌".repeat(80));
+        format!(
+            "● Bash({command})\n  ⎿  Waiting…\n\n{rule}\n Bash command\n Look\n{dashes}\n {command}\n{dashes}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend\n"
+        )
+    };
+    let yes_no = "yes_no\nYes=1\n!No=2";
+    check(
+        "claude",
+        &[80, 120],
+        &dialog("./deploy --dry-run"),
+        "./deploy --dry-run",
+        yes_no,
+    );
+    let fingerprint =
+        |command: &str| seen("claude", 80, &dialog(command)).map(|sighting| sighting.fingerprint);
+    assert_ne!(fingerprint("./deploy --dry-run"), fingerprint("./deploy --force"));
+}
+
+/// Codex 0.166 begins with a logo that vanishes with the first key. Its box, with the first word in it, is still the same box.
+#[test]
+fn a_first_word_in_the_box_of_codex_is_no_answer_yet() {
+    let screen = |logo: &str, box_line: &str, column: usize| {
+        let above = "\n  >_ OpenAI Codex (v0.166.0)\n     ~/project\n";
+        let below = "  fake-model default · ~/project\n  ? for shortcuts";
+        format!("\x1b[H\x1b[2J{above}\n{logo}\n\n\n› {box_line}\n\n{below}\x1b[8;{column}H")
+            .replace('\n', "\r\n")
+    };
+    let pack = Packs::embedded().for_program("codex");
+    let config = DetectorConfig {
+        pack,
+        announce_idle: true,
+        ..DetectorConfig::default()
+    };
+    let mut detector = Detector::new(config, 80, 12);
+    let logo = "     ⢀⣾⣿⣿⠿⠋⠉⠉⢉⣭⣿⣿⣿⣿⣿⠿⣿⣿⣿⣿⣷⣄";
+    let first = screen(logo, "\x1b[2mAsk Codex to do anything\x1b[0m", 3);
+    detector.observe(Observation::Output(first.as_bytes()), Moment::default());
+    rest(&mut detector, 5_000);
+    let Some(idle) = detector.current().cloned() else {
+        panic!("no idle prompt in\n{}", detector.screen().text())
+    };
+    detector.observe(
+        Observation::Injected { whole: false },
+        Moment(Duration::from_millis(5_000)),
+    );
+    let drafted = screen("", "please clean", 15);
+    detector.observe(
+        Observation::Output(drafted.as_bytes()),
+        Moment(Duration::from_millis(5_020)),
+    );
+    let events = rest(&mut detector, 5_400);
+    assert!(events.is_empty(), "{events:?}");
+    assert!(detector.still_shows(idle.no, idle.fingerprint));
+}
+
+/// Lets the time pass, with a kernel that says what it says of agents.
+fn rest(detector: &mut Detector, until: u64) -> Vec<Event> {
+    let mut events = Vec::new();
+    while let Some(due) = detector
+        .next_deadline()
+        .filter(|due| due.0 < Duration::from_millis(until))
+    {
+        detector.observe(Observation::Deadline, due);
+        events.extend(detector.observe(Observation::Kernel(KEYS), due));
+    }
+    events
+}
+
+/// Gemini draws the command in a box inside the box of its dialog.
+#[test]
+fn gemini_commands_are_part_of_their_dialog() {
+    let dialog = |command: &str| {
+        let line = |text: &str| format!("│ {text:<76} │\n");
+        let inner = |left: char, right: char| line(&format!("{left}{}{right}", "─".repeat(74)));
+        let rows: String = [
+            "● 1. Allow once",
+            "  2. Allow for this session",
+            "  3. No, suggest changes (esc)",
+        ]
+        .map(line)
+        .concat();
+        format!(
+            "╭{0}╮\n{1}{2}{3}{4}{5}{6}{rows}╰{0}╯\n",
+            "─".repeat(78),
+            line("? Shell  Look"),
+            inner('╭', '╮'),
+            line(&format!("│ {command:<72} │")),
+            inner('╰', '╯'),
+            line("Allow execution of [Shell]?"),
+            line(""),
+        )
+    };
+    check(
+        "gemini",
+        &[80, 120],
+        &dialog("./deploy --dry-run"),
+        "./deploy --dry-run",
+        "multiple_choice\nAllow once=1\nAllow for this session=2\n!No, suggest changes=\\u{1b}",
+    );
+    let fingerprint =
+        |command: &str| seen("gemini", 80, &dialog(command)).map(|sighting| sighting.fingerprint);
+    assert_ne!(fingerprint("./deploy --dry-run"), fingerprint("./deploy --force"));
+}
+
+/// Without true colours the box of Gemini has no frame, and hints above it go with the first letter.
+#[test]
+fn a_first_word_in_the_box_of_gemini_is_no_answer_yet() {
+    let below = "\n workspace (/directory)          branch          sandbox          /model\n ~/project    main    no sandbox    Auto";
+    let rule = "─".repeat(80);
+    let empty = format!(
+        "\x1b[H\x1b[2J\n⚠  Warning: no true colours.\n\n{:>80}\n{rule}\n Shift+Tab to accept edits\n\n >   Type your message or @path/to/file\n{below}",
+        "? for shortcuts"
+    );
+    let written = format!("\x1b[H\x1b[2J\n\n{rule}\n Shift+Tab to accept edits\n\n > please clean\n{below}");
+    let config = DetectorConfig {
+        pack: Packs::embedded().for_program("gemini"),
+        announce_idle: true,
+        ..DetectorConfig::default()
+    };
+    let mut detector = Detector::new(config, 80, 34);
+    let shown = |text: &str| text.replace('\n', "\r\n");
+    detector.observe(Observation::Output(shown(&empty).as_bytes()), Moment::default());
+    rest(&mut detector, 5_000);
+    let Some(idle) = detector.current().cloned() else {
+        panic!("no idle prompt in\n{}", detector.screen().text())
+    };
+    let at = |millis| Moment(Duration::from_millis(millis));
+    detector.observe(Observation::Injected { whole: false }, at(5_000));
+    detector.observe(Observation::Output(shown(&written).as_bytes()), at(5_020));
+    let events = rest(&mut detector, 5_400);
+    assert!(events.is_empty(), "{events:?}");
+    assert!(detector.still_shows(idle.no, idle.fingerprint));
 }

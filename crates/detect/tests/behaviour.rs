@@ -747,6 +747,26 @@ fn a_stale_status_is_no_drift() {
     }
 }
 
+/// A dialog that took no notice of an answer can be answered again: as another prompt, by another decision.
+#[test]
+fn a_dialog_that_ignored_an_answer_is_another_prompt() {
+    let mut session = Session::of("claude", POLL);
+    let dialog =
+        "\x1b[H Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel · Tab to amend";
+    session
+        .output(dialog)
+        .wait(2_000)
+        .told(&["1 yes_no Do you want to proceed?"]);
+    session
+        .give(Observation::Injected { whole: true })
+        .wait(2_000)
+        .told(&[]);
+    session
+        .give(Observation::Untaken)
+        .wait(1_000)
+        .told(&["2 yes_no Do you want to proceed?"]);
+}
+
 /// Claude Code draws the rest of its first screen when the first key comes.
 #[test]
 fn an_input_box_is_left_by_enter_and_not_by_a_text_alone() {

@@ -176,6 +176,68 @@ fn from_a_session() {
     );
 }
 
+/// What only a tool's own hook carries: rows without keys, several rows, a refusal with a reason.
+#[test]
+fn what_a_hook_adds() {
+    let Report::Sighted { sighting, .. } = sighted(None) else {
+        return;
+    };
+    let by_hook = Sighting {
+        choices: vec![Choice {
+            label: "Yes".into(),
+            effect: Effect::Accepts,
+            strokes: vec![],
+        }],
+        takes: Takes {
+            reason: true,
+            several: true,
+            ..Takes::default()
+        },
+        ..sighting
+    };
+    check(
+        report(Report::Sighted {
+            sighting: by_hook,
+            typed_ms_ago: None,
+        }),
+        r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"Yes","effect":"accepts"}],"max_length":200,"offers_default":false,"takes":{"reason":true,"several":true},"entry":"line","fingerprint":"00000000000000000000000000000000"}}}"#,
+    );
+    for (value, text) in [
+        (
+            Value::Several(vec![(0, "a".into()), (2, "c".into())]),
+            r#"{"several":[[0,"a"],[2,"c"]]}"#,
+        ),
+        (
+            Value::Refused {
+                reason: "later".into(),
+            },
+            r#"{"refused":{"reason":"later"}}"#,
+        ),
+    ] {
+        check(
+            ToSession::Inject(Inject {
+                reply_id: "r".into(),
+                prompt_id: "p".into(),
+                sighting: 1,
+                fingerprint: "f".into(),
+                epoch: 9,
+                deadline: None,
+                value: Some(value),
+            }),
+            &format!(
+                r#"{{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"value":{text}}}"#
+            ),
+        );
+    }
+    check(
+        Request::Answer {
+            prompt: "p".into(),
+            said: Said::DenyWith("later".into()),
+        },
+        r#"{"request":"answer","prompt":"p","said":{"deny_with":"later"}}"#,
+    );
+}
+
 #[test]
 fn what_a_session_shows() {
     check(

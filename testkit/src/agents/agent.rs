@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::model::{FakeModel, SMALL_MODEL};
 use super::place::Place;
+use super::proof::record_skipped;
 use crate::packages::{try_npm_package, try_python_package};
 
 /// No service takes it. The agents ask whether a key with these last characters may be used.
@@ -123,6 +124,7 @@ impl Agent {
                     "SKIPPED: {} {version} cannot be had: {reason}",
                     tool.name()
                 );
+                record_skipped(tool, version);
                 None
             }
         }
@@ -271,7 +273,7 @@ fn seed_codex(place: &Place, model: &FakeModel, seed: Seed) {
     };
     // The provider is no matter of onboarding: without it there is no model.
     let config = format!(
-        "model = \"fake-model\"\nmodel_provider = \"fake\"\napproval_policy = \"untrusted\"\n\
+        "model = \"fake-model\"\nmodel_provider = \"fake\"\napproval_policy = \"on-request\"\n\
          check_for_update_on_startup = false\n\
          [analytics]\nenabled = false\n\
          [model_providers.fake]\nname = \"Fake\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\nenv_key = \"FAKE_KEY\"\n\

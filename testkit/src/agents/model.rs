@@ -29,6 +29,9 @@ const ON_THE_SIDE: &str = r#"{"title":"Work","isNewTopic":false,"next_speaker":"
 /// More tools than any request on the side has, fewer than an agent at work.
 const FEW_TOOLS: usize = 2;
 
+/// Stands in an input for the path of the plan that Claude Code keeps in plan mode, whose name it makes up.
+pub const PLAN_FILE: &str = "{plan file}";
+
 /// One answer of the model.
 #[derive(Debug, Clone, Default)]
 pub struct Turn {
@@ -46,7 +49,8 @@ impl Turn {
         }
     }
 
-    /// A tool call. An input that is a string makes a call of a tool that takes text instead of an object.
+    /// A tool call. An input that is a string makes a call of a tool that takes text instead of an object; [`PLAN_FILE`] in one
+    /// is the file that the agent named for its plan.
     pub fn call(name: &str, input: Value) -> Self {
         Self::default().and_call(name, input)
     }
@@ -192,6 +196,7 @@ impl Shared {
         if !self.is_main(&body, tools) {
             return Speech::plain(no, ON_THE_SIDE);
         }
+        let plan_file = plan_file(&body);
         state.requests.push(Request { dialect, body });
         let speech = match state.turns.pop_front() {
             None => Speech::plain(no, OVER),
@@ -206,7 +211,7 @@ impl Shared {
                         .map(|((name, input), number)| Call {
                             id: format!("call_{number}"),
                             name,
-                            input,
+                            input: with_plan_file(input, &plan_file),
                         })
                         .collect(),
                     after: turn.after,
@@ -227,6 +232,35 @@ impl Shared {
             .changed
             .wait_timeout_while(state, LIMIT, |state| state.releases == began);
         drop(waited);
+    }
+}
+
+/// The first path of a request that leads into a directory of plans.
+fn plan_file(body: &Value) -> String {
+    let text = body.to_string();
+    let Some(at) = text.find("/.claude/plans/") else {
+        return String::new();
+    };
+    let is_path = |char: char| char.is_ascii_alphanumeric() || "/._-".contains(char);
+    let start = text[..at]
+        .rfind(|char| !is_path(char))
+        .map_or(0, |before| before + 1);
+    let end = text[at..]
+        .find(|char| !is_path(char))
+        .map_or(text.len(), |length| at + length);
+    text[start..end].trim_end_matches('.').to_owned()
+}
+
+fn with_plan_file(input: Value, plan_file: &str) -> Value {
+    match input {
+        Value::String(text) => Value::String(text.replace(PLAN_FILE, plan_file)),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            fields
+                .map(|(key, value)| (key, with_plan_file(value, plan_file)))
+                .collect()
+        }
+        other => other,
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::agent::{Agent, Seed};
 use super::model::{FakeModel, ToolResult, Turn};
 use super::place::Place;
+use super::proof::{Proof, Route, in_words};
 use crate::home::has_ended;
 use crate::{Finished, Following, Home};
 use desk::Desk;
@@ -111,6 +112,7 @@ impl Opening {
             agent: self.agent,
             desk: Desk::new(terminal, self.size),
             waiting: Mutex::new((home.follow(["approvals", "--json", "--watch"]), Vec::new())),
+            answered: Mutex::default(),
             model,
             place,
             home,
@@ -126,20 +128,33 @@ pub struct Asked {
     /// Excerpt and detail.
     pub text: String,
     pub choices: Vec<String>,
+    keys: Vec<String>,
     seen: Instant,
+}
+
+/// What was answered, and with which keys.
+#[derive(Debug, Clone)]
+pub struct Answered {
+    /// `accepted`, `refused`, or what was replied.
+    pub answer: String,
+    pub keys: String,
 }
 
 impl Asked {
     fn of(prompt: &Value) -> Self {
         let text = |key: &str| prompt[key].as_str().unwrap_or_default().to_owned();
-        let choices = prompt["choices"].as_array().into_iter().flatten();
+        let of_choices = |key: &str| -> Vec<String> {
+            let choices = prompt["choices"].as_array().into_iter().flatten();
+            choices
+                .map(|choice| choice[key].as_str().unwrap_or_default().to_owned())
+                .collect()
+        };
         Self {
             id: text("prompt_id"),
             kind: text("kind"),
             text: format!("{}\n{}", text("excerpt"), text("detail")),
-            choices: choices
-                .map(|choice| choice["label"].as_str().unwrap_or_default().to_owned())
-                .collect(),
+            choices: of_choices("label"),
+            keys: of_choices("keys"),
             seen: Instant::now(),
         }
     }
@@ -152,6 +167,8 @@ pub struct Stage {
     desk: Desk,
     /// `approvals --watch`, and the list that it told last.
     waiting: Mutex<(Following, Vec<Value>)>,
+    /// The prompts that are over, although the list may not tell yet.
+    answered: Mutex<Vec<String>>,
     pub model: FakeModel,
     place: Place,
     pub home: Home,
@@ -212,24 +229,41 @@ impl Stage {
 
     /// Gives the agent its next instruction, from elsewhere.
     #[track_caller]
-    pub fn tell(&self, text: &str) {
+    pub fn tell(&self, text: &str) -> Answered {
         let idle = self.idle();
-        self.reply(&idle, text);
+        let answered = self.reply(&idle, text);
+        Answered {
+            answer: "instruction".to_owned(),
+            ..answered
+        }
     }
 
     #[track_caller]
-    pub fn approve(&self, asked: &Asked) {
-        self.answer(asked, &["approve", &asked.id]);
+    pub fn approve(&self, asked: &Asked) -> Answered {
+        self.answer(asked, "accepted", &["approve", &asked.id])
     }
 
     #[track_caller]
-    pub fn deny(&self, asked: &Asked) {
-        self.answer(asked, &["deny", &asked.id]);
+    pub fn deny(&self, asked: &Asked) -> Answered {
+        self.answer(asked, "refused", &["deny", &asked.id])
     }
 
     #[track_caller]
-    pub fn reply(&self, asked: &Asked, value: &str) {
-        self.answer(asked, &["reply", &asked.id, value]);
+    pub fn reply(&self, asked: &Asked, value: &str) -> Answered {
+        self.answer(asked, value, &["reply", &asked.id, value])
+    }
+
+    /// Puts a row into the table of agents: this answer to this dialog did what it should, by the screen.
+    pub fn proves(&self, dialog: &str, answered: &Answered) {
+        Proof {
+            tool: self.agent.tool(),
+            version: self.agent.version(),
+            dialog,
+            answer: &answered.answer,
+            route: Route::Screen,
+            keys: &answered.keys,
+        }
+        .record();
     }
 
     /// An answer that must not be taken; the words of its refusal.
@@ -337,9 +371,13 @@ impl Stage {
 
     fn awaits(&self, is_it: impl Fn(&Asked) -> bool) -> Option<Asked> {
         let deadline = Instant::now() + PATIENCE;
+        let answered = self.answered.lock().unwrap().clone();
         let mut waiting = self.waiting.lock().unwrap();
         loop {
-            let found = awaiting(&waiting.1).map(Asked::of).find(|asked| is_it(asked));
+            let asked = awaiting(&waiting.1).map(Asked::of);
+            let found = asked
+                .filter(|asked| !answered.contains(&asked.id))
+                .find(|asked| is_it(asked));
             if found.is_some() {
                 return found;
             }
@@ -350,11 +388,25 @@ impl Stage {
     }
 
     #[track_caller]
-    fn answer(&self, asked: &Asked, words: &[&str]) {
+    fn answer(&self, asked: &Asked, answer: &str, words: &[&str]) -> Answered {
         self.read(asked);
         let told: Finished = self.home.run(words);
         if told.code != 0 || !told.stdout.contains("applied") {
             self.give_up(&format!("the answer was not applied: {told:?}"));
+        }
+        self.answered.lock().unwrap().push(asked.id.clone());
+        // The choice that was taken is on record by its label.
+        let received = self.home.audit_has("REPLY_RECEIVED", Some(&asked.id));
+        let label = received["value"].as_str().unwrap_or_default();
+        let row = asked.choices.iter().position(|choice| choice == label);
+        let keys = match row {
+            Some(row) => in_words(&asked.keys[row]),
+            None if asked.kind == "confirm_enter" => "Enter".to_owned(),
+            None => "the text, Enter".to_owned(),
+        };
+        Answered {
+            answer: answer.to_owned(),
+            keys,
         }
     }
 

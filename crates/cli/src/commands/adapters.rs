@@ -54,10 +54,15 @@ pub(super) fn packs(paths: &Paths) -> anyhow::Result<Packs> {
     Ok(Packs::with_user(texts).map_err(AdapterError::Broken)?)
 }
 
+/// By its name, or by that of one of its programs: `openai` is an old name of codex.
 pub(super) fn named(packs: &Packs, name: &str) -> Result<Arc<Pack>, AdapterError> {
-    packs
-        .iter()
-        .find(|pack| pack.name() == name)
+    let by_name = packs.iter().find(|pack| pack.name() == name);
+    by_name
+        .or_else(|| {
+            packs
+                .iter()
+                .find(|pack| pack.binaries().iter().any(|binary| binary == name))
+        })
         .ok_or_else(|| AdapterError::Unknown {
             name: name.to_owned(),
             known: packs

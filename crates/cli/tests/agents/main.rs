@@ -14,12 +14,15 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
+mod cases;
 mod claude;
 mod claude_hook_trouble;
 mod claude_hooks;
+mod codex;
 #[path = "../telegram/dice.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod dice;
+mod gemini;
 mod long;
 
 use atlasbridge_testkit::agents::{Agent, Opening, Stage};

@@ -76,3 +76,11 @@ fn a_broken_file_is_said_before_the_tool_starts() {
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
     assert!(ran.stderr.contains("deployctl.toml:3"), "{ran:?}");
 }
+
+/// `openai` is the old name of codex, and stays.
+#[test]
+fn an_adapter_is_known_by_the_names_of_its_programs() {
+    let home = home();
+    let [old, new] = ["openai", "codex"].map(|name| home.run(["adapters", "show", name]));
+    assert_eq!((old.code, &old.stdout), (0, &new.stdout));
+}

@@ -292,3 +292,31 @@ fn a_session_in_a_session_reads_one_answer() {
         "{shown:?}"
     );
 }
+
+/// A dialog ignores a key now and then. Nothing is pressed twice: the answer's end is told, and the dialog, which still
+/// stands, is offered as another prompt.
+#[test]
+fn a_dialog_that_ignores_its_answer_is_offered_again() {
+    let home = home();
+    let script = r#"printf ' Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend'
+        read -rsn1 ignored; read -rsn1 answer; echo; echo "got=[$ignored$answer]""#;
+    let terminal = home.bash(script);
+    let first = home.prompt_id();
+    let told = home.run(["approve", &first]);
+    assert_eq!(
+        (told.code, told.stdout.contains("did not react")),
+        (1, true),
+        "{told:?}"
+    );
+    let second = eventually("the dialog is offered again", || {
+        let waiting = home.approvals();
+        let id = waiting.first()?["prompt_id"].as_str()?.to_owned();
+        (id != first).then_some(id)
+    });
+    let told = home.run(["deny", &second]);
+    assert_eq!(told.code, 0, "{told:?}");
+    let (_, shown) = terminal.end();
+    assert!(shown.contains("got=[12]\r\n"), "{shown:?}");
+    assert_eq!(home.end_of(&first), "failed not_taken");
+    assert_eq!(home.end_of(&second), "resolved applied");
+}

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::home;
 
-/// A home whose page listens nowhere, a PATH with our agents before the system's, and a user of one's own.
+/// A home whose page listens nowhere, a PATH with our agents alone, and a user of one's own.
 struct Scene {
     home: Home,
     bin: PathBuf,
@@ -43,7 +43,7 @@ impl Scene {
 
     fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
-            ("PATH", format!("{}:/usr/bin:/bin", self.bin.display())),
+            ("PATH", self.bin.display().to_string()),
             ("HOME", self.user.display().to_string()),
         ]
     }

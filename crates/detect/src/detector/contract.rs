@@ -52,6 +52,9 @@ pub enum Observation<'a> {
     Injected {
         whole: bool,
     },
+    /// The tool did nothing with an answer, and reads on: the dialog that still stands is another prompt from now on, for
+    /// another answer.
+    Untaken,
     /// The answer to [`Event::AskKernel`].
     Kernel(KernelWait),
     /// The tool says so itself, by a hook or another way that nothing on its screen can forge.

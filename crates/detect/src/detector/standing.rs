@@ -67,17 +67,13 @@ impl Standing {
             words: Words::of(reading),
             row: look.line.first,
             above: rows_hash(look.page, look.line.first.saturating_sub(ABOVE), look.line.first),
-            surroundings: surroundings(look.page),
+            surroundings: surroundings(look),
             claims: status.changes(),
         }
     }
 
     pub(super) fn is_block(&self) -> bool {
         self.place == Place::Block
-    }
-
-    pub(super) fn is_composer(&self) -> bool {
-        matches!(self.place, Place::Composer { .. })
     }
 
     /// A better word of the kernel is kept: "don't know" says nothing new.
@@ -110,7 +106,13 @@ impl Standing {
     }
 
     /// Input was given and the screen or the kernel shows that it was taken.
-    pub(super) fn was_taken(&self, look: &Look<'_>, kernel: KernelWait, status: &Status) -> bool {
+    pub(super) fn was_taken(
+        &self,
+        look: &Look<'_>,
+        reading: Option<&Reading>,
+        kernel: KernelWait,
+        status: &Status,
+    ) -> bool {
         if !self.submitted {
             return false;
         }
@@ -121,7 +123,12 @@ impl Standing {
                 asked_elsewhere || self.kernel.wait == Waits::Read && kernel.wait == Waits::Nobody
             }
             Place::Block => self.announced_anew(status),
-            Place::Composer { .. } => self.sent && self.surroundings != surroundings(look.page),
+            Place::Composer { .. } => {
+                // What stands in the box has not been taken yet, whatever its first letter swept from the screen.
+                let drafted = Place::Composer { drafted: true };
+                let is_written = reading.is_some_and(|reading| reading.place == drafted);
+                self.sent && !is_written && self.surroundings != surroundings(look)
+            }
         }
     }
 
@@ -206,14 +213,16 @@ fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {
     hasher.finish()
 }
 
-/// The upper part of the screen: what an agent has said. Its input box and hints are in the lower part.
-fn surroundings(page: &Page) -> u64 {
+/// The upper part of the screen: what an agent has said. Its input box and hints are in the lower part. A logo is no word: it
+/// may move, and vanish with the first key.
+fn surroundings(look: &Look<'_>) -> u64 {
+    let page = look.page;
     let mut hasher = DefaultHasher::new();
     // A box that stands higher than the last rows, on a screen that is not full yet, is no part of what is around it.
     let lowest = page.lines.len().saturating_sub(8);
-    let rows = recognise::box_top(page).map_or(lowest, |top| top.min(lowest));
+    let rows = recognise::box_top(look).map_or(lowest, |top| top.min(lowest));
     let lines = page.lines.iter().take(rows).map(|line| line.text.trim());
-    for text in lines.filter(|text| !text.is_empty()) {
+    for text in lines.filter(|text| !text.is_empty() && !recognise::moves(text)) {
         text.hash(&mut hasher);
     }
     hasher.finish()

@@ -76,6 +76,8 @@ enum Osc7501 {
 #[serde(deny_unknown_fields)]
 struct IdleBox {
     invitation: Option<Spanned<String>>,
+    #[serde(rename = "box")]
+    box_: Option<Spanned<String>>,
     line: Option<Spanned<String>>,
 }
 
@@ -269,6 +271,7 @@ impl Reader<'_> {
             .collect();
         let idle = parsed.idle.as_ref().map(|idle| Idle {
             invitation: self.optional(idle.invitation.as_ref()),
+            box_: self.optional(idle.box_.as_ref()),
             line: self.optional(idle.line.as_ref()),
         });
         let dialogs = parsed

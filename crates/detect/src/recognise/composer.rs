@@ -41,8 +41,9 @@ pub(super) fn find(page: &Page) -> Option<Box> {
 }
 
 /// The first row of the input box, its frame included.
-pub(crate) fn box_top(page: &Page) -> Option<usize> {
-    find(page).map(|found| found.top)
+pub(crate) fn box_top(look: &Look<'_>) -> Option<usize> {
+    let found = find(look.page).or_else(|| written_in(look));
+    found.map(|found| found.top)
 }
 
 fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
@@ -63,8 +64,8 @@ fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
         (_, true, Some(_)) => true,
         // Under a rule, with nothing below: a line editor's prompt, such as aider's.
         (_, true, None) => page.cursor.row == row && row == last,
-        // Without a frame the cursor must stand in it, and hints must follow.
-        ('›', false, None) => page.cursor.row == row && page.cursor.column <= 4 && row + 2 <= last,
+        // Without a frame the cursor must stand in it, behind what was written, and hints must follow.
+        ('›', false, None) => holds_cursor(page, row) && row + 2 <= last,
         _ => false,
     };
     is_box.then(|| Box {
@@ -72,6 +73,12 @@ fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
         top: if framed_above { row - 1 } else { row },
         bottom: bottom.unwrap_or(last),
     })
+}
+
+/// The cursor stands in this row, or at the end of a draft that begins here and goes on in the rows below.
+fn holds_cursor(page: &Page, row: usize) -> bool {
+    let cursor = page.cursor.row;
+    row <= cursor && (row + 1..=cursor).all(|below| page.text(below).starts_with("  "))
 }
 
 /// A highlighted choice is no input box: `❯ 1. Yes`.
@@ -92,7 +99,9 @@ pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
         return Some(Reading::line(look, Kind::Idle, 85, question));
     }
     let invitation = idle.and_then(|idle| idle.invitation.as_deref());
-    let found = find(look.page).or_else(|| titled(look.page, invitation))?;
+    let found = find(look.page)
+        .or_else(|| written_in(look))
+        .or_else(|| titled(look.page, invitation))?;
     let detail = look.page.block(found.top.saturating_sub(12), found.bottom);
     let line = look.page.inner(found.row).trim();
     let mut reading = Reading::block(Kind::Idle, 75, line, detail, "input box".to_owned());
@@ -135,6 +144,21 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
         .iter()
         .filter(has_text)
         .any(|run| !(is_dim(run) || run.is_reversed() && run.end - run.start == 1))
+}
+
+/// An input box without a frame that somebody writes in, known by what its pack says of it and of the rows below.
+fn written_in(look: &Look<'_>) -> Option<Box> {
+    let page = look.page;
+    let known = look.pack()?.idle.as_ref()?.box_.as_deref()?;
+    let last = page.last_row()?;
+    let row = (last.saturating_sub(BELOW)..=last)
+        .rev()
+        .find(|&row| known.is_match(&page.words(row, last + 1)))?;
+    Some(Box {
+        row,
+        top: row,
+        bottom: last,
+    })
 }
 
 /// An input box known by its invitation alone.

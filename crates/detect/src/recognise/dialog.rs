@@ -8,7 +8,7 @@ use regex::Regex;
 use super::labels::{Pattern, pattern};
 use super::manner::{Below, Manner, Shown};
 use super::{Look, Reading, composer};
-use crate::page::{Page, is_rule, is_side};
+use crate::page::{Page, is_dashed, is_rule, is_side};
 use crate::status::Claim;
 
 static ROW: Pattern =
@@ -419,11 +419,6 @@ impl Dashed {
     }
 }
 
-/// A rule inside a dialog, not its edge.
-fn is_dashed(text: &str) -> bool {
-    text.contains(['╌', '┄', '┈', '╍'])
-}
-
 /// The line that asks: the nearest one above the rows with a question mark or a colon, else the dialog's first.
 pub(super) fn question_row(page: &Page, top: usize, first_row: usize) -> Option<usize> {
     let mut texts = (top..first_row)
@@ -455,19 +450,24 @@ fn question_rows(page: &Page, row: usize, first_row: usize) -> Range<usize> {
 }
 
 /// The lines that say what the dialog is about, without those that move and without ticks: ticking off one of
-/// several answers leaves it the same dialog.
+/// several answers leaves it the same dialog, and so does another width, which wraps its lines elsewhere.
 pub(super) fn subject(page: &Page, top: usize, first_row: usize) -> String {
-    let lines = (top..first_row)
-        .map(|row| page.inner(row).trim())
-        .filter(|text| !text.is_empty() && !moves(text));
-    lines
-        .collect::<Vec<_>>()
-        .join("\n")
-        .replace(['☐', '☑', '☒', '✔'], "")
+    let mut subject = String::new();
+    for row in top..first_row {
+        let text = page.inner(row).trim();
+        if text.is_empty() || moves(text) {
+            continue;
+        }
+        if !subject.is_empty() && !page.goes_on_in(row) {
+            subject.push(' ');
+        }
+        subject.push_str(text);
+    }
+    subject.replace(['☐', '☑', '☒', '✔'], "")
 }
 
 /// Spinners, elapsed times, pictures made of signs: logos are often animated.
-fn moves(text: &str) -> bool {
+pub(crate) fn moves(text: &str) -> bool {
     let (mut signs, mut letters) = (0, 0);
     for char in text.chars().filter(|char| !char.is_whitespace()) {
         signs += 1;

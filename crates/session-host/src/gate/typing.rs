@@ -81,7 +81,10 @@ impl Typing {
 
     pub(crate) fn next(&mut self, look: Look, now: Moment) -> Next {
         if look.gone {
-            return Next::Over(Outcome::Taken);
+            return Next::Over(match self.lacks_enter() {
+                true => Outcome::NotTaken,
+                false => Outcome::Taken,
+            });
         }
         let give_up = self.last_at + REACTION_LIMIT;
         if now >= give_up {
@@ -101,6 +104,11 @@ impl Typing {
             }
             None => Next::WaitUntil(give_up),
         }
+    }
+
+    /// A key of a dialog may be enough by itself; a text without its Enter never is, whatever left the screen meanwhile.
+    fn lacks_enter(&self) -> bool {
+        !self.is_dialog && !self.is_whole()
     }
 
     /// Local keys wait until the reply was taken, at most this long: a dead tool must not freeze the keyboard. For a dialog
@@ -184,5 +192,14 @@ mod tests {
             Next::Over(Outcome::Taken),
             "no Enter to be sure"
         );
+    }
+
+    #[test]
+    fn a_text_without_its_enter_was_not_taken() {
+        let mut text = Typing {
+            is_dialog: false,
+            ..typing(Strokes::then_enter_if_still_there("hello"))
+        };
+        assert_eq!(text.next(GONE, at(5)), Next::Over(Outcome::NotTaken));
     }
 }

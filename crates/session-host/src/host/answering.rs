@@ -2,7 +2,7 @@
 
 use atlasbridge_detect::Observation;
 use atlasbridge_model::{ReplyId, Sighting, SightingNo};
-use atlasbridge_pty::{PollFlags, Signal, boot_time};
+use atlasbridge_pty::{PollFlags, Signal, TtyWait, boot_time};
 use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
@@ -146,6 +146,17 @@ impl Host {
             self.drop_late_keys();
         }
         self.tell_outcome(settled.reply, &settled.prompt.to_string(), settled.outcome);
+        if settled.is_dialog && settled.outcome == twin::Outcome::NotTaken && self.reads_all() {
+            self.observe(Observation::Untaken);
+        }
+    }
+
+    /// # No answer lies in wait
+    /// A program that waits for its terminal has read everything that was typed into it: nothing of an earlier answer can
+    /// reach a later prompt.
+    fn reads_all(&self) -> bool {
+        let is_waiting = matches!(self.control.probe().wait, TtyWait::Read | TtyWait::Poll);
+        is_waiting && !self.gate.wants_to_write()
     }
 
     pub(super) fn tell_outcome(&mut self, reply: ReplyId, prompt_id: &str, outcome: twin::Outcome) {

@@ -16,7 +16,7 @@ const PTRACE_SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";
 pub(super) fn checks(paths: &Paths) -> Vec<Finding> {
     let uid = rustix::process::geteuid().as_raw();
     let hub = hub::status(paths).ok().flatten();
-    let owner = hub.and_then(|view| Some(fs::metadata(format!("/proc/{}", view.pid)).ok()?.uid()));
+    let owner = hub.and_then(|view| Some(fs::metadata(format!("/proc/{}/environ", view.pid)).ok()?.uid()));
     let inside = std::env::var_os(SESSION_MARKER).is_some();
     let setting = |file: &str| fs::read_to_string(file).ok();
     let mut findings = vec![
@@ -55,7 +55,8 @@ fn root(uid: u32) -> Option<Finding> {
     })
 }
 
-/// `/proc/PID` of a process that is not dumpable belongs to root. For root it always does.
+/// What lies in `/proc/PID` belongs to root where the process is not dumpable; the directory itself does not tell. For
+/// root it always does.
 fn dumpable(uid: u32, owner: Option<u32>) -> Option<Finding> {
     let owner = owner.filter(|_| uid != 0)?;
     Some(match owner == uid {

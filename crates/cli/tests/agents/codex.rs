@@ -1,0 +1,147 @@
+//! Codex by its screen. Letters of its rows are hot keys: what is not a choice must never be typed there.
+
+use atlasbridge_testkit::agents::{Agent, Opening, Turn};
+use serde_json::{Value, json};
+
+use crate::by_screen;
+use crate::cases::{self, Dialog, No};
+
+const NEWEST: &str = "0.166.0";
+const OLD: &str = "0.63.0";
+
+/// The two versions name the shell in other ways.
+fn shell(version: &str, command: &str) -> (&'static str, Value) {
+    match version {
+        OLD => (
+            "shell",
+            json!({ "command": ["bash", "-lc", command], "with_escalated_permissions": true, "justification": "Is this fine?" }),
+        ),
+        _ => (
+            "exec_command",
+            json!({ "cmd": command, "sandbox_permissions": "require_escalated", "justification": "Is this fine?" }),
+        ),
+    }
+}
+
+fn command(version: &str) -> Dialog {
+    let (name, input) = shell(version, "rm -rf build");
+    Dialog {
+        name: "command",
+        turns: vec![Turn::call(name, input)],
+        calls: 1,
+        shows: "rm -rf build",
+    }
+}
+
+fn two_commands(version: &str) -> Dialog {
+    let (name, first) = shell(version, "touch one.txt");
+    let (_, second) = shell(version, "touch two.txt");
+    Dialog {
+        name: "two commands in one turn",
+        turns: vec![Turn::call(name, first).and_call(name, second)],
+        calls: 2,
+        shows: "Would you like to run the following command?",
+    }
+}
+
+const PATCH: &str =
+    "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: hello.txt\n+hello\n*** End Patch\nEOF\n";
+
+fn edit(version: &str) -> Dialog {
+    let (name, input) = match version {
+        OLD => ("shell", json!({ "command": ["bash", "-lc", PATCH] })),
+        _ => ("exec_command", json!({ "cmd": PATCH })),
+    };
+    Dialog {
+        name: "edit",
+        turns: vec![Turn::call(name, input)],
+        calls: 1,
+        shows: "Would you like to make the following edits?",
+    }
+}
+
+/// Inside its workspace it edits without a question, unless it may only read.
+fn reading(agent: Agent) -> Opening {
+    by_screen(agent).arg("-s").arg("read-only")
+}
+
+fn check_command(version: &'static str) {
+    let Some(agent) = Agent::codex(version) else {
+        return;
+    };
+    let opening = || by_screen(agent.clone());
+    cases::accepted(opening(), command(version), |stage| !stage.exists("build"));
+    cases::refused(opening(), command(version), No::Interrupts, |stage| {
+        !stage.exists("build/app.o")
+    });
+}
+
+fn check_edit(version: &'static str) {
+    let Some(agent) = Agent::codex(version) else {
+        return;
+    };
+    let is_done = |stage: &atlasbridge_testkit::agents::Stage| stage.file("hello.txt").is_some();
+    cases::accepted(reading(agent.clone()), edit(version), is_done);
+    cases::refused(reading(agent), edit(version), No::Interrupts, is_done);
+}
+
+#[test]
+fn commands() {
+    check_command(NEWEST);
+}
+
+#[test]
+fn edits() {
+    check_edit(NEWEST);
+}
+
+#[test]
+fn a_pair_of_commands() {
+    let Some(agent) = Agent::codex(NEWEST) else { return };
+    cases::pair(by_screen(agent), two_commands(NEWEST), No::Interrupts);
+}
+
+#[test]
+fn a_sentence_for_a_dialog() {
+    let Some(agent) = Agent::codex(NEWEST) else { return };
+    cases::sentence(by_screen(agent), command(NEWEST), |stage| {
+        !stage.exists("build/app.o")
+    });
+}
+
+#[test]
+fn instructions() {
+    let Some(agent) = Agent::codex(NEWEST) else { return };
+    cases::instructions(by_screen(agent), "say hello, then wait (y/n)?");
+}
+
+#[test]
+fn old_commands() {
+    check_command(OLD);
+}
+
+#[test]
+fn old_edits() {
+    check_edit(OLD);
+}
+
+#[test]
+fn an_old_pair_of_commands() {
+    let Some(agent) = Agent::codex(OLD) else { return };
+    cases::pair(by_screen(agent), two_commands(OLD), No::Interrupts);
+}
+
+#[test]
+fn a_sentence_for_an_old_dialog() {
+    let Some(agent) = Agent::codex(OLD) else { return };
+    cases::sentence(by_screen(agent), command(OLD), |stage| {
+        !stage.exists("build/app.o")
+    });
+}
+
+#[test]
+fn old_instructions() {
+    let Some(agent) = Agent::codex(OLD) else { return };
+    // It loses a `?` that is typed among other keys: it opens its help with it.
+    cases::instructions(by_screen(agent), "say hello, then wait (y/n)");
+}
