@@ -23,6 +23,8 @@ pub(crate) struct Typing {
     pub(crate) prompt: PromptId,
     pub(crate) sighting: SightingNo,
     pub(crate) is_dialog: bool,
+    /// By the tool's hook: nothing is typed.
+    pub(crate) is_said: bool,
     left: VecDeque<Stroke>,
     first_at: Moment,
     last_at: Moment,
@@ -58,6 +60,7 @@ impl Typing {
             is_dialog,
             way,
         } = ticket;
+        let is_said = matches!(way, Way::Say(_));
         let left = match way {
             Way::Type(strokes) => strokes.into_vec().into_iter().skip(1).collect(),
             Way::Say(_) => VecDeque::new(),
@@ -67,6 +70,7 @@ impl Typing {
             prompt,
             sighting,
             is_dialog,
+            is_said,
             left,
             first_at: now,
             last_at: now,
@@ -124,6 +128,7 @@ impl Typing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::Settled;
     use atlasbridge_model::Strokes;
 
     fn at(millis: u64) -> Moment {
@@ -201,5 +206,22 @@ mod tests {
             ..typing(Strokes::then_enter_if_still_there("hello"))
         };
         assert_eq!(text.next(GONE, at(5)), Next::Over(Outcome::NotTaken));
+    }
+
+    #[test]
+    fn only_a_key_that_was_ignored_leaves_its_dialog_open() {
+        let settled = |is_said, outcome| Settled {
+            reply: ReplyId::from_random([1; 16]),
+            prompt: PromptId::from_random([2; 16]),
+            is_dialog: true,
+            is_said,
+            outcome,
+        };
+        assert!(settled(false, Outcome::NotTaken).leaves_dialog_open());
+        assert!(
+            !settled(true, Outcome::NotTaken).leaves_dialog_open(),
+            "it may still come"
+        );
+        assert!(!settled(false, Outcome::Taken).leaves_dialog_open());
     }
 }
