@@ -66,7 +66,17 @@ pub(crate) struct Settled {
     pub(crate) reply: ReplyId,
     pub(crate) prompt: PromptId,
     pub(crate) is_dialog: bool,
+    /// By the tool's hook.
+    pub(crate) is_said: bool,
     pub(crate) outcome: Outcome,
+}
+
+impl Settled {
+    /// A dialog that took no notice of a key may be answered again. What was said by a hook is on its way until the tool
+    /// ends it, however long that takes: a second answer could meet the first.
+    pub(crate) fn leaves_dialog_open(&self) -> bool {
+        self.is_dialog && !self.is_said && self.outcome == Outcome::NotTaken
+    }
 }
 
 /// How an injection that is under way goes on.
@@ -320,7 +330,8 @@ impl Gate {
                 Progress::Pressed { whole }
             }
             Next::Over(outcome) => {
-                let (reply, prompt, is_dialog) = (typing.reply, typing.prompt, typing.is_dialog);
+                let (reply, prompt) = (typing.reply, typing.prompt);
+                let (is_dialog, is_said) = (typing.is_dialog, typing.is_said);
                 self.ledger.settle(reply, outcome);
                 self.typing = None;
                 self.look_at = None;
@@ -328,6 +339,7 @@ impl Gate {
                     reply,
                     prompt,
                     is_dialog,
+                    is_said,
                     outcome,
                 })
             }

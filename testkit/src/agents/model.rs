@@ -185,7 +185,7 @@ impl Shared {
     fn is_main(&self, body: &Value, tools: usize) -> bool {
         match self.is_toolless {
             true => body["model"] != SMALL_MODEL,
-            false => tools > FEW_TOOLS,
+            false => tools > FEW_TOOLS && !is_warm_up(body),
         }
     }
 
@@ -263,6 +263,12 @@ fn with_plan_file(input: Value, plan_file: &str) -> Value {
         }
         other => other,
     }
+}
+
+/// Claude Code 2.0 tries its helpers out at its start, with all of their tools.
+fn is_warm_up(body: &Value) -> bool {
+    let first = &body["messages"][0]["content"];
+    anthropic::text_of(first).trim_start().starts_with("Warmup")
 }
 
 /// The name under which an agent asks for small things, where it can be told one.

@@ -301,8 +301,13 @@ impl Stage {
     /// The person at the desk answers with these keys, after reading.
     #[track_caller]
     pub fn press(&self, asked: &Asked, keys: &str) {
-        std::thread::sleep(READING.saturating_sub(asked.seen.elapsed()));
+        self.read(asked);
         self.type_keys(keys);
+    }
+
+    /// As long as a person reads.
+    pub fn read(&self, asked: &Asked) {
+        std::thread::sleep(READING.saturating_sub(asked.seen.elapsed()));
     }
 
     /// Processes of our own that the agent has started: its hooks.
@@ -384,7 +389,7 @@ impl Stage {
 
     #[track_caller]
     fn answer(&self, asked: &Asked, answer: &str, words: &[&str]) -> Answered {
-        std::thread::sleep(READING.saturating_sub(asked.seen.elapsed()));
+        self.read(asked);
         let told: Finished = self.home.run(words);
         if told.code != 0 || !told.stdout.contains("applied") {
             self.give_up(&format!("the answer was not applied: {told:?}"));

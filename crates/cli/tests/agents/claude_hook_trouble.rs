@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::by_hook;
 use crate::claude_hooks::{NEWEST, bash, bash_input};
+use crate::long::refusing_digit;
 
 /// A dialog for `rm -rf build`, and a hook that waits for its answer.
 fn at_dialog() -> Option<(Stage, Asked)> {
@@ -17,12 +18,6 @@ fn at_dialog() -> Option<(Stage, Asked)> {
     let asked = stage.asked("command: rm -rf build");
     assert_eq!(stage.hooks().len(), 1, "one hook waits");
     Some((stage, asked))
-}
-
-/// The digit of the row that refuses.
-fn no(asked: &Asked) -> String {
-    let at = asked.choices.iter().position(|label| label == "No");
-    (at.expect("a row refuses") + 1).to_string()
 }
 
 #[track_caller]
@@ -51,7 +46,7 @@ fn yes_at_the_desk_comes_first() {
 #[test]
 fn no_at_the_desk_withdraws_the_request() {
     let Some((stage, asked)) = at_dialog() else { return };
-    stage.press(&asked, &no(&asked));
+    stage.press(&asked, &refusing_digit(&asked));
     assert_eq!(stage.home.end_of(&asked.id), "resolved answered_locally");
     hooks_end(&stage);
     stage.tell("leave it then");

@@ -377,3 +377,56 @@ fn a_subagents_command_is_asked_for_like_any_other() {
     assert!(!stage.exists("build"));
     stage.idle();
 }
+
+/// One command refused, the next accepted.
+fn refused_and_accepted(version: &'static str) -> Option<Stage> {
+    let agent = Agent::claude(version)?;
+    let stage = by_hook(agent).open([bash("touch made.flag"), remove_build()]);
+    stage.tell("touch it");
+    stage.deny(&stage.asked("touch made.flag"));
+    stage.tell("remove it then");
+    stage.hears("remove it then");
+    assert!(stage.result(1).is_error);
+    stage.approve(&stage.asked("rm -rf build"));
+    let result = stage.result(2);
+    assert!(!result.is_error, "{result:?}");
+    assert!(!stage.exists("build") && !stage.exists("made.flag"));
+    Some(stage)
+}
+
+/// Whether the prompts of a session carried what only a hook tells.
+fn was_by_hook(stage: &Stage) -> bool {
+    let seen = stage
+        .events()
+        .into_iter()
+        .filter(|event| event["event"] == "seen");
+    let details = seen.map(|event| event["detail"].as_str().unwrap_or_default().to_owned());
+    let dialogs: Vec<String> = details.filter(|detail| detail.contains("rm -rf build")).collect();
+    assert!(!dialogs.is_empty());
+    dialogs
+        .iter()
+        .any(|detail| detail.starts_with("Bash\ncommand: rm -rf build"))
+}
+
+#[test]
+fn the_version_before_is_answered_by_hook_too() {
+    if let Some(stage) = refused_and_accepted("2.1.197") {
+        assert!(was_by_hook(&stage));
+    }
+}
+
+#[test]
+fn the_oldest_version_with_the_request_is_answered_by_hook_too() {
+    if let Some(stage) = refused_and_accepted("2.0.77") {
+        assert!(was_by_hook(&stage));
+    }
+}
+
+/// It reports by its hooks and has none that decides: the screen is all there is, and nobody has to say so.
+#[test]
+fn a_version_without_the_request_is_read_off_its_screen() {
+    if let Some(stage) = refused_and_accepted("1.0.128") {
+        assert!(!was_by_hook(&stage));
+        assert!(stage.hooks().is_empty());
+    }
+}

@@ -5,6 +5,8 @@
 //! `claude_hooks` Claude Code, by its hooks.
 //! `claude_hook_trouble` The same, when the desk is first, the hub is gone, or somebody forges.
 //!
+//! `long` Many dialogs of one Claude Code, at random; `ATLASBRIDGE_TEST_FULL=1` for all of them.
+//!
 //! A CLI that cannot be installed is left out, loudly. Run with `--features pause-points`, as all tests here.
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +20,11 @@ mod claude;
 mod claude_hook_trouble;
 mod claude_hooks;
 mod codex;
+#[path = "../telegram/dice.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod dice;
 mod gemini;
+mod long;
 
 use atlasbridge_testkit::agents::{Agent, Opening, Stage};
 

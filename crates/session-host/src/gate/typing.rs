@@ -29,6 +29,8 @@ pub(crate) struct Typing {
     pub(crate) prompt: PromptId,
     pub(crate) sighting: SightingNo,
     pub(crate) is_dialog: bool,
+    /// By the tool's hook: nothing is typed.
+    pub(crate) is_said: bool,
     left: VecDeque<Stroke>,
     /// When what was typed was seen.
     echoed_at: Option<Moment>,
@@ -70,6 +72,7 @@ impl Typing {
             is_dialog,
             way,
         } = ticket;
+        let is_said = matches!(way, Way::Say(_));
         let left = match way {
             Way::Type(strokes) => strokes.into_vec().into_iter().skip(1).collect(),
             Way::Say(_) => VecDeque::new(),
@@ -79,6 +82,7 @@ impl Typing {
             prompt,
             sighting,
             is_dialog,
+            is_said,
             left,
             echoed_at: None,
             insisted: false,
@@ -173,6 +177,7 @@ impl Typing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::Settled;
     use atlasbridge_model::Strokes;
 
     fn at(millis: u64) -> Moment {
@@ -279,5 +284,22 @@ mod tests {
             "never a third time"
         );
         assert_eq!(text.next(GONE, at(3_600)), Next::Over(Outcome::Taken));
+    }
+
+    #[test]
+    fn only_a_key_that_was_ignored_leaves_its_dialog_open() {
+        let settled = |is_said, outcome| Settled {
+            reply: ReplyId::from_random([1; 16]),
+            prompt: PromptId::from_random([2; 16]),
+            is_dialog: true,
+            is_said,
+            outcome,
+        };
+        assert!(settled(false, Outcome::NotTaken).leaves_dialog_open());
+        assert!(
+            !settled(true, Outcome::NotTaken).leaves_dialog_open(),
+            "it may still come"
+        );
+        assert!(!settled(false, Outcome::Taken).leaves_dialog_open());
     }
 }

@@ -147,7 +147,7 @@ impl Host {
             self.drop_late_keys();
         }
         self.tell_outcome(settled.reply, &settled.prompt.to_string(), settled.outcome);
-        if settled.is_dialog && settled.outcome == twin::Outcome::NotTaken && self.reads_all() {
+        if settled.leaves_dialog_open() && self.reads_all() {
             self.observe(Observation::Untaken);
         }
     }
