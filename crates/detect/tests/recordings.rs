@@ -136,7 +136,11 @@ fn the_refusing_row_of_every_agent_dialog() {
             let hit = labelled.seen.iter().find(|seen| label.fits(seen)).unwrap();
             let first_word =
                 |(row, _): &(&str, &Strokes)| row.split(' ').next().unwrap_or_default().to_owned();
-            let expected = choices(hit).position(|row| refusals.contains(&first_word(&row).as_str()));
+            // A text field that Escape leaves with a no, proven on the real program.
+            let is_field =
+                |(row, _): &(&str, &Strokes)| *row == "Type here to tell Claude what to do differently";
+            let expected =
+                choices(hit).position(|row| refusals.contains(&first_word(&row).as_str()) || is_field(&row));
             let refusing = hit.sighting.choices.as_ref().and_then(Choices::refusing);
             assert_eq!(refusing, expected, "{} {:?}", labelled.name, label.choices);
         }
