@@ -62,6 +62,10 @@ impl Desk {
         lock(&self.inside.terminal).type_keys(keys);
     }
 
+    pub(super) fn pid(&self) -> i32 {
+        lock(&self.inside.terminal).pid()
+    }
+
     pub(super) fn screen(&self) -> String {
         lock(&self.inside.seen).screen().text()
     }
