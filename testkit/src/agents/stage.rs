@@ -309,6 +309,19 @@ impl Stage {
         .record();
     }
 
+    /// The same, said by the agent's own hook.
+    pub fn proves_by_hook(&self, dialog: &str, answer: &str) {
+        Proof {
+            tool: self.agent.tool(),
+            version: self.agent.version(),
+            dialog,
+            answer,
+            route: Route::Hook,
+            keys: "none",
+        }
+        .record();
+    }
+
     /// An answer that must not be taken; the words of its refusal.
     #[track_caller]
     pub fn refused(&self, asked: &Asked, value: &str) -> String {
