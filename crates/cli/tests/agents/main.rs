@@ -3,6 +3,8 @@
 //!
 //! `claude` Claude Code, by its screen.
 //! `claude_hooks` Claude Code, by its hooks.
+//! `codex` Codex, by its screen.
+//! `codex_structured` Codex, by its app-server.
 //!
 //! A CLI that cannot be installed is left out, loudly. Run with `--features pause-points`, as all tests here.
 #![allow(
@@ -15,6 +17,7 @@ mod cases;
 mod claude;
 mod claude_hooks;
 mod codex;
+mod codex_structured;
 mod gemini;
 
 use atlasbridge_testkit::agents::{Agent, Opening, Stage};
