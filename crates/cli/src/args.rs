@@ -211,6 +211,9 @@ pub(crate) struct CodexServer {
     /// Where the app-server is to listen
     #[arg(long, value_hint = ValueHint::FilePath)]
     pub(crate) server: PathBuf,
+    /// The process that becomes Codex's screen, for the bridge that ends with it
+    #[arg(long, value_name = "PID")]
+    pub(crate) screen: Option<i32>,
     /// Codex, and its arguments
     #[arg(value_name = "TOOL", required = true, last = true)]
     pub(crate) tool: Vec<OsString>,

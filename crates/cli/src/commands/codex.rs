@@ -24,7 +24,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{ChildStdout, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use atlasbridge_pty::{PollFd, PollFlags, end_with_parent, poll};
+use atlasbridge_pty::{PollFd, PollFlags, poll};
 
 use crate::agents::codex::Arguments;
 use crate::args::CodexServer;
@@ -64,13 +64,14 @@ fn screen_arguments(args: &CodexServer) -> Option<Vec<OsString>> {
         .arg(&args.hooks)
         .arg("--server")
         .arg(&args.server)
+        .arg("--screen")
+        .arg(std::process::id().to_string())
         .arg("--")
         .arg(args.tool.first()?)
         .args(&arguments.server)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    end_with_parent(&mut command);
     let mut bridge = command.spawn().ok()?;
     if bridge.stdout.take().is_some_and(|said| is_ready(said)) {
         // It is a child of the process that this one is about to become.

@@ -1,13 +1,12 @@
 //! Codex by its app-server: the dialog stands on the screen, and whoever answers first, at the desk or elsewhere, closes it for
 //! both. What is decided elsewhere is said to the server, not typed.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-
 use atlasbridge_testkit::agents::{Agent, Asked, Opening, Stage, Turn};
+use atlasbridge_testkit::kill;
 use serde_json::json;
 
 use crate::by_hook;
+use crate::cases::{self, Dialog, No};
 
 const NEWEST: &str = "0.166.0";
 const COMMAND: &str = "Would you like to run the following command?";
@@ -28,10 +27,17 @@ fn call(command: &str) -> Turn {
     Turn::call("exec_command", shell(command))
 }
 
-fn patch() -> Turn {
-    const PATCH: &str =
-        "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: hello.txt\n+hello\n*** End Patch\nEOF\n";
-    Turn::call("exec_command", json!({ "cmd": PATCH }))
+fn apply(patch: &str) -> Turn {
+    let command = format!("apply_patch <<'EOF'\n*** Begin Patch\n{patch}*** End Patch\nEOF\n");
+    Turn::call("exec_command", json!({ "cmd": command }))
+}
+
+fn patch(file: &str) -> Turn {
+    apply(&format!("*** Add File: {file}\n+hello\n"))
+}
+
+fn change(file: &str) -> Turn {
+    apply(&format!("*** Update File: {file}\n@@\n-hello\n+hello again\n"))
 }
 
 /// The prompt was told by the server: it says where the command would run, which the dialog does not.
@@ -55,4 +61,208 @@ fn an_accepted_command_runs() {
     let idle = stage.idle();
     assert!(idle.text.contains("It is gone."), "{idle:?}");
     assert!(!stage.screen().contains(BY_KEY), "{}", stage.screen());
+}
+
+#[test]
+fn a_refused_command_ends_the_turn() {
+    let Some(opening) = structured() else { return };
+    let stage = opening.open([call("rm -rf build")]);
+    stage.tell("clean the build directory");
+    let asked = stage.asked(COMMAND);
+    is_told(&stage, &asked, "rm -rf build");
+    stage.deny(&asked);
+    stage.shows("Conversation interrupted");
+    stage.tell("leave it then");
+    stage.hears("leave it then");
+    stage.idle();
+    assert!(stage.exists("build/app.o"));
+}
+
+#[test]
+fn an_edit_is_accepted_and_its_files_for_the_session() {
+    let Some(opening) = structured() else { return };
+    // Inside its workspace it edits without a question, unless it may only read.
+    let stage = opening.arg("-s").arg("read-only").open([
+        patch("hello.txt"),
+        Turn::text("Made."),
+        change("hello.txt"),
+    ]);
+    stage.tell("make the file");
+    let asked = stage.asked(EDITS);
+    let told = format!("add {}", stage.project().join("hello.txt").display());
+    assert!(asked.text.contains(&told), "{asked:?}");
+    assert!(!stage.exists("hello.txt"));
+    stage.reply(&asked, "Yes, and don't ask again for these files");
+    stage.result(1);
+    assert_eq!(stage.file("hello.txt").as_deref(), Some("hello\n"));
+    stage.tell("change it");
+    stage.result(2);
+    assert_eq!(stage.file("hello.txt").as_deref(), Some("hello again\n"));
+}
+
+#[test]
+fn an_edit_is_refused() {
+    let Some(opening) = structured() else { return };
+    let stage = opening.arg("-s").arg("read-only").open([patch("hello.txt")]);
+    stage.tell("make the file");
+    let asked = stage.asked(EDITS);
+    stage.deny(&asked);
+    stage.shows("Conversation interrupted");
+    stage.tell("leave it then");
+    stage.hears("leave it then");
+    assert!(!stage.exists("hello.txt"));
+}
+
+#[test]
+fn what_is_always_allowed_is_not_asked_again() {
+    let Some(opening) = structured() else { return };
+    let stage = opening.open([
+        call("touch one.txt"),
+        Turn::text("Made."),
+        call("touch one.txt"),
+        Turn::text("Again."),
+    ]);
+    stage.tell("make it");
+    let asked = stage.asked(COMMAND);
+    stage.reply(
+        &asked,
+        "Yes, and don't ask again for commands that start with `touch one.txt`",
+    );
+    stage.result(1);
+    std::fs::remove_file(stage.project().join("one.txt")).unwrap();
+    stage.tell("once more");
+    stage.result(2);
+    assert!(stage.exists("one.txt"));
+    let rules = std::fs::read_to_string(stage.person().join(".codex/rules/default.rules")).unwrap();
+    assert!(rules.contains(r#"["touch", "one.txt"]"#), "{rules}");
+}
+
+#[test]
+fn the_desk_may_be_first_and_the_next_is_answered_elsewhere() {
+    let Some(opening) = structured() else { return };
+    let stage = opening.open([
+        call("touch one.txt"),
+        Turn::text("One."),
+        call("touch two.txt"),
+        Turn::text("Two."),
+    ]);
+    stage.tell("make one");
+    let asked = stage.asked(COMMAND);
+    is_told(&stage, &asked, "touch one.txt");
+    stage.type_keys("y");
+    stage.result(1);
+    assert!(stage.exists("one.txt"));
+    stage.shows(BY_KEY);
+    assert_eq!(stage.home.end_of(&asked.id), "resolved answered_locally");
+    stage.tell("make two");
+    let asked = stage.asked_next(&asked, COMMAND);
+    is_told(&stage, &asked, "touch two.txt");
+    stage.approve(&asked);
+    stage.result(2);
+    assert!(stage.exists("two.txt"));
+    let idle = stage.idle();
+    assert!(idle.text.contains("Two."), "{idle:?}");
+}
+
+#[test]
+fn of_a_pair_exactly_the_chosen_one_runs() {
+    let Some(opening) = structured() else { return };
+    let both =
+        Turn::call("exec_command", shell("touch one.txt")).and_call("exec_command", shell("touch two.txt"));
+    let dialog = Dialog {
+        name: "two commands in one turn",
+        turns: vec![both],
+        calls: 2,
+        shows: "\nin ",
+    };
+    cases::pair(opening, dialog, No::Interrupts);
+}
+
+/// Codex's processes and ours for it, by a word of their command lines.
+fn processes(stage: &Stage, word: &str) -> Vec<i32> {
+    let found = stage.processes().into_iter();
+    found
+        .filter(|(_, command)| command.contains(word))
+        .map(|(pid, _)| pid)
+        .collect()
+}
+
+#[track_caller]
+fn nothing_is_left(stage: &Stage) {
+    stage.until("nothing of Codex and its bridge is left", || {
+        processes(stage, "codex").is_empty().then_some(())
+    });
+    let hooks = stage.home.path().join("hooks");
+    stage.until("nothing of the session lies there", || {
+        std::fs::read_dir(&hooks).unwrap().next().is_none().then_some(())
+    });
+}
+
+#[test]
+fn a_session_that_ends_leaves_nobody() {
+    let Some(opening) = structured() else { return };
+    let stage = opening.open([call("rm -rf build")]);
+    stage.tell("clean the build directory");
+    stage.asked(COMMAND);
+    assert!(!processes(&stage, "codex-bridge").is_empty());
+    assert!(!processes(&stage, "app-server").is_empty());
+    let session = stage.home.sessions()[0]["session_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let stopped = stage.home.run(["sessions", "stop", &session]);
+    assert_eq!(stopped.code, 0, "{stopped:?}");
+    nothing_is_left(&stage);
+    assert!(stage.exists("build"));
+}
+
+#[test]
+fn a_killed_session_host_leaves_nobody() {
+    let Some(opening) = structured() else { return };
+    let stage = opening.open([call("rm -rf build")]);
+    stage.tell("clean the build directory");
+    stage.asked(COMMAND);
+    let hosts = processes(&stage, " run --quiet");
+    assert!(!hosts.is_empty());
+    hosts.into_iter().for_each(kill);
+    stage.until("nothing of Codex and its bridge is left", || {
+        processes(&stage, "codex").is_empty().then_some(())
+    });
+    assert!(stage.exists("build"));
+}
+
+#[test]
+fn a_killed_server_ends_its_bridge_and_leaves_nobody() {
+    let Some(opening) = structured() else { return };
+    let stage = opening.open([call("rm -rf build")]);
+    stage.tell("clean the build directory");
+    stage.asked(COMMAND);
+    // Codex is a script that starts a program: both are the server.
+    processes(&stage, "app-server").into_iter().for_each(kill);
+    stage.until("the bridge ends with its server", || {
+        processes(&stage, "codex-bridge").is_empty().then_some(())
+    });
+    // The screen tries to reach it again, as Codex does.
+    stage.shows("Reconnecting");
+    let session = stage.home.sessions()[0]["session_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    stage.home.run(["sessions", "stop", &session]);
+    nothing_is_left(&stage);
+    assert!(stage.exists("build"));
+}
+
+#[test]
+fn without_the_flag_nothing_changes() {
+    let Some(agent) = Agent::codex(NEWEST) else { return };
+    let stage = by_hook(agent).open([call("rm -rf build")]);
+    stage.tell("clean the build directory");
+    let asked = stage.asked(COMMAND);
+    assert!(!asked.text.contains("\nin "), "{asked:?}");
+    assert!(processes(&stage, "app-server").is_empty() && processes(&stage, "codex-bridge").is_empty());
+    stage.approve(&asked);
+    stage.result(1);
+    stage.shows(BY_KEY);
+    assert!(!stage.exists("build"));
 }

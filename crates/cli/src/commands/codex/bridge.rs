@@ -27,8 +27,9 @@ const LONGEST_DECISION: usize = 1 << 20;
 
 /// Until the screen or the server has ended. `ready` is called as soon as the server knows us.
 pub(super) fn run(args: &CodexServer, ready: impl Fn()) -> io::Result<()> {
-    let screen = getppid().ok_or(io::ErrorKind::NotFound)?;
-    let screen = pidfd_open(screen, PidfdFlags::empty())?;
+    // One that has ended already has another in its place.
+    let screen = getppid().filter(|parent| Some(parent.as_raw_nonzero().get()) == args.screen);
+    let screen = pidfd_open(screen.ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?;
     // Away from the terminal: its signals are for the screen.
     setsid()?;
     let (program, settings) = args.tool.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -36,6 +37,8 @@ pub(super) fn run(args: &CodexServer, ready: impl Fn()) -> io::Result<()> {
     let mut bridge = Bridge::open(server.connect()?, args.hooks.clone())?;
     ready();
     while bridge.wait(screen.as_fd(), server.ended())? {}
+    // Both may be gone, or one: what is left of the server ends with this.
+    drop(server);
     Ok(())
 }
 
