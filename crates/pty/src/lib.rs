@@ -62,11 +62,9 @@ mod terminal;
 mod transfer;
 mod wait;
 
-mod bound;
 mod detached;
 mod harden;
 
-pub use bound::end_with_parent;
 pub use child::{Child, ChildEvent};
 pub use control::{Control, LineMode};
 pub use detached::spawn_detached;

@@ -4,10 +4,17 @@
 
 mod arguments;
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use atlasbridge_pty::{PollFd, PollFlags, poll};
+use rustix::process::{PidfdFlags, Signal, getpgid, getpgrp, kill_process_group, pidfd_open};
 
 use crate::config::{Paths, create_private};
 
@@ -16,13 +23,16 @@ use super::version::Version;
 pub(crate) use arguments::Arguments;
 use arguments::Odd;
 
-use std::ffi::OsString;
-
 /// The name of its pack.
 pub(crate) const NAME: &str = "codex";
 
 /// The first whose server was seen to serve two clients at once.
 pub(crate) const OLDEST: Version = Version(0, 166, 0);
+
+/// How long the server may take to end by itself. 0.166.0 took 0.15 s.
+pub(crate) const END_LIMIT: Duration = Duration::from_secs(2);
+/// How long its bridge may take to end it: with a server that does not end by itself, a little longer.
+const BRIDGE_LIMIT: Duration = Duration::from_secs(3);
 
 /// Why it is started as it was typed.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,6 +89,7 @@ pub(crate) fn unusable(socket: &Path, longest: usize) -> Option<String> {
 #[derive(Debug)]
 pub(crate) struct ServerPlace {
     directory: PathBuf,
+    socket: PathBuf,
 }
 
 impl ServerPlace {
@@ -86,14 +97,45 @@ impl ServerPlace {
         create_private(&paths.hooks_dir())?;
         let directory = socket.parent().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         DirBuilder::new().mode(0o700).create(&directory)?;
-        Ok(Self { directory })
+        Ok(Self {
+            directory,
+            socket: socket.to_owned(),
+        })
     }
 }
 
 impl Drop for ServerPlace {
     fn drop(&mut self) {
+        end_listener(&self.socket);
         let _ = fs::remove_dir_all(&self.directory);
     }
+}
+
+/// The tool has ended, and its bridge is ending the server. One whose bridge was killed is ended here.
+fn end_listener(socket: &Path) {
+    let Ok(stream) = UnixStream::connect(socket) else {
+        return;
+    };
+    let Ok(listener) = rustix::net::sockopt::socket_peercred(&stream) else {
+        return;
+    };
+    drop(stream);
+    let (Ok(ended), Ok(group)) = (
+        pidfd_open(listener.pid, PidfdFlags::empty()),
+        getpgid(Some(listener.pid)),
+    ) else {
+        return;
+    };
+    let has_ended = |limit: Duration| {
+        let mut descriptors = [PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::IN)];
+        poll(&mut descriptors, Some(limit)).is_ok_and(|count| count > 0)
+    };
+    if has_ended(BRIDGE_LIMIT) || group == getpgrp() {
+        return;
+    }
+    let _ = kill_process_group(group, Signal::TERM);
+    has_ended(END_LIMIT);
+    let _ = kill_process_group(group, Signal::KILL);
 }
 
 #[cfg(test)]

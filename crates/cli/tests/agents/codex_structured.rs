@@ -1,12 +1,11 @@
 //! Codex by its app-server: the dialog stands on the screen, and whoever answers first, at the desk or elsewhere, closes it for
 //! both. What is decided elsewhere is said to the server, not typed.
 
-use atlasbridge_testkit::agents::{Agent, Asked, Opening, Stage, Turn};
+use atlasbridge_testkit::agents::{Agent, Asked, Opening, Proof, Route, Stage, Turn};
 use atlasbridge_testkit::kill;
 use serde_json::json;
 
 use crate::by_hook;
-use crate::cases::{self, Dialog, No};
 
 const NEWEST: &str = "0.166.0";
 const COMMAND: &str = "Would you like to run the following command?";
@@ -47,6 +46,21 @@ fn is_told(stage: &Stage, asked: &Asked, command: &str) {
     assert!(asked.text.contains(&told), "{asked:?}");
 }
 
+/// A row of the table of agents, if the answer was said and not typed.
+#[track_caller]
+fn proves(stage: &Stage, dialog: &str, answer: &str) {
+    assert!(!stage.screen().contains(BY_KEY), "{}", stage.screen());
+    Proof {
+        tool: stage.agent().tool(),
+        version: stage.agent().version(),
+        dialog,
+        answer,
+        route: Route::Hook,
+        keys: "",
+    }
+    .record();
+}
+
 #[test]
 fn an_accepted_command_runs() {
     let Some(opening) = structured() else { return };
@@ -60,7 +74,7 @@ fn an_accepted_command_runs() {
     assert!(!stage.exists("build"));
     let idle = stage.idle();
     assert!(idle.text.contains("It is gone."), "{idle:?}");
-    assert!(!stage.screen().contains(BY_KEY), "{}", stage.screen());
+    proves(&stage, "command", "accepted");
 }
 
 #[test]
@@ -76,6 +90,7 @@ fn a_refused_command_ends_the_turn() {
     stage.hears("leave it then");
     stage.idle();
     assert!(stage.exists("build/app.o"));
+    proves(&stage, "command", "refused");
 }
 
 #[test]
@@ -98,6 +113,7 @@ fn an_edit_is_accepted_and_its_files_for_the_session() {
     stage.tell("change it");
     stage.result(2);
     assert_eq!(stage.file("hello.txt").as_deref(), Some("hello again\n"));
+    proves(&stage, "edit", "accepted for the session");
 }
 
 #[test]
@@ -111,6 +127,7 @@ fn an_edit_is_refused() {
     stage.tell("leave it then");
     stage.hears("leave it then");
     assert!(!stage.exists("hello.txt"));
+    proves(&stage, "edit", "refused");
 }
 
 #[test]
@@ -135,6 +152,7 @@ fn what_is_always_allowed_is_not_asked_again() {
     assert!(stage.exists("one.txt"));
     let rules = std::fs::read_to_string(stage.person().join(".codex/rules/default.rules")).unwrap();
     assert!(rules.contains(r#"["touch", "one.txt"]"#), "{rules}");
+    proves(&stage, "command", "accepted from now on");
 }
 
 #[test]
@@ -164,18 +182,31 @@ fn the_desk_may_be_first_and_the_next_is_answered_elsewhere() {
     assert!(idle.text.contains("Two."), "{idle:?}");
 }
 
+/// Two may wait at the server at once, and the screen shows one.
 #[test]
 fn of_a_pair_exactly_the_chosen_one_runs() {
     let Some(opening) = structured() else { return };
     let both =
         Turn::call("exec_command", shell("touch one.txt")).and_call("exec_command", shell("touch two.txt"));
-    let dialog = Dialog {
-        name: "two commands in one turn",
-        turns: vec![both],
-        calls: 2,
-        shows: "\nin ",
+    let stage = opening.open([both]);
+    stage.tell("do both");
+    let first = stage.asked(COMMAND);
+    let (chosen, other) = match first.text.contains("one.txt") {
+        true => ("one.txt", "two.txt"),
+        false => ("two.txt", "one.txt"),
     };
-    cases::pair(opening, dialog, No::Interrupts);
+    is_told(&stage, &first, &format!("touch {chosen}"));
+    stage.approve(&first);
+    let second = stage.asked_next(&first, COMMAND);
+    is_told(&stage, &second, &format!("touch {other}"));
+    assert!(!stage.exists(other), "answered by what answered the first");
+    stage.deny(&second);
+    stage.until("the accepted call runs", || stage.exists(chosen).then_some(()));
+    stage.tell("that is enough");
+    stage.hears("that is enough");
+    stage.result(2);
+    assert!(stage.exists(chosen) && !stage.exists(other));
+    proves(&stage, "two commands in one turn", "one accepted, one refused");
 }
 
 /// Codex's processes and ours for it, by a word of their command lines.
@@ -198,6 +229,16 @@ fn nothing_is_left(stage: &Stage) {
     });
 }
 
+#[track_caller]
+fn stop(stage: &Stage) {
+    let session = stage.home.sessions()[0]["session_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let stopped = stage.home.run(["sessions", "stop", &session]);
+    assert_eq!(stopped.code, 0, "{stopped:?}");
+}
+
 #[test]
 fn a_session_that_ends_leaves_nobody() {
     let Some(opening) = structured() else { return };
@@ -206,12 +247,7 @@ fn a_session_that_ends_leaves_nobody() {
     stage.asked(COMMAND);
     assert!(!processes(&stage, "codex-bridge").is_empty());
     assert!(!processes(&stage, "app-server").is_empty());
-    let session = stage.home.sessions()[0]["session_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let stopped = stage.home.run(["sessions", "stop", &session]);
-    assert_eq!(stopped.code, 0, "{stopped:?}");
+    stop(&stage);
     nothing_is_left(&stage);
     assert!(stage.exists("build"));
 }
@@ -244,13 +280,32 @@ fn a_killed_server_ends_its_bridge_and_leaves_nobody() {
     });
     // The screen tries to reach it again, as Codex does.
     stage.shows("Reconnecting");
-    let session = stage.home.sessions()[0]["session_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    stage.home.run(["sessions", "stop", &session]);
+    stop(&stage);
     nothing_is_left(&stage);
     assert!(stage.exists("build"));
+}
+
+/// The screen goes on without it: the dialog stays, and is answered by its keys. What the bridge would have ended is ended by
+/// the session.
+#[test]
+fn a_killed_bridge_costs_nothing_but_itself() {
+    let Some(opening) = structured() else { return };
+    let stage = opening.open([call("touch one.txt"), Turn::text("One."), call("touch two.txt")]);
+    stage.tell("make one");
+    let asked = stage.asked(COMMAND);
+    is_told(&stage, &asked, "touch one.txt");
+    processes(&stage, "codex-bridge").into_iter().for_each(kill);
+    stage.approve(&asked);
+    stage.result(1);
+    assert!(stage.exists("one.txt"));
+    stage.shows(BY_KEY);
+    stage.tell("make two");
+    let asked = stage.asked_next(&asked, COMMAND);
+    assert!(!asked.text.contains("\nin "), "{asked:?}");
+    assert!(!processes(&stage, "app-server").is_empty());
+    stop(&stage);
+    nothing_is_left(&stage);
+    assert!(!stage.exists("two.txt"));
 }
 
 #[test]

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use atlasbridge_pty::{PollFd, PollFlags, end_with_parent, poll};
+use atlasbridge_pty::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::agents::codex::END_LIMIT;
 
 /// How long the server may take to listen. On a busy machine 0.166.0 took 1.2 s.
 const START_LIMIT: Duration = Duration::from_secs(5);
 /// Nothing says when it listens, so it is looked at this often, within that limit.
 const GLANCE: Duration = Duration::from_millis(20);
-/// How long it may take to end by itself. 0.166.0 took 0.15 s.
-const END_LIMIT: Duration = Duration::from_secs(2);
 
 /// A running server; ended and tidied up when this is dropped.
 #[derive(Debug)]
@@ -30,7 +30,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// In a process group of its own: its program may be a script that starts another one.
+    /// In a process group of its own: its program may be a script that starts another one. It outlives a bridge that is
+    /// killed, for the screen needs it; the end of the session ends it then.
     pub(super) fn start(program: &OsString, settings: &[OsString], socket: &Path) -> io::Result<Self> {
         let address = socket.to_str().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
@@ -43,7 +44,6 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        end_with_parent(&mut command);
         let child = command.spawn()?;
         let group = Pid::from_raw(child.id() as i32).ok_or(io::ErrorKind::NotFound)?;
         Ok(Self {
