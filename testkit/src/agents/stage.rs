@@ -207,6 +207,20 @@ impl Stage {
         self.place.project()
     }
 
+    /// The home directory of the person, with the agent's own files.
+    pub fn person(&self) -> &Path {
+        self.place.home()
+    }
+
+    /// Every process that was started here and lives, with its command line.
+    pub fn processes(&self) -> Vec<(i32, String)> {
+        let with_command = |pid: i32| {
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            (pid, String::from_utf8_lossy(&command).replace('\0', " "))
+        };
+        self.leftovers().into_iter().map(with_command).collect()
+    }
+
     /// The text of a file of the project.
     pub fn file(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.place.project().join(name)).ok()

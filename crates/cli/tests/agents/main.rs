@@ -3,8 +3,9 @@
 //!
 //! `cases` what is asked of every agent · `claude` Claude Code · `onboarding` its first start, and folders new to it · `codex` ·
 //! `gemini` · `aider` · `qwen` · `opencode`, by what stands on the screen.
-//! `claude_hooks` Claude Code by its hooks · `claude_hook_trouble` the same, when the desk is first, the hub is gone, or somebody
-//! forges · `long` many dialogs of one Claude Code, at random; `ATLASBRIDGE_TEST_FULL=1` for all of them.
+//! `codex_structured` Codex by its app-server · `claude_hooks` Claude Code by its hooks · `claude_hook_trouble` the same, when the
+//! desk is first, the hub is gone, or somebody forges · `long` many dialogs of one Claude Code, at random;
+//! `ATLASBRIDGE_TEST_FULL=1` for all of them.
 //!
 //! What a test proves becomes a row of docs/agents.md (`Stage::proves`, `cargo xtask agents`).
 //!
@@ -21,6 +22,7 @@ mod claude;
 mod claude_hook_trouble;
 mod claude_hooks;
 mod codex;
+mod codex_structured;
 #[path = "../telegram/dice.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod dice;
