@@ -31,7 +31,7 @@ use crate::args::CodexServer;
 use crate::output::Output;
 
 /// How long the bridge may take to say that the server is there: longer than it waits for it itself.
-const READY_LIMIT: Duration = Duration::from_secs(7);
+const READY_LIMIT: Duration = Duration::from_secs(10);
 /// What it says then.
 const READY: &str = "ready";
 
@@ -73,7 +73,7 @@ fn screen_arguments(args: &CodexServer) -> Option<Vec<OsString>> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     let mut bridge = command.spawn().ok()?;
-    if bridge.stdout.take().is_some_and(|said| is_ready(said)) {
+    if bridge.stdout.take().is_some_and(is_ready) {
         // It is a child of the process that this one is about to become.
         return Some(
             [OsString::from("--remote"), address.into()]
