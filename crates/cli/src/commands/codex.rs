@@ -31,7 +31,7 @@ use crate::args::CodexServer;
 use crate::output::Output;
 
 /// How long the bridge may take to say that the server is there: longer than it waits for it itself.
-const READY_LIMIT: Duration = Duration::from_secs(7);
+const READY_LIMIT: Duration = Duration::from_secs(10);
 /// What it says then.
 const READY: &str = "ready";
 

@@ -211,11 +211,17 @@ fn what_ended_sessions_left_behind_goes_and_what_is_in_use_stays() {
     let [dead_socket, live_socket] = ["dead.sock", "live.sock"].map(|name| hooks.join(name));
     drop(UnixListener::bind(&dead_socket).unwrap());
     let listening = UnixListener::bind(&live_socket).unwrap();
+    // Places of servers, with the link that Codex makes there.
+    let [dead_place, live_place] = ["dead.d", "live.d"].map(|name| hooks.join(name));
+    for place in [&dead_place, &live_place] {
+        fs::create_dir(place).unwrap();
+        std::os::unix::fs::symlink("/nowhere/s", place.join("s")).unwrap();
+    }
     let cache = scene.home.path().join("cache");
     fs::create_dir_all(&cache).unwrap();
     fs::write(cache.join("versions.json"), "{ torn").unwrap();
 
-    scene.expect("leftovers", "warning", &["2 files", "--fix"]);
+    scene.expect("leftovers", "warning", &["3 files", "--fix"]);
     scene.expect("cache", "warning", &["versions.json", "--fix"]);
     assert!(
         dead_json.exists() && dead_socket.exists(),
@@ -223,7 +229,8 @@ fn what_ended_sessions_left_behind_goes_and_what_is_in_use_stays() {
     );
     let told = scene.findings(&["--fix"]);
     let told: Vec<_> = told.iter().filter(|finding| finding["check"] == "fix").collect();
-    assert_eq!(told.len(), 3, "{told:?}");
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(!dead_place.exists() && live_place.exists());
     assert!(!dead_json.exists() && !dead_socket.exists() && !cache.join("versions.json").exists());
     assert!(live_json.exists() && live_socket.exists());
     assert_eq!(scene.check("leftovers"), [json!(null); 0]);
@@ -240,6 +247,7 @@ fn agents_are_told_with_their_versions() {
     scene.expect("claude", "ok", &["2.1.325", "bin/claude", "1.0.128"]);
     scene.expect("codex", "ok", &["0.166.0"]);
     scene.expect("codex hooks", "ok", &["trust"]);
+    scene.expect("codex server", "ok", &["--structured"]);
     scene.expect("codex daemon", "ok", &["--no-daemon"]);
     scene.expect(
         "gemini",

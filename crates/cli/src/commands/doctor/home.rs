@@ -57,7 +57,11 @@ fn close(path: &Path, mode: u32) -> Finding {
 
 fn remove(file: &Path, why: &str) -> Finding {
     let removed = match fs::symlink_metadata(file) {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir(file),
+        Ok(metadata) if metadata.is_dir() => {
+            // The socket of a server, or a link to it; there is nothing else in such a directory.
+            let _ = fs::remove_file(file.join("s"));
+            fs::remove_dir(file)
+        }
         Ok(_) => fs::remove_file(file),
         Err(error) => Err(error),
     };
@@ -141,7 +145,7 @@ fn leftovers(paths: &Paths) -> Option<Finding> {
     Some(Finding::warning("leftovers", says, FIX))
 }
 
-/// Settings whose session holds no lock on them any more, and sockets on which nobody listens.
+/// Settings whose session holds no lock on them any more, sockets on which nobody listens, and places of servers that are gone.
 fn left_behind(paths: &Paths) -> Vec<PathBuf> {
     let entries = fs::read_dir(paths.hooks_dir()).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries
@@ -158,6 +162,10 @@ fn is_stale(file: &Path) -> bool {
         Some("sock") => {
             UnixStream::connect(file).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
         }
+        // Of a server, which is there only while somebody listens for what it asks.
+        Some("d") => [file.with_extension("sock"), file.join("s")]
+            .iter()
+            .all(|socket| UnixStream::connect(socket).is_err()),
         _ => false,
     }
 }

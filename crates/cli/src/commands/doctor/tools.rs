@@ -11,6 +11,7 @@ use atlasbridge_detect::{Pack, Packs};
 use serde_json::json;
 
 use crate::agents::claude::{self, Arguments, Off, Places, Trust};
+use crate::agents::codex;
 use crate::agents::version::{Standing, Version, asked_now, find_program, proved_on, standing};
 use crate::agents::{can_hook, hook_command, question};
 use crate::config::{Environment, Paths};
@@ -264,6 +265,12 @@ fn of_codex(version: Option<Version>) -> Vec<Finding> {
         "codex hooks",
         "none are used, because Codex would ask you to trust them at its start: its dialogs are read off the screen",
     )];
+    if version.is_some_and(|version| version >= codex::OLDEST) {
+        findings.push(Finding::ok(
+            "codex server",
+            "with `run --structured` it gets an app-server of its own, and can be answered here and elsewhere at once",
+        ));
+    }
     if version.is_some_and(|version| version > CODEX_DAEMON_AFTER) {
         findings.push(Finding {
             next: Some(
@@ -348,7 +355,8 @@ mod tests {
 
     #[test]
     fn codex_is_told_apart_by_version() {
-        assert_eq!(of_codex(Some(Version(0, 166, 0))).len(), 2);
+        assert_eq!(of_codex(Some(Version(0, 166, 0))).len(), 3);
+        assert_eq!(of_codex(Some(Version(0, 165, 0))).len(), 2);
         assert_eq!(of_codex(Some(Version(0, 63, 0))).len(), 1);
         assert_eq!(of_codex(None).len(), 1);
     }
