@@ -394,31 +394,25 @@ fn refused_and_accepted(version: &'static str) -> Option<Stage> {
     Some(stage)
 }
 
-/// Whether the prompts of a session carried what only a hook tells.
-fn was_by_hook(stage: &Stage) -> bool {
-    let seen = stage
-        .events()
-        .into_iter()
-        .filter(|event| event["event"] == "seen");
-    let details = seen.map(|event| event["detail"].as_str().unwrap_or_default().to_owned());
-    let dialogs: Vec<String> = details.filter(|detail| detail.contains("rm -rf build")).collect();
-    assert!(!dialogs.is_empty());
-    dialogs
-        .iter()
-        .any(|detail| detail.starts_with("Bash\ncommand: rm -rf build"))
+/// How many answers were said by a hook. Instructions are always typed.
+fn said_by_hook(stage: &Stage) -> usize {
+    let events = stage.events().into_iter();
+    events
+        .filter(|event| event["event"] == "injected" && event["by"] == "hook")
+        .count()
 }
 
 #[test]
 fn the_version_before_is_answered_by_hook_too() {
     if let Some(stage) = refused_and_accepted("2.1.197") {
-        assert!(was_by_hook(&stage));
+        assert_eq!(said_by_hook(&stage), 2);
     }
 }
 
 #[test]
 fn the_oldest_version_with_the_request_is_answered_by_hook_too() {
     if let Some(stage) = refused_and_accepted("2.0.77") {
-        assert!(was_by_hook(&stage));
+        assert_eq!(said_by_hook(&stage), 2);
     }
 }
 
@@ -426,7 +420,7 @@ fn the_oldest_version_with_the_request_is_answered_by_hook_too() {
 #[test]
 fn a_version_without_the_request_is_read_off_its_screen() {
     if let Some(stage) = refused_and_accepted("1.0.128") {
-        assert!(!was_by_hook(&stage));
+        assert_eq!(said_by_hook(&stage), 0);
         assert!(stage.hooks().is_empty());
     }
 }
