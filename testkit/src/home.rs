@@ -82,10 +82,17 @@ impl Following {
     }
 }
 
-impl Drop for Following {
-    fn drop(&mut self) {
+impl Following {
+    /// Ends it, before what it follows is gone.
+    pub fn stop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

@@ -1,10 +1,11 @@
-//! Tasks of the house that are not the product's: `cargo xtask tidy`, `cargo xtask detection`.
+//! Tasks of the house that are not the product's: `cargo xtask tidy`, `cargo xtask detection`, `cargo xtask agents`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a task talks to the person who runs it"
 )]
 
+mod agents;
 mod detection;
 mod tidy;
 
@@ -14,11 +15,13 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 const USAGE: &str = "\
-usage: cargo xtask tidy | detection [--check]
+usage: cargo xtask tidy | detection [--check] | agents [--check]
 
   tidy                compare the workspace with the rules of the house
   detection           play every recording through the detector, and write docs/detection.md
-  detection --check   the same, and fail if a figure is worse than the committed one";
+  detection --check   the same, and fail if a figure is worse than the committed one
+  agents              write docs/agents.md from what the last run of the tests with real agents proved
+  agents --check      fail if the committed table is not what that run proved";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,6 +30,8 @@ fn main() -> ExitCode {
         ["tidy"] => finish(tidy::run()),
         ["detection"] => finish(root().and_then(detection::write)),
         ["detection", "--check"] => finish(root().and_then(detection::check)),
+        ["agents"] => finish(root().and_then(agents::write)),
+        ["agents", "--check"] => finish(root().and_then(agents::check)),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS

@@ -1,9 +1,10 @@
-//! What is done for a tool that is known, before it starts: its version asked, its hooks set up.
+//! What is done for a tool that is known, before it starts: its version asked, its hooks set up, or a bridge to its server.
 //!
 //! All of it is for one session and leaves the tool's own files alone. Nothing here stops a tool from starting: what
 //! cannot be done is told in a sentence, and the tool's dialogs are read off the screen as those of any other.
 
 pub(crate) mod claude;
+pub(crate) mod codex;
 pub(crate) mod question;
 pub(crate) mod version;
 
@@ -18,6 +19,7 @@ use crate::args::Args;
 use crate::config::{Environment, LONGEST_SOCKET, Paths, quoted};
 
 use claude::{Places, SettingsFile};
+use codex::ServerPlace;
 use version::Version;
 
 /// A tool that is about to be started.
@@ -29,14 +31,27 @@ pub(crate) struct Launch<'a> {
     pub session: SessionId,
     /// Where it will run, and where Claude looks for the settings of a project.
     pub cwd: &'a Path,
-    /// Not with `--no-hooks`.
-    pub wants_hooks: bool,
+    pub ways: Ways,
+}
+
+/// What of a tool may be used beside its screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ways {
+    /// Nothing: `--no-hooks`.
+    Screen,
+    /// Its hooks, where it has them.
+    Hooks,
+    /// Also what changes how it is started: `--structured`.
+    Structured,
 }
 
 /// How it is started instead.
 #[derive(Debug)]
 pub(crate) struct Prepared {
+    pub program: OsString,
     pub args: Vec<OsString>,
+    /// What the person typed, where another program is started in its place.
+    pub typed: Option<Vec<OsString>>,
     pub hooks: Hooks,
     /// That nobody has proved the dialogs of this version.
     pub version_warning: Option<String>,
@@ -46,8 +61,7 @@ pub(crate) struct Prepared {
 #[derive(Debug)]
 pub(crate) enum Hooks {
     On {
-        /// Gone with this value: to be kept until the tool has ended.
-        settings: SettingsFile,
+        files: Files,
         /// Where its hooks will call.
         socket: PathBuf,
     },
@@ -55,6 +69,14 @@ pub(crate) enum Hooks {
         /// For people, where they might have expected otherwise.
         why: Option<String>,
     },
+}
+
+/// Gone with this value: to be kept until the tool has ended.
+#[derive(Debug)]
+#[expect(dead_code, reason = "they are kept, and nothing else")]
+pub(crate) enum Files {
+    Claude(SettingsFile),
+    Codex(ServerPlace),
 }
 
 impl Hooks {
@@ -68,8 +90,8 @@ impl Hooks {
 
     /// The tool has ended: nothing of it stays behind.
     pub(crate) fn end(self) {
-        if let Hooks::On { settings, socket } = self {
-            drop(settings);
+        if let Hooks::On { files, socket } = self {
+            drop(files);
             // Whoever listened there has removed it, as a rule.
             let _ = std::fs::remove_file(socket);
         }
@@ -89,32 +111,87 @@ impl Prepared {
 
 pub(crate) fn prepare(launch: Launch<'_>, paths: &Paths, environment: &Environment) -> Prepared {
     let Some(pack) = launch.pack else {
-        return without_hooks(launch.args, None, None);
+        let why = no_structured_way(&launch);
+        return plain(launch, why, None);
     };
     let version = version::installed(launch.program, pack, paths, environment);
     let name = Path::new(launch.program).file_name().unwrap_or(launch.program);
     let warning = version.and_then(|version| version::warning(&name.to_string_lossy(), version, pack));
-    let is_claude = pack.name() == claude::NAME && version::is_for(launch.program, pack);
-    if !is_claude || !launch.wants_hooks || !can_hook() {
-        return without_hooks(launch.args, None, warning);
+    if launch.ways == Ways::Screen || !can_hook() {
+        return plain(launch, None, warning);
     }
-    let hooked = hooked(&launch, version, paths, environment);
-    match hooked {
-        Ok((args, hooks)) => Prepared {
-            args,
-            hooks,
+    let is_it = |name: &str| pack.name() == name && version::is_for(launch.program, pack);
+    let prepared = match () {
+        () if is_it(claude::NAME) => hooked(&launch, version, paths, environment),
+        () if is_it(codex::NAME) && launch.ways == Ways::Structured => bridged(&launch, version, paths),
+        () => Err(no_structured_way(&launch)),
+    };
+    match prepared {
+        Ok(prepared) => Prepared {
             version_warning: warning,
+            ..prepared
         },
-        Err(why) => without_hooks(launch.args, why, warning),
+        Err(why) => plain(launch, why, warning),
     }
 }
 
-fn without_hooks(args: Vec<OsString>, why: Option<String>, version_warning: Option<String>) -> Prepared {
+/// As it was typed.
+fn plain(launch: Launch<'_>, why: Option<String>, version_warning: Option<String>) -> Prepared {
     Prepared {
-        args,
+        program: launch.program.to_owned(),
+        args: launch.args,
+        typed: None,
         hooks: Hooks::Off { why },
         version_warning,
     }
+}
+
+fn no_structured_way(launch: &Launch<'_>) -> Option<String> {
+    let asked_for = launch.ways == Ways::Structured;
+    asked_for.then(|| {
+        let name = launch.program.to_string_lossy();
+        format!("--structured changes nothing for {name}: its dialogs are read off the screen")
+    })
+}
+
+/// Codex with an app-server of its own and our bridge beside it, or why not.
+fn bridged(launch: &Launch<'_>, version: Option<Version>, paths: &Paths) -> Result<Prepared, Option<String>> {
+    let because = |why: String| {
+        format!(
+            "codex is started without an app-server, because {why}; its dialogs are read off the screen instead"
+        )
+    };
+    codex::judge(version, &launch.args).map_err(|off| off.reason().map(because))?;
+    let socket = paths.hook_socket(launch.session);
+    let server = paths.tool_server(launch.session);
+    let own = std::env::current_exe()
+        .map_err(|error| Some(because(format!("our own program cannot be found: {error}"))))?;
+    if let Some(why) = codex::unusable(&server, LONGEST_SOCKET) {
+        return Err(Some(because(why)));
+    }
+    let place = ServerPlace::make(paths, &server)
+        .map_err(|error| Some(because(format!("{} cannot be made: {error}", server.display()))))?;
+    let typed: Vec<OsString> = std::iter::once(launch.program.to_owned())
+        .chain(launch.args.iter().cloned())
+        .collect();
+    let ours: [OsString; 6] = [
+        "codex-front".into(),
+        "--hooks".into(),
+        socket.clone().into(),
+        "--server".into(),
+        server.into(),
+        "--".into(),
+    ];
+    Ok(Prepared {
+        program: own.into(),
+        args: ours.into_iter().chain(typed.iter().cloned()).collect(),
+        typed: Some(typed),
+        hooks: Hooks::On {
+            files: Files::Codex(place),
+            socket,
+        },
+        version_warning: None,
+    })
 }
 
 /// Claude with our hooks, or why not.
@@ -123,7 +200,7 @@ fn hooked(
     version: Option<Version>,
     paths: &Paths,
     environment: &Environment,
-) -> Result<(Vec<OsString>, Hooks), Option<String>> {
+) -> Result<Prepared, Option<String>> {
     let arguments = claude::Arguments::read(&launch.args);
     let places = Places::new(launch.cwd, environment);
     let given = claude::judge(version, &arguments, &places, environment).map_err(|off| off.sentence())?;
@@ -141,13 +218,16 @@ fn hooked(
         ))
     })?;
     let args = arguments.with_settings(launch.args.clone(), file.path());
-    Ok((
+    Ok(Prepared {
+        program: launch.program.to_owned(),
         args,
-        Hooks::On {
-            settings: file,
+        typed: None,
+        hooks: Hooks::On {
+            files: Files::Claude(file),
             socket,
         },
-    ))
+        version_warning: None,
+    })
 }
 
 /// What Claude hands to `/bin/sh` for each hook.

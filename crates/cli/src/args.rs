@@ -92,6 +92,12 @@ pub(crate) enum Command {
         #[arg(long, value_hint = ValueHint::FilePath)]
         socket: PathBuf,
     },
+    /// Start Codex with an app-server and our bridge beside it (`run --structured` sets it up)
+    #[command(hide = true)]
+    CodexFront(CodexServer),
+    /// Run an app-server of Codex and bring its requests to the session host (`codex-front` starts it)
+    #[command(hide = true)]
+    CodexBridge(CodexServer),
     /// Show the hub, the sessions and what waits
     Status {
         /// Ended sessions too
@@ -182,6 +188,10 @@ pub(crate) struct Run {
     /// Set up no hooks in a tool that has them (claude): its dialogs are read off the screen alone
     #[arg(long)]
     pub(crate) no_hooks: bool,
+    /// Also take what a tool tells and takes in a way that changes how it is started: codex (0.166.0 and later) gets an
+    /// app-server of its own, which is experimental there; you and others can then answer at the same time
+    #[arg(long, conflicts_with = "no_hooks")]
+    pub(crate) structured: bool,
     /// Do not say before the tool starts where its prompts can be answered, nor what is unusual about the tool
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -190,6 +200,22 @@ pub(crate) struct Run {
     pub(crate) events: Option<PathBuf>,
     /// The program to run, and its arguments
     #[arg(value_name = "TOOL", required = true, trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) tool: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CodexServer {
+    /// Where the session host listens
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub(crate) hooks: PathBuf,
+    /// Where the app-server is to listen
+    #[arg(long, value_hint = ValueHint::FilePath)]
+    pub(crate) server: PathBuf,
+    /// The process that becomes Codex's screen, for the bridge that ends with it
+    #[arg(long, value_name = "PID")]
+    pub(crate) screen: Option<i32>,
+    /// Codex, and its arguments
+    #[arg(value_name = "TOOL", required = true, last = true)]
     pub(crate) tool: Vec<OsString>,
 }
 

@@ -4,6 +4,7 @@ mod adapters;
 mod answer;
 mod approvals;
 mod audit;
+mod codex;
 mod config;
 mod doctor;
 mod hook;
@@ -33,6 +34,8 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
         Command::Approve { prompt, json } => answer::approve(prompt, json, output),
         Command::Deny { prompt, reason, json } => answer::deny(prompt, reason, json, output),
         Command::Hook { socket } => Ok(hook::run(&socket, output)),
+        Command::CodexFront(args) => Ok(codex::front(args)),
+        Command::CodexBridge(args) => Ok(codex::bridge(args, output)),
         Command::Reply { prompt, value, json } => answer::reply(prompt, &value, json, output),
         Command::Status { all, json } => status::run(all, json, output),
         Command::Sessions(command) => sessions::run(command, output),

@@ -177,6 +177,15 @@ impl Detector {
         )
     }
 
+    /// Whether a text stands in the input box. `None`: there is none on the screen.
+    pub fn holds_draft(&self) -> Option<bool> {
+        let page = self.screen.page();
+        match recognise::read(&self.look_at(&page, self.kernel))?.place {
+            Place::Composer { drafted } => Some(drafted),
+            Place::Line { .. } | Place::Block => None,
+        }
+    }
+
     /// A line was begun at the terminal and not ended.
     pub fn is_half_typed(&self) -> bool {
         self.keys.half_typed()
@@ -366,7 +375,8 @@ impl Detector {
                 return events;
             }
             let missing = *standing.missing.get_or_insert(now);
-            let patience = if standing.submitted {
+            // A box is drawn anew around what was sent; what leaves it is told by what comes above it.
+            let patience = if standing.submitted && standing.sighting.kind != Kind::Idle {
                 MISSING_AFTER_INPUT
             } else {
                 MISSING

@@ -8,10 +8,13 @@
 //! believed: it is shown to a person, and bound to the dialog that shows the same.
 
 mod claude;
+mod codex;
 
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::mask::mask;
 use atlasbridge_model::{Choice, Choices, Detail, Excerpt, Kind, MAX_INSTRUCTION, Sighting, Takes};
+
+pub use codex::CodexRequest;
 
 /// What a hook of the tool reported.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,15 +42,22 @@ pub struct ToolUse {
     input: serde_json::Value,
 }
 
-/// A request that waits for a decision.
+/// A request that waits for a decision, and who speaks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HookRequest {
-    pub tool: ToolUse,
+pub enum HookRequest {
+    Claude(ClaudeRequest),
+    Codex(CodexRequest),
+}
+
+/// Of Claude Code, by its hook.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaudeRequest {
+    tool: ToolUse,
     /// What the tool itself offers to remember.
     suggestions: Vec<serde_json::Value>,
 }
 
-/// What the tool is told: the text that its hook prints.
+/// What the tool is told: the text that its hook prints, or that our bridge sends to its server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Decision(String);
 
@@ -67,14 +77,26 @@ impl std::fmt::Debug for Decision {
 impl HookEvent {
     /// Reads what a hook got on its standard input. What cannot be read is [`HookEvent::Other`]: no hook ever fails.
     pub fn read(json: &[u8]) -> Self {
-        claude::event(json).unwrap_or(HookEvent::Other)
+        let Ok(event) = serde_json::from_slice::<serde_json::Value>(json) else {
+            return HookEvent::Other;
+        };
+        let name = event.get("hook_event_name").and_then(serde_json::Value::as_str);
+        let read = match name {
+            Some(name) if name.starts_with(codex::EVENTS) => codex::event(&event),
+            Some(_) => claude::event(&event),
+            None => None,
+        };
+        read.unwrap_or(HookEvent::Other)
     }
 }
 
 impl HookRequest {
     /// In a few words, for a message and for the drift alarm.
     pub fn title(&self) -> String {
-        claude::title(&self.tool)
+        match self {
+            HookRequest::Claude(request) => claude::title(&request.tool),
+            HookRequest::Codex(request) => request.title(),
+        }
     }
 
     /// Whether this dialog is about this request: it shows the same command, file, address or question.
@@ -83,12 +105,12 @@ impl HookRequest {
     /// A decision is said for the dialog that a person saw, so what the hook speaks of must stand in it. Wrapping, frames
     /// and masks change nothing.
     pub fn is_shown_by(&self, sighting: &Sighting) -> bool {
-        let squeezed = |text: &str| -> String {
-            let chars = text.chars().filter(|char| char.is_alphanumeric());
-            chars.flat_map(char::to_lowercase).collect()
+        let mark = match self {
+            HookRequest::Claude(request) => claude::mark(&request.tool),
+            HookRequest::Codex(request) => return request.is_shown_by(sighting),
         };
         let shown = squeezed(sighting.detail.as_str());
-        let wanted = squeezed(&mask(&claude::mark(&self.tool)));
+        let wanted = squeezed(&mask(&mark));
         // A long one is cut on the screen, and in the detail.
         let beginning: String = wanted.chars().take(SUBJECT).collect();
         !beginning.is_empty() && shown.contains(&beginning)
@@ -96,7 +118,11 @@ impl HookRequest {
 
     /// The dialog with what the hook adds to it: the whole of what is asked for, and what only a hook takes.
     pub fn enrich(&self, sighting: &mut Sighting) {
-        sighting.detail = Detail::new(&claude::detail(&self.tool));
+        let detail = match self {
+            HookRequest::Claude(request) => claude::detail(&request.tool),
+            HookRequest::Codex(request) => request.detail(),
+        };
+        sighting.detail = Detail::new(&detail);
         sighting.takes = self.takes();
         sighting.constraints.max_length = MAX_INSTRUCTION;
         if sighting.choices.is_none() {
@@ -106,7 +132,10 @@ impl HookRequest {
 
     /// No recogniser knows the dialog, and the tool has told what it asks: the request's own answers take its place.
     fn stand_in(&self, sighting: &mut Sighting) {
-        let rows = claude::rows(self);
+        let rows = match self {
+            HookRequest::Claude(request) => claude::rows(request),
+            HookRequest::Codex(request) => request.rows(),
+        };
         sighting.kind = Kind::MultipleChoice;
         sighting.excerpt = Excerpt::new(&self.title());
         sighting.choices = Choices::new(
@@ -121,20 +150,32 @@ impl HookRequest {
     }
 
     fn takes(&self) -> Takes {
-        claude::takes(&self.tool)
+        match self {
+            HookRequest::Claude(request) => claude::takes(&request.tool),
+            HookRequest::Codex(_) => Takes::NOTHING,
+        }
     }
 
     /// What to tell the tool for this answer to this dialog. `None`: a hook cannot say exactly that; the dialog's keys can.
     pub fn decision(&self, value: &Value, sighting: &Sighting) -> Option<Decision> {
-        claude::decision(self, value, sighting).map(|decision| Decision(decision.to_string()))
+        let decision = match self {
+            HookRequest::Claude(request) => claude::decision(request, value, sighting),
+            HookRequest::Codex(request) => request.decision(value, sighting),
+        };
+        decision.map(|decision| Decision(decision.to_string()))
     }
 }
 
 impl HookEvent {
     /// A report that ends the wait for this request: what it asked for has happened.
     pub fn answers(&self, request: &HookRequest) -> bool {
+        let asked = match request {
+            HookRequest::Claude(request) => &request.tool,
+            // Its server says of each request that it is answered: the bridge hangs up then, and not before.
+            HookRequest::Codex(_) => return false,
+        };
         match self {
-            HookEvent::Done(done) => done.name == request.tool.name && done.is_same_use(&request.tool),
+            HookEvent::Done(done) => done.name == asked.name && done.is_same_use(asked),
             HookEvent::Finished { .. } | HookEvent::Ended => true,
             HookEvent::Asks(_) | HookEvent::Works | HookEvent::Waits { .. } | HookEvent::Other => false,
         }
@@ -149,6 +190,12 @@ impl ToolUse {
             _ => self.input == asked.input,
         }
     }
+}
+
+/// Letters and digits alone: wrapping, frames and capitals change nothing.
+fn squeezed(text: &str) -> String {
+    let chars = text.chars().filter(|char| char.is_alphanumeric());
+    chars.flat_map(char::to_lowercase).collect()
 }
 
 /// How many letters and digits of a command must be found in its dialog.

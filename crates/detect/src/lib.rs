@@ -28,7 +28,7 @@ pub mod recording;
 pub use detector::{
     Departure, Detector, DetectorConfig, Drift, Event, Explanation, Observation, Told, Verdict,
 };
-pub use hooks::{Decision, HookEvent, HookRequest, ToolUse};
+pub use hooks::{ClaudeRequest, CodexRequest, Decision, HookEvent, HookRequest, ToolUse};
 pub use keys::holds_keys;
 pub use moment::Moment;
 pub use packs::{Pack, PackError, PackErrors, Packs, Proved};

@@ -206,63 +206,79 @@ fn what_is_to_be_approved_is_part_of_the_dialog() {
     }
 }
 
-/// What is to be run stands between dashed rules: it belongs to the dialog, and another command makes another dialog.
-#[test]
-fn claude_commands_are_part_of_their_dialog() {
-    let dialog = |command: &str| {
-        let (rule, dashes) = ("─".repeat(80), "╌".repeat(80));
-        format!(
-            "● Bash({command})\n  ⎿  Waiting…\n\n{rule}\n Bash command\n Look\n{dashes}\n {command}\n{dashes}\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend\n"
-        )
+/// An input box is empty, then a text stands in it: still the same box, and nothing that was taken.
+#[track_caller]
+fn check_first_word(tool: &str, empty: &str, written: &str) {
+    let config = DetectorConfig {
+        pack: Packs::embedded().for_program(tool),
+        announce_idle: true,
+        ..DetectorConfig::default()
     };
-    let yes_no = "yes_no\nYes=1\n!No=2";
-    check(
-        "claude",
-        &[80, 120],
-        &dialog("./deploy --dry-run"),
-        "./deploy --dry-run",
-        yes_no,
+    let mut detector = Detector::new(config, 80, 20);
+    let shown = |text: &str| format!("\x1b[H\x1b[2J{}", text.replace('\n', "\r\n"));
+    detector.observe(Observation::Output(shown(empty).as_bytes()), Moment::default());
+    rest(&mut detector, 5_000);
+    let Some(idle) = detector.current().cloned() else {
+        panic!("no idle prompt in\n{}", detector.screen().text())
+    };
+    assert_eq!(
+        (idle.kind.as_str(), idle.excerpt.as_str().is_empty()),
+        ("idle", false)
     );
-    let fingerprint =
-        |command: &str| seen("claude", 80, &dialog(command)).map(|sighting| sighting.fingerprint);
-    assert_ne!(fingerprint("./deploy --dry-run"), fingerprint("./deploy --force"));
+    let at = |millis| Moment(Duration::from_millis(millis));
+    detector.observe(Observation::Injected { whole: false }, at(5_000));
+    detector.observe(Observation::Output(shown(written).as_bytes()), at(5_020));
+    let events = rest(&mut detector, 5_400);
+    assert!(events.is_empty(), "{events:?}");
+    assert!(detector.still_shows(idle.no, idle.fingerprint));
 }
 
-/// Codex 0.166 begins with a logo that vanishes with the first key. Its box, with the first word in it, is still the same box.
+/// Codex 0.166 begins with a logo that vanishes with the first key.
 #[test]
 fn a_first_word_in_the_box_of_codex_is_no_answer_yet() {
     let screen = |logo: &str, box_line: &str, column: usize| {
         let above = "\n  >_ OpenAI Codex (v0.166.0)\n     ~/project\n";
         let below = "  fake-model default · ~/project\n  ? for shortcuts";
-        format!("\x1b[H\x1b[2J{above}\n{logo}\n\n\n› {box_line}\n\n{below}\x1b[8;{column}H")
-            .replace('\n', "\r\n")
+        format!("{above}\n{logo}\n\n\n› {box_line}\n\n{below}\x1b[8;{column}H")
     };
-    let pack = Packs::embedded().for_program("codex");
-    let config = DetectorConfig {
-        pack,
-        announce_idle: true,
-        ..DetectorConfig::default()
-    };
-    let mut detector = Detector::new(config, 80, 12);
     let logo = "     ⢀⣾⣿⣿⠿⠋⠉⠉⢉⣭⣿⣿⣿⣿⣿⠿⣿⣿⣿⣿⣷⣄";
-    let first = screen(logo, "\x1b[2mAsk Codex to do anything\x1b[0m", 3);
-    detector.observe(Observation::Output(first.as_bytes()), Moment::default());
-    rest(&mut detector, 5_000);
-    let Some(idle) = detector.current().cloned() else {
-        panic!("no idle prompt in\n{}", detector.screen().text())
+    check_first_word(
+        "codex",
+        &screen(logo, "\x1b[2mAsk Codex to do anything\x1b[0m", 3),
+        &screen("", "please clean", 15),
+    );
+}
+
+/// Without true colours the box of Gemini has no frame, and hints above it go with the first letter.
+#[test]
+fn a_first_word_in_the_box_of_gemini_is_no_answer_yet() {
+    let rule = "─".repeat(80);
+    let below = "\n workspace (/directory)          branch          sandbox          /model\n ~/project    main    no sandbox    Auto";
+    let hints = format!("⚠  Warning: no true colours.\n\n{:>80}", "? for shortcuts");
+    let screen = |above: &str, line: &str| {
+        format!("\n{above}\n{rule}\n Shift+Tab to accept edits\n\n > {line}\n{below}")
     };
-    detector.observe(
-        Observation::Injected { whole: false },
-        Moment(Duration::from_millis(5_000)),
+    check_first_word(
+        "gemini",
+        &screen(&hints, "  Type your message or @path/to/file"),
+        &screen("", "please clean"),
     );
-    let drafted = screen("", "please clean", 15);
-    detector.observe(
-        Observation::Output(drafted.as_bytes()),
-        Moment(Duration::from_millis(5_020)),
+}
+
+/// opencode draws a bar and a foot; a draft may look like a question, and is none.
+#[test]
+fn a_first_word_in_the_box_of_opencode_is_no_answer_yet() {
+    let foot = format!("  ╹{}\n{:>78}", "▀".repeat(70), "tab agents  ctrl+p commands");
+    let screen = |line: &str, column: usize| {
+        format!(
+            "\x1b[?1049h\n  All done.\n\n  ┃\n  ┃  {line}\n  ┃\n  ┃  \x1b[34mBuild\x1b[0m · Fake Model\n{foot}\x1b[5;{column}H"
+        )
+    };
+    check_first_word(
+        "opencode",
+        &screen("", 6),
+        &screen("say hello, then wait (y/n)?", 33),
     );
-    let events = rest(&mut detector, 5_400);
-    assert!(events.is_empty(), "{events:?}");
-    assert!(detector.still_shows(idle.no, idle.fingerprint));
 }
 
 /// Lets the time pass, with a kernel that says what it says of agents.
@@ -276,70 +292,4 @@ fn rest(detector: &mut Detector, until: u64) -> Vec<Event> {
         events.extend(detector.observe(Observation::Kernel(KEYS), due));
     }
     events
-}
-
-/// Gemini draws the command in a box inside the box of its dialog.
-#[test]
-fn gemini_commands_are_part_of_their_dialog() {
-    let dialog = |command: &str| {
-        let line = |text: &str| format!("│ {text:<76} │\n");
-        let inner = |left: char, right: char| line(&format!("{left}{}{right}", "─".repeat(74)));
-        let rows: String = [
-            "● 1. Allow once",
-            "  2. Allow for this session",
-            "  3. No, suggest changes (esc)",
-        ]
-        .map(line)
-        .concat();
-        format!(
-            "╭{0}╮\n{1}{2}{3}{4}{5}{6}{rows}╰{0}╯\n",
-            "─".repeat(78),
-            line("? Shell  Look"),
-            inner('╭', '╮'),
-            line(&format!("│ {command:<72} │")),
-            inner('╰', '╯'),
-            line("Allow execution of [Shell]?"),
-            line(""),
-        )
-    };
-    check(
-        "gemini",
-        &[80, 120],
-        &dialog("./deploy --dry-run"),
-        "./deploy --dry-run",
-        "multiple_choice\nAllow once=1\nAllow for this session=2\n!No, suggest changes=\\u{1b}",
-    );
-    let fingerprint =
-        |command: &str| seen("gemini", 80, &dialog(command)).map(|sighting| sighting.fingerprint);
-    assert_ne!(fingerprint("./deploy --dry-run"), fingerprint("./deploy --force"));
-}
-
-/// Without true colours the box of Gemini has no frame, and hints above it go with the first letter.
-#[test]
-fn a_first_word_in_the_box_of_gemini_is_no_answer_yet() {
-    let below = "\n workspace (/directory)          branch          sandbox          /model\n ~/project    main    no sandbox    Auto";
-    let rule = "─".repeat(80);
-    let empty = format!(
-        "\x1b[H\x1b[2J\n⚠  Warning: no true colours.\n\n{:>80}\n{rule}\n Shift+Tab to accept edits\n\n >   Type your message or @path/to/file\n{below}",
-        "? for shortcuts"
-    );
-    let written = format!("\x1b[H\x1b[2J\n\n{rule}\n Shift+Tab to accept edits\n\n > please clean\n{below}");
-    let config = DetectorConfig {
-        pack: Packs::embedded().for_program("gemini"),
-        announce_idle: true,
-        ..DetectorConfig::default()
-    };
-    let mut detector = Detector::new(config, 80, 34);
-    let shown = |text: &str| text.replace('\n', "\r\n");
-    detector.observe(Observation::Output(shown(&empty).as_bytes()), Moment::default());
-    rest(&mut detector, 5_000);
-    let Some(idle) = detector.current().cloned() else {
-        panic!("no idle prompt in\n{}", detector.screen().text())
-    };
-    let at = |millis| Moment(Duration::from_millis(millis));
-    detector.observe(Observation::Injected { whole: false }, at(5_000));
-    detector.observe(Observation::Output(shown(&written).as_bytes()), at(5_020));
-    let events = rest(&mut detector, 5_400);
-    assert!(events.is_empty(), "{events:?}");
-    assert!(detector.still_shows(idle.no, idle.fingerprint));
 }

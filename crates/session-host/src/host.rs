@@ -7,6 +7,7 @@ mod seeing;
 mod showing;
 mod telling;
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -134,15 +135,16 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         front.take_or_leave().map_err(RunError::Raw)?;
     }
     let host_pid = std::process::id() as i32;
+    let started = || std::iter::once(&config.program).chain(&config.args).collect();
+    let command: Vec<&OsString> = config
+        .typed
+        .as_ref()
+        .map_or_else(started, |typed| typed.iter().collect());
     let info = SessionInfo {
         session_id: config.session.to_string(),
         tool: config.tool.clone(),
         // It is stored and shown to operators: what looks like a secret stays here.
-        command: mask_words(
-            std::iter::once(&config.program)
-                .chain(&config.args)
-                .map(|word| word.to_string_lossy()),
-        ),
+        command: mask_words(command.into_iter().map(|word| word.to_string_lossy())),
         cwd: config.cwd.to_string_lossy().into_owned(),
         label: config.label.clone(),
         host_pid,

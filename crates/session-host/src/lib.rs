@@ -38,6 +38,8 @@ pub struct HostConfig {
     pub tool: String,
     pub program: OsString,
     pub args: Vec<OsString>,
+    /// How the person named it, where it is started in another way.
+    pub typed: Option<Vec<OsString>>,
     /// The complete environment of the tool.
     pub env: Vec<(OsString, OsString)>,
     pub cwd: PathBuf,

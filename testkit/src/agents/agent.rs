@@ -209,6 +209,8 @@ impl Agent {
             ("PATH", std::env::var("PATH").unwrap_or_default()),
             ("TERM", "xterm-256color".to_owned()),
             ("LANG", "C.UTF-8".to_owned()),
+        ];
+        let proxy = [
             ("HTTP_PROXY", url.clone()),
             ("HTTPS_PROXY", url.clone()),
             ("http_proxy", url.clone()),
@@ -216,7 +218,9 @@ impl Agent {
             ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
             ("no_proxy", "127.0.0.1,localhost".to_owned()),
         ];
-        let all = shared.into_iter().chain(own);
+        // It would look for the model behind the proxy too, whatever is excepted.
+        let proxy = (self.tool != Tool::Qwen).then_some(proxy);
+        let all = shared.into_iter().chain(proxy.into_iter().flatten()).chain(own);
         all.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 

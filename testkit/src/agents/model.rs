@@ -6,6 +6,7 @@
 
 mod anthropic;
 mod gemini;
+mod hello;
 mod openai;
 mod serve;
 
@@ -19,12 +20,16 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::LIMIT;
+use hello::Hello;
 
 /// What the model says when its script is over.
 pub(crate) const OVER: &str = "All done.";
 
 /// What every request on the side gets: one object that holds what titles, topics and turn checks look for.
 const ON_THE_SIDE: &str = r#"{"title":"Work","isNewTopic":false,"next_speaker":"user","reasoning":"done","model_choice":"flash","complexity_score":1,"complexity_reasoning":"small"}"#;
+
+/// What Claude Code 2.0 says in the name of nobody at its start, with all of its tools.
+const WARM_UP: &str = "Warmup";
 
 /// More tools than any request on the side has, fewer than an agent at work.
 const FEW_TOOLS: usize = 2;
@@ -147,12 +152,13 @@ impl Request {
             Dialect::Gemini => gemini::user_texts(&self.body),
         };
         // What agents add in the person's name stands in tags.
-        let is_said = |text: &String| !text.trim_start().starts_with('<') && !text.trim().is_empty();
-        texts
-            .into_iter()
-            .filter(is_said)
-            .map(|text| text.trim().to_owned())
-            .collect()
+        let is_said = |text: &str| !text.trim_start().starts_with('<') && !text.trim().is_empty();
+        // And aider reminds the model of its format behind what was said.
+        let said = |text: &String| {
+            let said = text.split("\n\n# *SEARCH/REPLACE").next();
+            said.unwrap_or_default().trim().to_owned()
+        };
+        texts.iter().filter(|text| is_said(text)).map(said).collect()
     }
 }
 
@@ -173,6 +179,8 @@ struct Shared {
     changed: Condvar,
     /// The agent never sends tools: its changes stand in the text.
     is_toolless: bool,
+    /// Those who are greeted before a first start.
+    hello: Option<Hello>,
     is_over: AtomicBool,
 }
 
@@ -197,7 +205,11 @@ impl Shared {
             return Speech::plain(no, ON_THE_SIDE);
         }
         let plan_file = plan_file(&body);
-        state.requests.push(Request { dialect, body });
+        let request = Request { dialect, body };
+        if request.user_texts().last().map(String::as_str) == Some(WARM_UP) {
+            return Speech::plain(no, ON_THE_SIDE);
+        }
+        state.requests.push(request);
         let speech = match state.turns.pop_front() {
             None => Speech::plain(no, OVER),
             Some(turn) => {
@@ -281,13 +293,15 @@ pub struct FakeModel {
 }
 
 impl FakeModel {
-    pub(crate) fn start(is_toolless: bool) -> Self {
+    /// `is_greeted`: the services that an agent greets before its first start answer too.
+    pub(crate) fn start(is_toolless: bool, is_greeted: bool) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared {
             state: Mutex::default(),
             changed: Condvar::new(),
             is_toolless,
+            hello: is_greeted.then(Hello::new),
             is_over: AtomicBool::new(false),
         });
         let serving = Arc::clone(&shared);
@@ -306,6 +320,11 @@ impl FakeModel {
     /// `http://127.0.0.1:PORT`
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// What an agent must believe to be greeted.
+    pub(crate) fn certificate(&self) -> Option<&str> {
+        self.shared.hello.as_ref().map(|hello| hello.certificate.as_str())
     }
 
     /// Appends to the script.

@@ -5,7 +5,7 @@ mod desk;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -18,7 +18,7 @@ use crate::home::has_ended;
 use crate::{Finished, Following, Home};
 use desk::Desk;
 
-/// How long an agent may take for anything. The slowest of them needs half of it to start on a busy machine.
+/// How long an agent may take for anything. The slowest of them needs most of it to start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// How long a person reads before answering. Claude Code ignores the keys of the first half second after it has drawn a dialog,
@@ -92,10 +92,15 @@ impl Opening {
             self.config
         ));
         let place = Place::make(home.scratch());
-        let model = FakeModel::start(self.agent.is_toolless());
+        let model = FakeModel::start(self.agent.is_toolless(), self.seed == Seed::Nothing);
         model.script(script);
         self.agent.seed(&place, &model, self.seed);
         let mut env = self.agent.environment(&place, &model);
+        if let Some(certificate) = model.certificate() {
+            let file = home.scratch().join("hello.pem");
+            fs::write(&file, certificate).unwrap();
+            env.push(("NODE_EXTRA_CA_CERTS".to_owned(), file.display().to_string()));
+        }
         env.push(("ATLASBRIDGE_HOME".to_owned(), home.path().display().to_string()));
         let program = self.agent.program().display().to_string();
         let own = self.agent.arguments();
@@ -129,7 +134,6 @@ pub struct Asked {
     pub text: String,
     pub choices: Vec<String>,
     keys: Vec<String>,
-    seen: Instant,
 }
 
 /// What was answered, and with which keys.
@@ -155,8 +159,15 @@ impl Asked {
             text: format!("{}\n{}", text("excerpt"), text("detail")),
             choices: of_choices("label"),
             keys: of_choices("keys"),
-            seen: Instant::now(),
         }
+    }
+}
+
+impl Asked {
+    /// The keys of a choice, in words.
+    pub fn keys_of(&self, label: &str) -> Option<String> {
+        let row = self.choices.iter().position(|choice| choice == label)?;
+        Some(in_words(&self.keys[row]))
     }
 }
 
@@ -196,34 +207,80 @@ impl Stage {
         self.place.project()
     }
 
+    /// The home directory of the person, with the agent's own files.
+    pub fn person(&self) -> &Path {
+        self.place.home()
+    }
+
+    /// Every process that was started here and lives, with its command line.
+    pub fn processes(&self) -> Vec<(i32, String)> {
+        let with_command = |pid: i32| {
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            (pid, String::from_utf8_lossy(&command).replace('\0', " "))
+        };
+        self.leftovers().into_iter().map(with_command).collect()
+    }
+
     /// The text of a file of the project.
     pub fn file(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.place.project().join(name)).ok()
+    }
+
+    /// The text of a file of the agent's home.
+    pub fn home_file(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.place.home().join(name)).ok()
+    }
+
+    /// The agent is gone, and `run` with it.
+    pub fn has_ended(&self) -> bool {
+        has_ended(self.desk.pid())
     }
 
     pub fn exists(&self, name: &str) -> bool {
         self.place.project().join(name).exists()
     }
 
-    /// Waits for a prompt that shows this text.
+    /// Waits for a prompt that shows this text, and reads it. One that is withdrawn meanwhile, because the agent draws
+    /// more of it, was none.
     #[track_caller]
     pub fn asked(&self, text: &str) -> Asked {
-        let found = self.awaits(|asked| asked.kind != "idle" && asked.text.contains(text));
-        found.unwrap_or_else(|| self.give_up(&format!("no prompt shows {text:?}")))
+        self.read(|asked| asked.kind != "idle" && asked.text.contains(text))
+            .unwrap_or_else(|| self.give_up(&format!("no prompt shows {text:?}")))
     }
 
     /// The same, for one that comes after `before`.
     #[track_caller]
     pub fn asked_next(&self, before: &Asked, text: &str) -> Asked {
-        let found =
-            self.awaits(|asked| asked.kind != "idle" && asked.id != before.id && asked.text.contains(text));
-        found.unwrap_or_else(|| self.give_up(&format!("no other prompt shows {text:?}")))
+        self.read(|asked| asked.kind != "idle" && asked.id != before.id && asked.text.contains(text))
+            .unwrap_or_else(|| self.give_up(&format!("no other prompt shows {text:?}")))
+    }
+
+    /// The same as [`Stage::asked`], by somebody who answers without reading.
+    #[track_caller]
+    pub fn sighted(&self, text: &str) -> Asked {
+        self.awaits(&|asked: &Asked| asked.kind != "idle" && asked.text.contains(text))
+            .unwrap_or_else(|| self.give_up(&format!("no prompt shows {text:?}")))
+    }
+
+    /// As long as a person reads.
+    pub fn time_to_read(&self) {
+        std::thread::sleep(READING);
+    }
+
+    fn read(&self, is_it: impl Fn(&Asked) -> bool) -> Option<Asked> {
+        loop {
+            let asked = self.awaits(&is_it)?;
+            self.time_to_read();
+            if self.prompts().iter().any(|still| still.id == asked.id) {
+                return Some(asked);
+            }
+        }
     }
 
     /// Waits until the agent waits for its next instruction.
     #[track_caller]
     pub fn idle(&self) -> Asked {
-        let found = self.awaits(|asked| asked.kind == "idle");
+        let found = self.read(|asked| asked.kind == "idle");
         found.unwrap_or_else(|| self.give_up("the agent does not wait for an instruction"))
     }
 
@@ -266,6 +323,19 @@ impl Stage {
         .record();
     }
 
+    /// The same, said by the agent's own hook.
+    pub fn proves_by_hook(&self, dialog: &str, answer: &str) {
+        Proof {
+            tool: self.agent.tool(),
+            version: self.agent.version(),
+            dialog,
+            answer,
+            route: Route::Hook,
+            keys: "none",
+        }
+        .record();
+    }
+
     /// An answer that must not be taken; the words of its refusal.
     #[track_caller]
     pub fn refused(&self, asked: &Asked, value: &str) -> String {
@@ -296,18 +366,6 @@ impl Stage {
     #[track_caller]
     pub fn type_keys(&self, keys: &str) {
         self.desk.type_keys(keys.as_bytes());
-    }
-
-    /// The person at the desk answers with these keys, after reading.
-    #[track_caller]
-    pub fn press(&self, asked: &Asked, keys: &str) {
-        self.read(asked);
-        self.type_keys(keys);
-    }
-
-    /// As long as a person reads.
-    pub fn read(&self, asked: &Asked) {
-        std::thread::sleep(READING.saturating_sub(asked.seen.elapsed()));
     }
 
     /// Processes of our own that the agent has started: its hooks.
@@ -369,7 +427,7 @@ impl Stage {
         }
     }
 
-    fn awaits(&self, is_it: impl Fn(&Asked) -> bool) -> Option<Asked> {
+    fn awaits(&self, is_it: &impl Fn(&Asked) -> bool) -> Option<Asked> {
         let deadline = Instant::now() + PATIENCE;
         let answered = self.answered.lock().unwrap().clone();
         let mut waiting = self.waiting.lock().unwrap();
@@ -389,7 +447,6 @@ impl Stage {
 
     #[track_caller]
     fn answer(&self, asked: &Asked, answer: &str, words: &[&str]) -> Answered {
-        self.read(asked);
         let told: Finished = self.home.run(words);
         if told.code != 0 || !told.stdout.contains("applied") {
             self.give_up(&format!("the answer was not applied: {told:?}"));
@@ -398,9 +455,8 @@ impl Stage {
         // The choice that was taken is on record by its label.
         let received = self.home.audit_has("REPLY_RECEIVED", Some(&asked.id));
         let label = received["value"].as_str().unwrap_or_default();
-        let row = asked.choices.iter().position(|choice| choice == label);
-        let keys = match row {
-            Some(row) => in_words(&asked.keys[row]),
+        let keys = match asked.keys_of(label) {
+            Some(keys) => keys,
             None if asked.kind == "confirm_enter" => "Enter".to_owned(),
             None => "the text, Enter".to_owned(),
         };
@@ -471,6 +527,8 @@ fn awaiting(prompts: &[Value]) -> impl Iterator<Item = &Value> {
 impl Drop for Stage {
     fn drop(&mut self) {
         self.desk.leave();
+        let waiting = self.waiting.get_mut().unwrap_or_else(PoisonError::into_inner);
+        waiting.0.stop();
         let deadline = Instant::now() + crate::LIMIT;
         let mut left = self.leftovers();
         while !left.is_empty() && Instant::now() < deadline {

@@ -11,7 +11,7 @@ use atlasbridge_detect::{DetectorConfig, Pack};
 use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_session_host::{HostConfig, HubStart};
 
-use crate::agents::{self, Launch, Prepared};
+use crate::agents::{self, Launch, Prepared, Ways};
 use crate::args::Run;
 use crate::client::{SESSION_MARKER, hub_command};
 use crate::config::{Config, Environment, Paths};
@@ -37,13 +37,18 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
     getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random numbers from the kernel: {error}"))?;
     let session = SessionId::from_random(bytes);
     let cwd = std::env::current_dir().unwrap_or_default();
+    let ways = match (args.no_hooks, args.structured) {
+        (true, _) => Ways::Screen,
+        (false, false) => Ways::Hooks,
+        (false, true) => Ways::Structured,
+    };
     let prepared = prepare_agent(
         &program,
         words.collect(),
         pack.as_deref(),
         session,
         &cwd,
-        !args.no_hooks,
+        ways,
         &paths,
     );
     if !args.quiet {
@@ -52,7 +57,8 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
     let (hub_program, hub_args) = hub_command().context("finding our own binary")?;
     let ended = atlasbridge_session_host::run(HostConfig {
         session,
-        program: program.clone(),
+        typed: prepared.typed,
+        program: prepared.program,
         args: prepared.args,
         env: environment_of_tool(session),
         cwd,
@@ -93,7 +99,7 @@ fn prepare_agent(
     pack: Option<&Pack>,
     session: SessionId,
     cwd: &Path,
-    wants_hooks: bool,
+    ways: Ways,
     paths: &Paths,
 ) -> Prepared {
     let launch = Launch {
@@ -102,7 +108,7 @@ fn prepare_agent(
         pack,
         session,
         cwd,
-        wants_hooks,
+        ways,
     };
     agents::prepare(launch, paths, &Environment::of_process())
 }

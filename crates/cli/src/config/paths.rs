@@ -148,6 +148,11 @@ impl Paths {
         self.hooks_dir().join(format!("{session}.json"))
     }
 
+    /// Where the server of this session's tool listens, in a directory of its own.
+    pub(crate) fn tool_server(&self, session: SessionId) -> PathBuf {
+        self.hooks_dir().join(format!("{session}.d")).join("s")
+    }
+
     /// Prompts that were seen, as scenarios for the lab.
     pub(crate) fn captures(&self) -> PathBuf {
         self.home.join("captured_scenarios")

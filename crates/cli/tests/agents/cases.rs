@@ -69,7 +69,7 @@ pub(crate) fn pair(opening: Opening, dialog: Dialog, no: No) {
         true => ("one.txt", "two.txt"),
         false => ("two.txt", "one.txt"),
     };
-    stage.approve(&first);
+    let accepted = stage.approve(&first);
     let second = stage.asked_next(&first, dialog.shows);
     assert!(second.text.contains(other), "{second:?}");
     assert!(!stage.exists(other), "answered by what answered the first");
@@ -81,7 +81,8 @@ pub(crate) fn pair(opening: Opening, dialog: Dialog, no: No) {
     told_of(&stage, dialog.calls, no);
     assert!(stage.exists(chosen) && !stage.exists(other));
     let answer = "one accepted, one refused".to_owned();
-    stage.proves(dialog.name, &Answered { answer, ..answered });
+    let keys = format!("{}; {}", accepted.keys, answered.keys);
+    stage.proves(dialog.name, &Answered { answer, keys });
 }
 
 /// A sentence sent to an open dialog is refused, and not one key of it reaches the agent.
@@ -127,7 +128,6 @@ pub(crate) fn instructions(opening: Opening, first: &str) {
     let texts = stage.model.user_texts();
     let ours: Vec<&str> = texts.iter().map(String::as_str).collect();
     assert!(ours.ends_with(&[first, "and once more"]), "{texts:?}");
-    assert_eq!(stage.model.count_requests(), 2);
     stage.idle();
     stage.proves("input box", &answered);
 }

@@ -65,15 +65,68 @@ fn claude() -> Option<Opening> {
     Agent::claude(NEWEST).map(by_screen)
 }
 
-#[test]
-fn commands() {
-    let Some(opening) = claude() else { return };
-    cases::accepted(opening, command(), |stage| !stage.exists("build"));
-    let Some(opening) = claude() else { return };
-    let result = cases::refused(opening, command(), No::Interrupts, |stage| {
+#[track_caller]
+fn check_commands(version: &'static str) {
+    let Some(agent) = Agent::claude(version) else {
+        return;
+    };
+    cases::accepted(by_screen(agent.clone()), command(), |stage| {
+        !stage.exists("build")
+    });
+    let result = cases::refused(by_screen(agent), command(), No::Interrupts, |stage| {
         !stage.exists("build/app.o")
     });
     assert!(result.is_some_and(|result| result.is_error));
+}
+
+#[track_caller]
+fn check_edits(version: &'static str) {
+    let Some(agent) = Agent::claude(version) else {
+        return;
+    };
+    cases::accepted(by_screen(agent.clone()), edit(), is_edited);
+    let result = cases::refused(by_screen(agent), edit(), No::Interrupts, is_edited);
+    assert!(result.is_some_and(|result| result.is_error));
+}
+
+#[test]
+fn commands() {
+    check_commands(NEWEST);
+}
+
+#[test]
+fn edits() {
+    check_edits(NEWEST);
+}
+
+#[test]
+fn commands_of_2_1_197() {
+    check_commands("2.1.197");
+}
+
+#[test]
+fn edits_of_2_1_197() {
+    check_edits("2.1.197");
+}
+
+#[test]
+fn commands_of_2_0_77() {
+    check_commands("2.0.77");
+}
+
+#[test]
+fn edits_of_2_0_77() {
+    check_edits("2.0.77");
+}
+
+#[test]
+fn commands_of_1_0_128() {
+    check_commands("1.0.128");
+}
+
+#[test]
+fn edits_of_1_0_128() {
+    check_edits("1.0.128");
 }
 
 #[test]
@@ -86,15 +139,6 @@ fn new_files() {
     let result = cases::refused(opening, write(), No::Interrupts, |stage| {
         stage.exists("config.yaml")
     });
-    assert!(result.is_some_and(|result| result.is_error));
-}
-
-#[test]
-fn edits() {
-    let Some(opening) = claude() else { return };
-    cases::accepted(opening, edit(), is_edited);
-    let Some(opening) = claude() else { return };
-    let result = cases::refused(opening, edit(), No::Interrupts, is_edited);
     assert!(result.is_some_and(|result| result.is_error));
 }
 

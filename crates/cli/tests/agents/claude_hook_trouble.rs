@@ -28,7 +28,7 @@ fn hooks_end(stage: &Stage) {
 #[test]
 fn yes_at_the_desk_comes_first() {
     let Some((stage, asked)) = at_dialog() else { return };
-    stage.press(&asked, "1");
+    stage.type_keys("1");
     assert!(!stage.result(1).is_error);
     assert!(!stage.exists("build"));
     assert_eq!(stage.home.end_of(&asked.id), "resolved answered_locally");
@@ -46,7 +46,7 @@ fn yes_at_the_desk_comes_first() {
 #[test]
 fn no_at_the_desk_withdraws_the_request() {
     let Some((stage, asked)) = at_dialog() else { return };
-    stage.press(&asked, &refusing_digit(&asked));
+    stage.type_keys(&refusing_digit(&asked));
     assert_eq!(stage.home.end_of(&asked.id), "resolved answered_locally");
     hooks_end(&stage);
     stage.tell("leave it then");
@@ -59,7 +59,7 @@ fn no_at_the_desk_withdraws_the_request() {
 fn without_a_hub_the_desk_answers() {
     let Some((stage, asked)) = at_dialog() else { return };
     stage.home.kill_hub();
-    stage.press(&asked, "1");
+    stage.type_keys("1");
     stage.until("the command has run", || (!stage.exists("build")).then_some(()));
     assert!(!stage.result(1).is_error);
     // Whoever asks starts the hub again, and the session tells it what it has missed.

@@ -103,6 +103,7 @@ fn an_accepted_command_runs() {
     assert!(!stage.exists("build"));
     stage.shows(SAID);
     stage.idle();
+    stage.proves_by_hook("command", "accepted");
 }
 
 #[test]
@@ -142,6 +143,9 @@ fn what_is_accepted_happens_whatever_the_tool() {
     stage.result(4);
     assert!(has_fetched(&stage), "{:?}", stage.model.reached());
     stage.idle();
+    for dialog in ["new file", "edit", "fetch"] {
+        stage.proves_by_hook(dialog, "accepted");
+    }
 }
 
 #[test]
@@ -185,6 +189,9 @@ fn a_refusal_interrupts_the_turn_and_nothing_happens() {
     assert!(!stage.exists("config.yaml"));
     assert!(stage.file("README.md").unwrap().contains("A small program."));
     assert!(!has_fetched(&stage));
+    for dialog in ["command", "new file", "edit", "fetch"] {
+        stage.proves_by_hook(dialog, "refused");
+    }
 }
 
 #[test]
@@ -213,6 +220,9 @@ fn a_reason_reaches_the_model_and_the_turn_goes_on() {
     stage.idle();
     assert!(stage.exists("build/app.o") && !stage.exists("config.yaml"));
     assert!(!has_fetched(&stage));
+    for dialog in ["command", "new file", "fetch"] {
+        stage.proves_by_hook(dialog, "refused with a reason");
+    }
 }
 
 #[test]
@@ -240,6 +250,8 @@ fn what_is_always_allowed_is_not_asked_again() {
     let asked = stage.home.audit();
     let asked = asked.iter().filter(|record| record["event"] == "PROMPT_DETECTED");
     assert_eq!(asked.count(), 4, "two dialogs, and the input box twice");
+    stage.proves_by_hook("command", "always allowed");
+    stage.proves_by_hook("new file", "edits accepted from now on");
 }
 
 fn question(question: &str, multiple: bool, options: &[&str]) -> Turn {
@@ -295,6 +307,10 @@ fn questions_are_answered_by_a_row_by_several_and_by_own_words() {
     reply(&stage, &stage.asked("Which shape?"), "Square");
     assert!(stage.result(5).text.contains("Square"));
     stage.idle();
+    stage.proves_by_hook("question", "the second choice");
+    stage.proves_by_hook("question", "own words");
+    stage.proves_by_hook("question", "refused with a reason");
+    stage.proves_by_hook("question with several answers", "two of three");
 }
 
 #[test]
@@ -326,6 +342,8 @@ fn a_plan_is_sent_back_with_words_and_then_approved() {
     assert!(!stage.result(3).is_error);
     assert!(!stage.exists("build"));
     stage.idle();
+    stage.proves_by_hook("plan", "sent back with words");
+    stage.proves_by_hook("plan", "accepted, each edit asked for");
 }
 
 #[test]
@@ -354,6 +372,7 @@ fn calls_of_one_turn_are_answered_each_for_itself() {
     let made = |name: &str| stage.exists(&format!("{name}.flag"));
     assert!(made("one") && !made("two") && !made("three") && made("four"));
     assert!(!made("five") && !made("six"));
+    stage.proves_by_hook("two commands in one turn", "one accepted, one refused");
 }
 
 #[test]
@@ -376,6 +395,7 @@ fn a_subagents_command_is_asked_for_like_any_other() {
     assert!(!stage.result(2).is_error);
     assert!(!stage.exists("build"));
     stage.idle();
+    stage.proves_by_hook("command of a subagent", "accepted");
 }
 
 /// A large script that does not say its version within five seconds is started without hooks. On a machine that busy it is
@@ -420,6 +440,8 @@ fn said_by_hook(stage: &Stage) -> usize {
 fn the_version_before_is_answered_by_hook_too() {
     if let Some(stage) = refused_and_accepted("2.1.197") {
         assert_eq!(said_by_hook(&stage), 2);
+        stage.proves_by_hook("command", "accepted");
+        stage.proves_by_hook("command", "refused");
     }
 }
 
@@ -427,6 +449,8 @@ fn the_version_before_is_answered_by_hook_too() {
 fn the_oldest_version_with_the_request_is_answered_by_hook_too() {
     if let Some(stage) = refused_and_accepted("2.0.77") {
         assert_eq!(said_by_hook(&stage), 2);
+        stage.proves_by_hook("command", "accepted");
+        stage.proves_by_hook("command", "refused");
     }
 }
 

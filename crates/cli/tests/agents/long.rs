@@ -154,7 +154,7 @@ impl Course {
 
     fn one_turn(&mut self, turn: &[Deed], decide: &mut impl FnMut(&mut Self, Deed, &Asked) -> Fate) -> bool {
         for (at, deed) in turn.iter().enumerate() {
-            let asked = self.stage.asked(&deed.name());
+            let asked = self.stage.sighted(&deed.name());
             self.dialogs += 1;
             if deed.is_done(&self.stage) {
                 self.note_wrong(*deed, "it had happened before it was answered");
@@ -288,7 +288,7 @@ fn race(course: &mut Course, way: Duration, deed: Deed, asked: &Asked) -> Fate {
     // From 0: the answer is 80 ms ahead, to 160: it is 80 ms behind.
     let lead = Duration::from_millis(course.dice.roll(2 * APART_MS + 1));
     let (key_after, word_after) = (way + Duration::from_millis(APART_MS), lead);
-    course.stage.read(asked);
+    course.stage.time_to_read();
     let began = Instant::now();
     let (stage, id) = (&course.stage, asked.id.as_str());
     let told = std::thread::scope(|scope| {

@@ -1,11 +1,13 @@
 //! The real agents under `atlasbridge run`: pinned CLIs, real terminals, a scripted model on the loopback. The truth is what
 //! stands in the project afterwards, and what the model heard.
 //!
-//! `claude` Claude Code, by its screen.
-//! `claude_hooks` Claude Code, by its hooks.
-//! `claude_hook_trouble` The same, when the desk is first, the hub is gone, or somebody forges.
+//! `cases` what is asked of every agent · `claude` Claude Code · `onboarding` its first start, and folders new to it · `codex` ·
+//! `gemini` · `aider` · `qwen` · `opencode`, by what stands on the screen.
+//! `codex_structured` Codex by its app-server · `claude_hooks` Claude Code by its hooks · `claude_hook_trouble` the same, when the
+//! desk is first, the hub is gone, or somebody forges · `long` many dialogs of one Claude Code, at random;
+//! `ATLASBRIDGE_TEST_FULL=1` for all of them.
 //!
-//! `long` Many dialogs of one Claude Code, at random; `ATLASBRIDGE_TEST_FULL=1` for all of them.
+//! What a test proves becomes a row of docs/agents.md (`Stage::proves`, `cargo xtask agents`).
 //!
 //! A CLI that cannot be installed is left out, loudly. Run with `--features pause-points`, as all tests here.
 #![allow(
@@ -14,16 +16,21 @@
     reason = "a test that cannot go on should say where and stop"
 )]
 
+mod aider;
 mod cases;
 mod claude;
 mod claude_hook_trouble;
 mod claude_hooks;
 mod codex;
+mod codex_structured;
 #[path = "../telegram/dice.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod dice;
 mod gemini;
 mod long;
+mod onboarding;
+mod opencode;
+mod qwen;
 
 use atlasbridge_testkit::agents::{Agent, Opening, Stage};
 

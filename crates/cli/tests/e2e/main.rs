@@ -7,7 +7,8 @@
 //! Who may ask: `self_approval` the tool may not answer itself · `hub` one per home, start, stop, reload · `peers`
 //! other versions, garbage, crowds.
 //! Tools that are known: `status_query` the one query that we answer · `adapters` packs, built in and one's own ·
-//! `versions` asked and compared · `hook_settings` Claude's command line, with our hooks or as it was typed.
+//! `versions` asked and compared · `hook_settings` Claude's command line, with our hooks or as it was typed ·
+//! `codex_launch` Codex's, with a server or as it was typed.
 //! From elsewhere: `watching` live screens, lines that scrolled away, keys and lines typed from afar.
 //! For people and scripts: `commands` exit codes, listings, help · `doctor` what is wrong, and what to do.
 //!
@@ -32,6 +33,7 @@ mod peers;
 mod self_approval;
 
 mod adapters;
+mod codex_launch;
 mod hook_settings;
 mod status_query;
 mod versions;

@@ -4,15 +4,14 @@ use atlasbridge_model::answer::Value;
 use atlasbridge_model::{Effect, Sighting, Takes};
 use serde_json::{Map, Value as Json, json};
 
-use super::{HookEvent, HookRequest, ToolUse};
+use super::{ClaudeRequest, HookEvent, HookRequest, ToolUse};
 
 /// Asks the person something.
 const QUESTION: &str = "AskUserQuestion";
 /// Asks whether a plan may be carried out.
 const PLAN: &str = "ExitPlanMode";
 
-pub(super) fn event(json: &[u8]) -> Option<HookEvent> {
-    let event: Json = serde_json::from_slice(json).ok()?;
+pub(super) fn event(event: &Json) -> Option<HookEvent> {
     let text = |key: &str| {
         event
             .get(key)
@@ -29,10 +28,10 @@ pub(super) fn event(json: &[u8]) -> Option<HookEvent> {
     Some(match event.get("hook_event_name")?.as_str()? {
         "PermissionRequest" => {
             let suggestions = event.get("permission_suggestions").and_then(Json::as_array);
-            HookEvent::Asks(Box::new(HookRequest {
+            HookEvent::Asks(Box::new(HookRequest::Claude(ClaudeRequest {
                 tool: tool()?,
                 suggestions: suggestions.cloned().unwrap_or_default(),
-            }))
+            })))
         }
         "PostToolUse" | "PostToolUseFailure" => HookEvent::Done(tool()?),
         "Stop" => HookEvent::Finished {
@@ -156,7 +155,7 @@ pub(super) fn takes(tool: &ToolUse) -> Takes {
 }
 
 /// Answers of the request's own, where no dialog could be read.
-pub(super) fn rows(request: &HookRequest) -> Vec<(String, Effect)> {
+pub(super) fn rows(request: &ClaudeRequest) -> Vec<(String, Effect)> {
     let no = ("No".to_owned(), Effect::Refuses);
     if request.tool.name == QUESTION {
         let options = question(&request.tool).into_iter().flat_map(options);
@@ -198,7 +197,7 @@ fn remembering(suggestion: &Json) -> Option<String> {
     }
 }
 
-pub(super) fn decision(request: &HookRequest, value: &Value, sighting: &Sighting) -> Option<Json> {
+pub(super) fn decision(request: &ClaudeRequest, value: &Value, sighting: &Sighting) -> Option<Json> {
     let tool = &request.tool;
     match value {
         Value::Refused { reason } => Some(deny(reason, false)),
@@ -253,7 +252,7 @@ fn planned(tool: &ToolUse, label: &str, effect: Effect) -> Option<Json> {
     }
 }
 
-fn permitted(request: &HookRequest, label: &str, effect: Effect) -> Option<Json> {
+fn permitted(request: &ClaudeRequest, label: &str, effect: Effect) -> Option<Json> {
     match effect {
         Effect::Refuses => Some(deny(REFUSED, true)),
         Effect::Accepts if label == "Yes" => Some(allow(None, Vec::new())),
@@ -263,7 +262,7 @@ fn permitted(request: &HookRequest, label: &str, effect: Effect) -> Option<Json>
 }
 
 /// The suggestion that a row stands for, where exactly one is of the row's kind.
-fn remembered<'a>(request: &'a HookRequest, label: &str) -> Option<&'a Json> {
+fn remembered<'a>(request: &'a ClaudeRequest, label: &str) -> Option<&'a Json> {
     let own = |suggestion: &&Json| remembering(suggestion).as_deref() == Some(label);
     if let Some(suggestion) = request.suggestions.iter().find(own) {
         return Some(suggestion);

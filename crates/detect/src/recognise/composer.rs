@@ -38,6 +38,24 @@ pub(super) fn find(page: &Page) -> Option<Box> {
     (last.saturating_sub(BELOW + 4)..=last)
         .rev()
         .find_map(|row| box_at(page, row, last))
+        .or_else(|| barred(page))
+}
+
+/// A box with a bar at its left and a foot: text, a gap, and last the agent's own line.
+fn barred(page: &Page) -> Option<Box> {
+    let foot = (0..=page.last_row()?)
+        .rev()
+        .find(|&row| page.text(row).trim_start().starts_with("╹▀"))?;
+    let has_bar = |row: &usize| page.text(*row).trim_start().starts_with('┃');
+    let top = (0..foot).rev().take_while(has_bar).last()?;
+    let mut written = (top..foot).filter(|&row| !page.inner(row).trim().is_empty());
+    // The agent's own line is always there.
+    written.next_back()?;
+    Some(Box {
+        row: written.next().unwrap_or(top),
+        top,
+        bottom: foot,
+    })
 }
 
 /// The first row of the input box, its frame included.
@@ -103,7 +121,9 @@ pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
         .or_else(|| written_in(look))
         .or_else(|| titled(look.page, invitation))?;
     let detail = look.page.block(found.top.saturating_sub(12), found.bottom);
-    let line = look.page.inner(found.row).trim();
+    // An empty box is told by the next line in it.
+    let mut lines = (found.row..=found.bottom).map(|row| look.page.inner(row).trim());
+    let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
     let mut reading = Reading::block(Kind::Idle, 75, line, detail, "input box".to_owned());
     reading.constraints.max_length = MAX_INSTRUCTION;
     reading.place = Place::Composer {
@@ -127,7 +147,7 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     let marker = line
         .text
         .chars()
-        .position(|char| matches!(char, '❯' | '›' | '>'))
+        .position(|char| matches!(char, '❯' | '›' | '>' | '┃'))
         .map_or(0, |at| at + 1);
     let chars: Vec<char> = line.text.chars().collect();
     if page.cursor.row == row {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use atlasbridge_detect::Moment;
-use atlasbridge_model::{PromptId, ReplyId, SightingNo, Stroke};
+use atlasbridge_model::{Pace, PromptId, ReplyId, SightingNo, Stroke};
 use atlasbridge_wire::twin::Outcome;
 
 use super::{Ticket, Way};
@@ -17,6 +17,12 @@ pub(crate) const REACTION_LIMIT: Duration = Duration::from_secs(2);
 /// comes within 50 ms of the text, Codex takes it for a pasted line break; 200 ms is safe in all of them.
 pub(super) const BEFORE_ENTER: Duration = Duration::from_millis(200);
 
+/// An Enter whose text still stands in the box after this long was not taken.
+const INSIST_AFTER: Duration = Duration::from_millis(1200);
+
+/// How long a text may take to show in its box. After that it counts as shown: not every box is read for drafts.
+const LATE_ECHO: Duration = Duration::from_millis(1000);
+
 #[derive(Debug)]
 pub(crate) struct Typing {
     pub(crate) reply: ReplyId,
@@ -26,6 +32,10 @@ pub(crate) struct Typing {
     /// By the tool's hook: nothing is typed.
     pub(crate) is_said: bool,
     left: VecDeque<Stroke>,
+    /// When what was typed was seen.
+    echoed_at: Option<Moment>,
+    /// Enter was pressed once more.
+    insisted: bool,
     first_at: Moment,
     last_at: Moment,
     /// How long the tool gets to react to one stroke before the next.
@@ -40,6 +50,8 @@ pub(crate) struct Look {
     /// The screen has changed since the last stroke.
     pub(crate) reacted: bool,
     pub(crate) still_shown: bool,
+    /// For an input box: a text stands in it.
+    pub(crate) drafted: Option<bool>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -72,6 +84,8 @@ impl Typing {
             is_dialog,
             is_said,
             left,
+            echoed_at: None,
+            insisted: false,
             first_at: now,
             last_at: now,
             settle: settle.max(BEFORE_ENTER),
@@ -94,10 +108,21 @@ impl Typing {
         if now >= give_up {
             return Next::Over(Outcome::NotTaken);
         }
+        if self.left.is_empty() && self.is_text() {
+            return self.insist(look, give_up, now);
+        }
         if self.left.is_empty() || !look.reacted || !look.still_shown {
             return Next::WaitUntil(give_up);
         }
-        let ready = self.last_at + self.settle;
+        // A box that shows no draft though the tool has reacted may be one that is not read so.
+        let echo = match look.drafted {
+            Some(false) => self.last_at + LATE_ECHO,
+            Some(true) | None => *self.echoed_at.get_or_insert(now),
+        };
+        let ready = (self.last_at + self.settle).max(match self.is_text() {
+            true => echo + BEFORE_ENTER,
+            false => echo,
+        });
         if now < ready {
             return Next::WaitUntil(ready);
         }
@@ -108,6 +133,30 @@ impl Typing {
             }
             None => Next::WaitUntil(give_up),
         }
+    }
+
+    fn is_text(&self) -> bool {
+        !self.is_dialog
+    }
+
+    /// # A box that still holds the text has not sent it
+    /// A busy tool swallows an Enter that follows its text too soon. While the very text still stands in the box, and
+    /// nothing else was asked meanwhile, Enter is pressed once more; never into a dialog, and never twice.
+    fn insist(&mut self, look: Look, give_up: Moment, now: Moment) -> Next {
+        let due = self.last_at + INSIST_AFTER;
+        let stands = look.still_shown && look.drafted == Some(true);
+        if self.insisted || !stands {
+            return Next::WaitUntil(give_up);
+        }
+        if now < due {
+            return Next::WaitUntil(due);
+        }
+        self.insisted = true;
+        self.last_at = now;
+        Next::Press(Stroke {
+            bytes: b"\r".to_vec(),
+            pace: Pace::IfStillThere,
+        })
     }
 
     /// A key of a dialog may be enough by itself; a text without its Enter never is, whatever left the screen meanwhile.
@@ -150,16 +199,19 @@ mod tests {
         gone: false,
         reacted: false,
         still_shown: true,
+        drafted: None,
     };
     const ECHOED: Look = Look {
         gone: false,
         reacted: true,
         still_shown: true,
+        drafted: None,
     };
     const GONE: Look = Look {
         gone: true,
         reacted: true,
         still_shown: false,
+        drafted: None,
     };
 
     #[test]
@@ -206,6 +258,32 @@ mod tests {
             ..typing(Strokes::then_enter_if_still_there("hello"))
         };
         assert_eq!(text.next(GONE, at(5)), Next::Over(Outcome::NotTaken));
+    }
+
+    /// A text is sent once it is seen in its box, a moment later; and once more only if it still stands there.
+    #[test]
+    fn an_instruction_is_sent_when_it_is_seen_and_insisted_on_while_it_stands() {
+        let mut text = Typing {
+            is_dialog: false,
+            ..typing(Strokes::then_enter_if_still_there("hello"))
+        };
+        let seen = |drafted| Look {
+            drafted: Some(drafted),
+            ..ECHOED
+        };
+        assert_eq!(text.next(seen(false), at(300)), Next::WaitUntil(at(1_200)));
+        assert_eq!(text.next(seen(true), at(700)), Next::WaitUntil(at(900)));
+        assert!(matches!(text.next(seen(true), at(900)), Next::Press(_)));
+        assert_eq!(text.next(seen(true), at(1_000)), Next::WaitUntil(at(2_100)));
+        let emptied = text.next(seen(false), at(2_200));
+        assert_eq!(emptied, Next::WaitUntil(at(2_900)), "nothing is left to send");
+        assert!(matches!(text.next(seen(true), at(2_200)), Next::Press(_)));
+        assert_eq!(
+            text.next(seen(true), at(3_500)),
+            Next::WaitUntil(at(4_200)),
+            "never a third time"
+        );
+        assert_eq!(text.next(GONE, at(3_600)), Next::Over(Outcome::Taken));
     }
 
     #[test]

@@ -133,6 +133,7 @@ impl Host {
             gone: current.is_none() || is_over,
             reacted: self.reacted,
             still_shown,
+            drafted: self.detector.holds_draft(),
         };
         match self.gate.look(look, self.now()) {
             Progress::Waits => {}

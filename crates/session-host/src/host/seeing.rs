@@ -133,6 +133,7 @@ impl Host {
                     gone: true,
                     reacted: true,
                     still_shown: false,
+                    drafted: None,
                 },
                 now,
             )

@@ -6,13 +6,14 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use super::hello::Hello;
 use super::{Dialect, Shared, Speech, anthropic, gemini, openai};
 use crate::LIMIT;
 
 /// The head of a request.
-struct Head {
+pub(super) struct Head {
     method: String,
-    target: String,
+    pub(super) target: String,
     length: usize,
     is_chunked: bool,
 }
@@ -36,6 +37,9 @@ fn serve(shared: &Shared, stream: TcpStream) -> io::Result<()> {
     let line = format!("{} {}", head.method, head.target);
     if head.method == "CONNECT" {
         note(shared, line);
+        if let Some(hello) = shared.hello.as_ref().filter(|_| Hello::knows(&head.target)) {
+            return hello.answer(stream);
+        }
         return plain(stream, 403, &json!({ "error": "there is no network here" }));
     }
     let body = read_body(&mut reader, &head)?;
@@ -137,7 +141,7 @@ fn stream_events(
     stream.write_all(rest.concat().as_bytes())
 }
 
-fn read_head(reader: &mut impl BufRead) -> io::Result<Head> {
+pub(super) fn read_head(reader: &mut impl BufRead) -> io::Result<Head> {
     let mut line = String::new();
     reader.read_line(&mut line)?;
     let mut words = line.split_whitespace();

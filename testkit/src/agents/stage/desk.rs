@@ -62,6 +62,10 @@ impl Desk {
         lock(&self.inside.terminal).type_keys(keys);
     }
 
+    pub(super) fn pid(&self) -> i32 {
+        lock(&self.inside.terminal).pid()
+    }
+
     pub(super) fn screen(&self) -> String {
         lock(&self.inside.seen).screen().text()
     }
@@ -102,7 +106,7 @@ impl Inside {
     }
 
     fn answer(&self, query: usize) {
-        let (column, row) = lock(&self.seen).screen().cursor();
+        let (row, column) = lock(&self.seen).screen().cursor();
         let place = format!("\x1b[{};{}R", row + 1, column + 1);
         let said = QUERIES[query].1.unwrap_or(place.as_bytes());
         lock(&self.terminal).type_keys(said);
