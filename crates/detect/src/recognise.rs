@@ -10,7 +10,7 @@ use atlasbridge_model::mask::mask;
 use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Strokes, Takes};
 
 use crate::packs::{Pack, Words};
-use crate::page::{CursorLine, Page};
+use crate::page::{CursorLine, Page, is_rule};
 use crate::status::Claim;
 use crate::witness::KernelWait;
 
@@ -111,6 +111,9 @@ const FAMILIES: &[(&str, Recogniser)] = &[
 
 /// The prompt that stands on the screen, if any family knows it.
 pub(crate) fn read(look: &Look<'_>) -> Option<Reading> {
+    if is_being_drawn(look) {
+        return None;
+    }
     let mut reading = FAMILIES.iter().find_map(|(name, family)| {
         family(look).map(|reading| Reading {
             family: name,
@@ -123,6 +126,14 @@ pub(crate) fn read(look: &Look<'_>) -> Option<Reading> {
         reading.judge_by(words);
     }
     Some(reading)
+}
+
+/// Claude Code draws the frame of an edit first, with a mark in the place of its lines.
+fn is_being_drawn(look: &Look<'_>) -> bool {
+    let page = look.page;
+    let is_mark = |row: usize| page.text(row).trim() == "…";
+    let is_framed = |row: usize| is_rule(page.text(row - 1)) && is_rule(page.text(row + 1));
+    look.pack().is_some() && (1..page.last_row().unwrap_or(0)).any(|row| is_mark(row) && is_framed(row))
 }
 
 /// The reading of last resort: a program that waits in a way no family knows.

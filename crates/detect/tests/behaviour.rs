@@ -789,3 +789,20 @@ fn an_input_box_is_left_by_enter_and_not_by_a_text_alone() {
         .wait(200)
         .told(&["1 gone Injected"]);
 }
+
+/// Seen with Claude Code 2.1.325: the lines of an edit come later than its frame, and their coming would make another prompt.
+#[test]
+fn an_edit_without_its_lines_is_not_drawn_yet() {
+    let mut session = Session::of("claude", POLL);
+    let (rule, dashes) = ("─".repeat(60), "╌".repeat(60));
+    let drawn = |lines: &str| {
+        format!(
+            "\x1b[2J\x1b[H{rule}\r\n Edit file\r\n README.md\r\n{dashes}\r\n {lines}\r\n{dashes}\r\n Do you want to make this \
+             edit to README.md?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel · Tab to amend"
+        )
+    };
+    session.output(&drawn("…")).wait(300).told(&[]);
+    session.output(&drawn("1 -old\r\n 1 +new")).wait(1_000);
+    assert_eq!(session.told.len(), 1, "{:?}", session.told);
+    assert!(session.told[0].contains("1 +new"), "{:?}", session.told);
+}

@@ -71,10 +71,11 @@ impl Events {
         );
     }
 
-    pub(crate) fn injected(&mut self, reply: &str, outcome: &Value, now: Moment) {
+    /// `by` is told while the reply is on its way: `hook` or `keys`.
+    pub(crate) fn injected(&mut self, reply: &str, outcome: &Value, by: Option<&str>, now: Moment) {
         self.write(
             now,
-            json!({ "event": "injected", "reply_id": reply, "outcome": outcome }),
+            json!({ "event": "injected", "reply_id": reply, "outcome": outcome, "by": by }),
         );
     }
 

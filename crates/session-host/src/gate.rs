@@ -178,6 +178,12 @@ impl Gate {
         self.typing.as_ref().map(|typing| typing.sighting)
     }
 
+    /// By which way the reply that is under way went: `hook` or `keys`.
+    pub(crate) fn route(&self) -> Option<&'static str> {
+        let is_said = self.typing.as_ref()?.is_said;
+        Some(if is_said { "hook" } else { "keys" })
+    }
+
     /// A hub has introduced itself. False: a newer one has done so before, and this one is not obeyed.
     pub(crate) fn meet_hub(&mut self, epoch: u64) -> bool {
         self.ledger.meet_hub(epoch)

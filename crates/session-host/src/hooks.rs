@@ -21,12 +21,22 @@ const MOST_HOOKS: usize = 64;
 /// Longest event. A tool tells whole files that it is about to write.
 const LONGEST_EVENT: usize = 16 << 20;
 
+/// After this many dialogs without a request, from a tool that never sent one, none is waited for any more: old versions
+/// report by hooks and ask by none.
+const MOST_UNASKED: u32 = 2;
+
 /// The tool's hooks, if it has any.
 #[derive(Debug, Default)]
 pub(crate) struct Hooks {
     listening: Option<Listening>,
     arriving: Vec<Arriving>,
     held: Vec<Held>,
+    /// The tool has said that it works, and not that it has finished.
+    is_at_work: bool,
+    /// A request has come: this tool asks by its hooks.
+    has_asked: bool,
+    /// Dialogs of a tool at work that no request came for.
+    unasked: u32,
 }
 
 #[derive(Debug)]
@@ -123,6 +133,7 @@ impl Hooks {
         match HookEvent::read(&arriving.bytes) {
             HookEvent::Asks(request) => {
                 let title = request.title();
+                self.has_asked = true;
                 self.held.push(Held {
                     stream: arriving.stream,
                     request: *request,
@@ -131,8 +142,26 @@ impl Hooks {
                 Heard::Asked(title)
             }
             // Its connection closes here: the hook has nothing to wait for.
-            event => Heard::Event(event),
+            event => {
+                match event {
+                    HookEvent::Works => self.is_at_work = true,
+                    HookEvent::Finished { .. } | HookEvent::Ended => self.is_at_work = false,
+                    HookEvent::Asks(_) | HookEvent::Done(_) | HookEvent::Waits { .. } | HookEvent::Other => {}
+                }
+                Heard::Event(event)
+            }
         }
+    }
+
+    /// This dialog is drawn, and its request has not come yet: a hook is a process that must start first.
+    pub(crate) fn awaits_request(&self, sighting: &Sighting) -> bool {
+        let asks = self.has_asked || self.unasked < MOST_UNASKED;
+        self.is_at_work && asks && self.held.is_empty() && is_dialog(sighting)
+    }
+
+    /// A dialog was waited for in vain.
+    pub(crate) fn note_unasked(&mut self) {
+        self.unasked = self.unasked.saturating_add(1);
     }
 
     /// Requests that an event shows to be answered are let go.
@@ -154,11 +183,10 @@ impl Hooks {
             return Meeting::Nobody;
         }
         let has_no_dialog = |held: &&mut Held| held.dialog.is_none();
-        let is_dialog = matches!(sighting.kind, Kind::YesNo | Kind::MultipleChoice);
         let found = match sighting.kind {
             // Seen because the tool said so, and read by nobody: the oldest request is the one that it spoke of.
             Kind::Unknown => self.held.iter_mut().find(has_no_dialog),
-            _ if is_dialog => {
+            _ if is_dialog(sighting) => {
                 let shown = |held: &&mut Held| held.request.is_shown_by(sighting);
                 self.held.iter_mut().filter(has_no_dialog).find(shown)
             }
@@ -180,12 +208,11 @@ impl Hooks {
     /// A request came while a dialog stands. Where the dialog was seen before its hook had started, it can still be answered by
     /// it; what the request adds was not shown to anybody, so nothing of it is added.
     pub(crate) fn meet_late(&mut self, standing: &Sighting) -> Meeting {
-        let is_dialog = matches!(standing.kind, Kind::YesNo | Kind::MultipleChoice);
         let has_request = self.held_for(standing.no).is_some();
         let Some(held) = self.held.last_mut().filter(|held| held.dialog.is_none()) else {
             return Meeting::Nobody;
         };
-        if !is_dialog {
+        if !is_dialog(standing) {
             return Meeting::Nobody;
         }
         if has_request || !held.request.is_shown_by(standing) {
@@ -220,6 +247,13 @@ impl Hooks {
         held.stream.write_all(line.as_bytes()).is_ok()
     }
 
+    /// The dialog is no longer as it was seen, and nobody has answered it: perhaps it was drawn anew. Its request waits on.
+    pub(crate) fn dialog_lost(&mut self, no: SightingNo) -> bool {
+        let is_its = |held: &&mut Held| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
+        let lost = self.held.iter_mut().find(is_its);
+        lost.is_some_and(|held| held.dialog.take().is_some())
+    }
+
     /// The dialog has left the screen: its request needs nobody any more.
     pub(crate) fn dialog_gone(&mut self, no: SightingNo) -> bool {
         let before = self.held.len();
@@ -227,6 +261,10 @@ impl Hooks {
             .retain(|held| held.dialog.as_ref().is_none_or(|dialog| dialog.no != no));
         self.held.len() < before
     }
+}
+
+fn is_dialog(sighting: &Sighting) -> bool {
+    matches!(sighting.kind, Kind::YesNo | Kind::MultipleChoice)
 }
 
 /// A decision of any length goes into an empty socket, or into a hook that reads.
@@ -373,6 +411,48 @@ mod tests {
             ..dialog(2, "ls -l")
         };
         assert_eq!(unbound.meet_late(&idle), Meeting::Nobody);
+    }
+
+    #[test]
+    fn a_dialog_that_is_drawn_anew_keeps_its_request() {
+        let mut hooks = Hooks::default();
+        let _tool = asks(&mut hooks, "ls -l");
+        assert_eq!(hooks.meet(&mut dialog(1, "ls -l")), Meeting::Same);
+        assert!(hooks.dialog_lost(SightingNo(1)));
+        assert_eq!(hooks.decision(SightingNo(1), &yes()), None);
+        assert_eq!(hooks.meet(&mut dialog(2, "ls -l")), Meeting::Same);
+        assert!(hooks.decision(SightingNo(2), &yes()).is_some());
+        assert!(hooks.dialog_gone(SightingNo(2)));
+        assert_eq!(hooks.waiting(), None);
+    }
+
+    #[test]
+    fn a_request_is_waited_for_while_the_tool_works_and_may_ask() {
+        let mut hooks = Hooks::default();
+        let report = |hooks: &mut Hooks, name: &str| {
+            let (stream, _tool) = UnixStream::pair().unwrap();
+            let bytes = format!(r#"{{"hook_event_name":"{name}"}}"#).into_bytes();
+            hooks.hear(Arriving { stream, bytes });
+        };
+        let seen = dialog(1, "ls");
+        assert!(!hooks.awaits_request(&seen), "no hook was ever heard");
+        report(&mut hooks, "PreToolUse");
+        assert!(hooks.awaits_request(&seen));
+        let idle = Sighting {
+            kind: Kind::Idle,
+            ..dialog(2, "ls")
+        };
+        assert!(!hooks.awaits_request(&idle));
+        (0..MOST_UNASKED).for_each(|_| hooks.note_unasked());
+        assert!(!hooks.awaits_request(&seen), "it never asks");
+        let tool = asks(&mut hooks, "ls");
+        assert!(!hooks.awaits_request(&seen), "it is here");
+        drop(tool);
+        assert_eq!(hooks.meet(&mut dialog(1, "ls")), Meeting::Same);
+        assert!(hooks.dialog_gone(SightingNo(1)));
+        assert!(hooks.awaits_request(&seen), "it does ask");
+        report(&mut hooks, "Stop");
+        assert!(!hooks.awaits_request(&seen), "a menu of an idle tool has no hook");
     }
 
     #[test]

@@ -13,8 +13,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use atlasbridge_detect::{Detector, Moment, Observation};
-use atlasbridge_model::SightingNo;
 use atlasbridge_model::mask::mask_words;
+use atlasbridge_model::{Sighting, SightingNo};
 use atlasbridge_pty::{
     Child, Control, HostInput, HostOutput, InputKind, PollFd, PollFlags, ReadOutcome, Signal, Signals,
     SpawnConfig, Termios, TtyWait, WindowSize, boot_time, is_terminal, monotonic, poll, protect_this_process,
@@ -182,6 +182,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         is_alternate: false,
         answers_status_query: config.answers_status_query,
         hooks,
+        unjoined: None,
         last_words: None,
         keys_after: config.keys_after,
         seen_at: Moment::default(),
@@ -232,6 +233,8 @@ struct Host {
     is_alternate: bool,
     answers_status_query: bool,
     hooks: Hooks,
+    /// A dialog that was seen before its request came, and how long it waits for it.
+    unjoined: Option<(Sighting, Moment)>,
     /// What the tool said last before it finished, by its hook.
     last_words: Option<String>,
     keys_after: Duration,
@@ -363,6 +366,7 @@ impl Host {
             self.end_typing();
         }
         self.end_input(now);
+        self.announce_unjoined(now);
         if let Some((inject, _)) = self.early.take_if(|(_, due)| *due <= now) {
             self.on_inject(&inject);
         }
@@ -443,6 +447,7 @@ impl Host {
             self.gate.next_deadline(),
             self.link.next_deadline(),
             self.early.as_ref().map(|(_, due)| *due),
+            self.unjoined.as_ref().map(|(_, due)| *due),
             input_deadline,
             phase_deadline,
         ]

@@ -398,10 +398,24 @@ fn a_subagents_command_is_asked_for_like_any_other() {
     stage.proves_by_hook("command of a subagent", "accepted");
 }
 
+/// A large script that does not say its version within five seconds is started without hooks. On a machine that busy it is
+/// started again.
+fn heard(version: &'static str) -> Option<Stage> {
+    const STARTS: usize = 5;
+    for _ in 0..STARTS {
+        let stage = by_hook(Agent::claude(version)?).open([bash("touch made.flag"), remove_build()]);
+        stage.idle();
+        let hooks = std::fs::read_dir(stage.home.path().join("hooks"));
+        if hooks.into_iter().flatten().count() > 0 {
+            return Some(stage);
+        }
+    }
+    panic!("{version} never told its version in time");
+}
+
 /// One command refused, the next accepted.
 fn refused_and_accepted(version: &'static str) -> Option<Stage> {
-    let agent = Agent::claude(version)?;
-    let stage = by_hook(agent).open([bash("touch made.flag"), remove_build()]);
+    let stage = heard(version)?;
     stage.tell("touch it");
     stage.deny(&stage.asked("touch made.flag"));
     stage.tell("remove it then");
@@ -414,24 +428,18 @@ fn refused_and_accepted(version: &'static str) -> Option<Stage> {
     Some(stage)
 }
 
-/// Whether the prompts of a session carried what only a hook tells.
-fn was_by_hook(stage: &Stage) -> bool {
-    let seen = stage
-        .events()
-        .into_iter()
-        .filter(|event| event["event"] == "seen");
-    let details = seen.map(|event| event["detail"].as_str().unwrap_or_default().to_owned());
-    let dialogs: Vec<String> = details.filter(|detail| detail.contains("rm -rf build")).collect();
-    assert!(!dialogs.is_empty());
-    dialogs
-        .iter()
-        .any(|detail| detail.starts_with("Bash\ncommand: rm -rf build"))
+/// How many answers were said by a hook. Instructions are always typed.
+fn said_by_hook(stage: &Stage) -> usize {
+    let events = stage.events().into_iter();
+    events
+        .filter(|event| event["event"] == "injected" && event["by"] == "hook")
+        .count()
 }
 
 #[test]
 fn the_version_before_is_answered_by_hook_too() {
     if let Some(stage) = refused_and_accepted("2.1.197") {
-        assert!(was_by_hook(&stage));
+        assert_eq!(said_by_hook(&stage), 2);
         stage.proves_by_hook("command", "accepted");
         stage.proves_by_hook("command", "refused");
     }
@@ -440,7 +448,7 @@ fn the_version_before_is_answered_by_hook_too() {
 #[test]
 fn the_oldest_version_with_the_request_is_answered_by_hook_too() {
     if let Some(stage) = refused_and_accepted("2.0.77") {
-        assert!(was_by_hook(&stage));
+        assert_eq!(said_by_hook(&stage), 2);
         stage.proves_by_hook("command", "accepted");
         stage.proves_by_hook("command", "refused");
     }
@@ -450,7 +458,7 @@ fn the_oldest_version_with_the_request_is_answered_by_hook_too() {
 #[test]
 fn a_version_without_the_request_is_read_off_its_screen() {
     if let Some(stage) = refused_and_accepted("1.0.128") {
-        assert!(!was_by_hook(&stage));
+        assert_eq!(said_by_hook(&stage), 0);
         assert!(stage.hooks().is_empty());
     }
 }

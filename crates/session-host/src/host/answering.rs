@@ -163,7 +163,8 @@ impl Host {
     pub(super) fn tell_outcome(&mut self, reply: ReplyId, prompt_id: &str, outcome: twin::Outcome) {
         let now = self.now();
         if let Some(events) = &mut self.events {
-            events.injected(&reply.to_string(), &serde_json::json!(outcome), now);
+            let by = self.gate.route().filter(|_| outcome == twin::Outcome::Typed);
+            events.injected(&reply.to_string(), &serde_json::json!(outcome), by, now);
         }
         let prompt_id = prompt_id.to_owned();
         self.link.report(Report::Outcome {

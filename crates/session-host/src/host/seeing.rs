@@ -33,10 +33,7 @@ impl Host {
                     }
                     Event::AnswerStatusQuery(_) => {}
                     Event::Drift { no, how } => self.on_drift(no, how),
-                    Event::Seen(mut sighting) => {
-                        self.join_word(&mut sighting);
-                        self.on_seen(&sighting);
-                    }
+                    Event::Seen(sighting) => self.on_sighting(sighting),
                     Event::Gone { no, how } => self.on_gone(no, how),
                 }
             }
@@ -116,8 +113,18 @@ impl Host {
 
     pub(super) fn on_gone(&mut self, no: SightingNo, how: Departure) {
         let now = self.now();
+        if self.unjoined.take_if(|(sighting, _)| sighting.no == no).is_some() {
+            // Nobody was told of it.
+            return;
+        }
         let was_ours = self.gate.injecting() == Some(no);
-        if self.hooks.dialog_gone(no) || was_ours {
+        let has_changed = match how {
+            Departure::Unprompted { .. } if !was_ours => self.hooks.dialog_lost(no),
+            Departure::Unprompted { .. } | Departure::LocalInput | Departure::Injected | Departure::Ended => {
+                self.hooks.dialog_gone(no)
+            }
+        };
+        if has_changed || was_ours {
             self.tell_what_waits();
         }
         if was_ours

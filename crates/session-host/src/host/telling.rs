@@ -1,11 +1,17 @@
 //! What the tool tells through its hooks, beside what its screen shows.
 
-use atlasbridge_detect::{HookEvent, Observation, Told, holds_keys};
+use std::time::Duration;
+
+use atlasbridge_detect::{HookEvent, Moment, Observation, Told, holds_keys};
 use atlasbridge_model::{Kind, Sighting};
 use atlasbridge_pty::ReadOutcome;
 
 use super::{Host, KEYS};
 use crate::hooks::{Heard, Meeting};
+
+/// How long a dialog waits for its request before it is told without. A hook of Claude Code takes 20 ms to start, and a few
+/// hundred on a busy machine.
+const REQUEST_COMES: Duration = Duration::from_millis(600);
 
 impl Host {
     pub(super) fn on_hooks(&mut self) {
@@ -19,6 +25,9 @@ impl Host {
     }
 
     fn on_asked(&mut self, title: &str) {
+        if let Some((sighting, _)) = self.unjoined.take() {
+            self.announce(sighting);
+        }
         // The dialog may be drawn already, and not read yet.
         self.catch_up();
         let now = self.now();
@@ -31,6 +40,28 @@ impl Host {
             events.drift(standing.no, "other_request", now);
         }
         self.observe(Observation::Told(Told::Waits { title }));
+    }
+
+    /// A dialog was seen: told at once, or when its request has come, or will not come any more.
+    pub(super) fn on_sighting(&mut self, sighting: Sighting) {
+        if self.hooks.awaits_request(&sighting) {
+            self.unjoined = Some((sighting, self.now() + REQUEST_COMES));
+            return;
+        }
+        self.announce(sighting);
+    }
+
+    /// The time for a request is over.
+    pub(super) fn announce_unjoined(&mut self, now: Moment) {
+        if let Some((sighting, _)) = self.unjoined.take_if(|(_, due)| *due <= now) {
+            self.hooks.note_unasked();
+            self.announce(sighting);
+        }
+    }
+
+    fn announce(&mut self, mut sighting: Sighting) {
+        self.join_word(&mut sighting);
+        self.on_seen(&sighting);
     }
 
     fn on_hook_event(&mut self, event: &HookEvent) {
@@ -69,7 +100,7 @@ impl Host {
     }
 
     /// What the tool told about the prompt that was just seen.
-    pub(super) fn join_word(&mut self, sighting: &mut Sighting) {
+    fn join_word(&mut self, sighting: &mut Sighting) {
         if sighting.kind == Kind::Idle {
             if let Some(words) = self
                 .last_words
