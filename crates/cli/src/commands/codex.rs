@@ -57,6 +57,12 @@ pub(super) fn front(args: CodexServer) -> ExitCode {
 fn screen_arguments(args: &CodexServer) -> Option<Vec<OsString>> {
     let arguments = Arguments::read(args.tool.get(1..)?).ok()?;
     let address = format!("unix://{}", args.server.to_str()?);
+    let mut screen = vec!["--remote".into(), address.into()];
+    if !arguments.has_directory {
+        // Without it 0.166.0 does not ask whether a new folder is trusted, which it does in a plain start.
+        screen.extend(["-C".into(), std::env::current_dir().ok()?.into()]);
+    }
+    screen.extend(arguments.screen);
     let mut command = Command::new(std::env::current_exe().ok()?);
     command
         .arg("codex-bridge")
@@ -75,12 +81,7 @@ fn screen_arguments(args: &CodexServer) -> Option<Vec<OsString>> {
     let mut bridge = command.spawn().ok()?;
     if bridge.stdout.take().is_some_and(is_ready) {
         // It is a child of the process that this one is about to become.
-        return Some(
-            [OsString::from("--remote"), address.into()]
-                .into_iter()
-                .chain(arguments.screen)
-                .collect(),
-        );
+        return Some(screen);
     }
     let _ = bridge.kill();
     let _ = bridge.wait();

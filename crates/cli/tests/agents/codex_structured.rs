@@ -253,6 +253,36 @@ fn a_session_that_ends_leaves_nobody() {
 }
 
 #[test]
+fn a_tool_that_ends_by_itself_leaves_nobody() {
+    let Some(opening) = structured() else { return };
+    let stage = opening.open([Turn::text("Hello.")]);
+    stage.tell("say hello");
+    let idle = stage.idle();
+    assert!(idle.text.contains("Hello."), "{idle:?}");
+    stage.type_keys("/quit");
+    stage.shows("/quit");
+    stage.type_keys("\r");
+    nothing_is_left(&stage);
+    let ended = stage.home.audit_has("SESSION_END", None);
+    assert!(ended["value"].to_string().contains("code 0"), "{ended}");
+}
+
+/// That dialog is the screen's, as in a plain start; the first turn behind it is told.
+#[test]
+fn a_new_folder_is_trusted_first() {
+    let Some(opening) = structured() else { return };
+    let stage = opening.untrusted().open([call("rm -rf build")]);
+    let asked = stage.asked("Trust this folder?");
+    stage.approve(&asked);
+    stage.tell("clean the build directory");
+    let asked = stage.asked(COMMAND);
+    is_told(&stage, &asked, "rm -rf build");
+    stage.approve(&asked);
+    stage.result(1);
+    assert!(!stage.exists("build"));
+}
+
+#[test]
 fn a_killed_session_host_leaves_nobody() {
     let Some(opening) = structured() else { return };
     let stage = opening.open([call("rm -rf build")]);

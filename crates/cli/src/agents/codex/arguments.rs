@@ -45,6 +45,8 @@ const NO_DAEMON: &str = "--no-daemon";
 pub(crate) struct Arguments {
     /// What the screen gets.
     pub screen: Vec<OsString>,
+    /// `-C` was given.
+    pub has_directory: bool,
     /// What the server gets as well: settings that are its own.
     pub server: Vec<OsString>,
 }
@@ -78,6 +80,7 @@ impl Arguments {
     pub(crate) fn read(args: &[OsString]) -> Result<Self, Odd> {
         let mut read = Self {
             screen: Vec::new(),
+            has_directory: false,
             server: Vec::new(),
         };
         let mut has_prompt = false;
@@ -115,6 +118,7 @@ impl Arguments {
             if name == NO_DAEMON {
                 continue;
             }
+            read.has_directory |= matches!(name, "-C" | "--cd");
             let given = || std::iter::once(word).chain(value).cloned();
             read.screen.extend(given());
             if matches!(known, Known::Setting) {
@@ -137,6 +141,7 @@ mod tests {
     fn check(line: &str, screen: &str, server: &str) {
         let expected = Arguments {
             screen: words(screen),
+            has_directory: line.contains("-C "),
             server: words(server),
         };
         assert_eq!(Arguments::read(&words(line)), Ok(expected), "codex {line}");
