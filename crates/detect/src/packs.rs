@@ -153,6 +153,8 @@ pub struct Pack {
     pub(crate) dialogs: Vec<Dialog>,
     pub(crate) idle: Option<Idle>,
     pub(crate) busy: Vec<LazyRegex>,
+    /// Lines that it writes when a dialog was answered.
+    pub(crate) answered: Vec<LazyRegex>,
     titles: Vec<(LazyRegex, Claim)>,
     pub(crate) tells_status: bool,
     asks_for_status: bool,
@@ -267,6 +269,7 @@ impl Pack {
         self.proved.extend(under.proved.iter().cloned());
         self.dialogs.extend(under.dialogs.iter().cloned());
         self.busy.extend(under.busy.iter().cloned());
+        self.answered.extend(under.answered.iter().cloned());
         self.titles.extend(under.titles.iter().cloned());
         self.idle = self.idle.or_else(|| under.idle.clone());
         self.words = self.words.or_else(|| under.words.clone());

@@ -806,3 +806,23 @@ fn an_edit_without_its_lines_is_not_drawn_yet() {
     assert_eq!(session.told.len(), 1, "{:?}", session.told);
     assert!(session.told[0].contains("1 +new"), "{:?}", session.told);
 }
+
+/// Codex draws the next of two waiting dialogs in place of the first. For the same command both look the same; the line
+/// that tells of the answer is all that is new.
+#[test]
+fn the_same_dialog_below_a_line_that_tells_of_its_answer_is_the_next_one() {
+    let mut session = Session::of("codex", POLL);
+    let drawn = |above: &str| {
+        format!(
+            "\x1b[H\x1b[2J{above}\r\n\r\n\r\n\r\n  Would you like to run the following command?\r\n\r\n  $ make\r\n\r\n› 1. Yes, proceed (y)\r\n  2. No, and tell Codex what to do differently (esc)\r\n\r\n  Press enter to confirm or esc to cancel"
+        )
+    };
+    let seen = "multiple_choice Would you like to run the following command? · $ make";
+    session.output(&drawn("• Running make")).wait(2_000);
+    session.told(&[&format!("1 {seen}")]);
+    session
+        .give(Observation::Injected { whole: true })
+        .output(&drawn("✔ You approved codex to run make this time"))
+        .wait(1_000)
+        .told(&["1 gone Injected", &format!("2 {seen}")]);
+}

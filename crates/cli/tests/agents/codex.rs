@@ -1,6 +1,6 @@
 //! Codex by its screen. Letters of its rows are hot keys: what is not a choice must never be typed there.
 
-use atlasbridge_testkit::agents::{Agent, Opening, Turn};
+use atlasbridge_testkit::agents::{Agent, Answered, Opening, Turn};
 use serde_json::{Value, json};
 
 use crate::by_screen;
@@ -99,6 +99,27 @@ fn edits() {
 fn a_pair_of_commands() {
     let Some(agent) = Agent::codex(NEWEST) else { return };
     cases::pair(by_screen(agent), two_commands(NEWEST), No::Interrupts);
+}
+
+/// Both dialogs look the same, and the second is drawn in place of the first.
+#[test]
+fn the_same_command_twice_in_one_turn() {
+    let Some(agent) = Agent::codex(NEWEST) else { return };
+    let (name, input) = shell(NEWEST, "echo again >> log.txt");
+    let stage = by_screen(agent).open([Turn::call(name, input.clone()).and_call(name, input)]);
+    stage.tell("do both");
+    let first = stage.asked("echo again");
+    let accepted = stage.approve(&first);
+    let second = stage.asked_next(&first, "echo again");
+    let again = stage.approve(&second);
+    stage.until("both have run", || {
+        (stage.file("log.txt")?.lines().count() == 2).then_some(())
+    });
+    let answered = Answered {
+        answer: "both accepted".to_owned(),
+        keys: format!("{}; {}", accepted.keys, again.keys),
+    };
+    stage.proves("the same command twice in one turn", &answered);
 }
 
 #[test]

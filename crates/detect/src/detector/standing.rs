@@ -39,6 +39,8 @@ pub(super) struct Standing {
     /// The row of the question and the rows above it.
     row: usize,
     above: u64,
+    /// How many dialogs the tool says were answered, as far as the screen reaches.
+    answered: usize,
     /// Everything but the input box, for a box.
     surroundings: u64,
     claims: u32,
@@ -67,6 +69,7 @@ impl Standing {
             words: Words::of(reading),
             row: look.line.first,
             above: rows_hash(look.page, look.line.first.saturating_sub(ABOVE), look.line.first),
+            answered: answered(look),
             surroundings: surroundings(look),
             claims: status.changes(),
         }
@@ -122,7 +125,7 @@ impl Standing {
                 let asked_elsewhere = look.line.first != self.row || above != self.above;
                 asked_elsewhere || self.kernel.wait == Waits::Read && kernel.wait == Waits::Nobody
             }
-            Place::Block => self.announced_anew(status),
+            Place::Block => self.announced_anew(status) || answered(look) > self.answered,
             Place::Composer { .. } => {
                 // What stands in the box has not been taken yet, whatever its first letter swept from the screen.
                 let drafted = Place::Composer { drafted: true };
@@ -211,6 +214,15 @@ fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {
         page.text(row).hash(&mut hasher);
     }
     hasher.finish()
+}
+
+/// Lines that tell of an answered dialog.
+fn answered(look: &Look<'_>) -> usize {
+    let marks = look.pack().map_or(&[][..], |pack| &pack.answered);
+    let lines = look.page.lines.iter().map(|line| line.text.trim());
+    lines
+        .filter(|text| marks.iter().any(|mark| mark.is_match(text)))
+        .count()
 }
 
 /// The upper part of the screen: what an agent has said. Its input box and hints are in the lower part. A logo is no word: it

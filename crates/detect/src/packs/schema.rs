@@ -23,6 +23,8 @@ struct File {
     #[serde(default)]
     busy: Vec<Spanned<String>>,
     #[serde(default)]
+    answered: Vec<Spanned<String>>,
+    #[serde(default)]
     dialog: Vec<DialogTable>,
     words: Option<super::words::Lists>,
 }
@@ -264,6 +266,11 @@ impl Reader<'_> {
                 );
             }
         }
+        let answered = parsed
+            .answered
+            .iter()
+            .filter_map(|source| self.regex(source))
+            .collect();
         let busy = parsed
             .busy
             .iter()
@@ -309,6 +316,7 @@ impl Reader<'_> {
             dialogs,
             idle,
             busy,
+            answered,
             titles,
             tells_status,
             asks_for_status: parsed
