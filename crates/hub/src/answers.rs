@@ -167,6 +167,7 @@ impl Hub {
         }
         let rules = Rules {
             secrets_over_channels: self.settings.secrets_over_channels,
+            ..Rules::default()
         };
         // A tool that takes no reason with a refusal gets it as its next instruction.
         let (said, reason) = match said {

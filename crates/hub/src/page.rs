@@ -356,6 +356,7 @@ impl Hub {
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
         let rules = Rules {
             secrets_over_channels: self.settings.secrets_over_channels,
+            ..Rules::default()
         };
         let checked = match answer::check(said, &prompt.sighting, rules) {
             Err(_) if !is_waiting => Err(prompt.state.refusal()),

@@ -239,6 +239,7 @@ impl Hub {
     ) -> Result<(), Broken> {
         let rules = Rules {
             secrets_over_channels: self.settings.secrets_over_channels,
+            ..Rules::default()
         };
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
         let checked = match answer::check(said, &prompt.sighting, rules) {

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::opening::Opening;
 use crate::{Choices, Kind, SafeDefault, Sighting};
 
 /// What somebody sent, in their words or with a button.
@@ -93,6 +94,8 @@ impl From<&str> for Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rules {
     pub secrets_over_channels: bool,
+    /// The sender knows what the first character makes of the text, and means it.
+    pub as_is: bool,
 }
 
 /// Why an answer changed nothing. Ordinary, typed, and worded for the person who sent it.
@@ -126,6 +129,8 @@ pub enum Refusal {
     TooLong { length: usize, limit: u16 },
     #[error("the answer must be one line")]
     NotOneLine,
+    #[error("{}; nothing was sent", opening.told(given, "the tool"))]
+    NotPlain { opening: Opening, given: String },
     #[error(
         "a password is taken from here only with `secrets_over_channels = true`; type it at the terminal"
     )]
@@ -159,6 +164,7 @@ impl Refusal {
             Refusal::NoDefault => "no_default",
             Refusal::TooLong { .. } => "too_long",
             Refusal::NotOneLine => "not_one_line",
+            Refusal::NotPlain { .. } => "not_plain",
             Refusal::SecretsOff => "secrets_off",
             Refusal::Replaced => "replaced",
             Refusal::TooMany => "too_many",
@@ -199,6 +205,9 @@ impl Refusal {
                 format!("Your answer has {length} characters; this prompt takes at most {limit}. Nothing was typed.")
             }
             Refusal::NotOneLine => "The answer must be one line. Nothing was typed.".to_owned(),
+            Refusal::NotPlain { opening, given } => {
+                format!("{}. Nothing was sent.", opening.told(given, "the tool"))
+            }
             Refusal::SecretsOff => {
                 "Passwords are not taken from here unless that was switched on. Type it at the terminal.".to_owned()
             }
@@ -319,7 +328,17 @@ fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Re
         Kind::Password => within(text, sighting).map(Value::Secret),
         Kind::FreeText | Kind::Idle | Kind::Unknown if text.is_empty() => Ok(Value::Enter),
         Kind::Unknown if text.eq_ignore_ascii_case("enter") => Ok(Value::Enter),
-        Kind::FreeText | Kind::Idle | Kind::Unknown => within(text, sighting).map(Value::Text),
+        Kind::Idle => within(plain(text, rules)?, sighting).map(Value::Text),
+        Kind::FreeText | Kind::Unknown => within(text, sighting).map(Value::Text),
+    }
+}
+
+/// # No-command-unasked invariant
+/// An instruction whose first character makes something else of it passes only where its sender was told so.
+fn plain(text: String, rules: Rules) -> Result<String, Refusal> {
+    match Opening::of(&text).filter(|_| !rules.as_is) {
+        Some(opening) => Err(Refusal::NotPlain { opening, given: text }),
+        None => Ok(text),
     }
 }
 
@@ -490,7 +509,7 @@ impl fmt::Debug for Said {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sighting::tests::{confirm_enter, free_text, menu, password, unknown, yes_no};
+    use crate::sighting::tests::{confirm_enter, free_text, idle, menu, password, unknown, yes_no};
 
     #[track_caller]
     fn row(said: Said, sighting: &Sighting, expected: &str) {
@@ -700,6 +719,7 @@ mod tests {
             &password(),
             Rules {
                 secrets_over_channels: true,
+                ..Rules::default()
             },
         );
         assert_eq!(allowed, Ok(Checked::Type(Value::Secret("hunter2".to_owned()))));
@@ -717,6 +737,29 @@ mod tests {
             },
             ..menu(labels)
         }
+    }
+
+    #[test]
+    fn an_instruction_is_what_its_first_character_says_so_its_sender_is_asked() {
+        row(
+            text("!rm -rf x"),
+            &idle(),
+            "refused: `!rm -rf x` would be run as a shell command by the tool; nothing was sent",
+        );
+        row(
+            text(" \u{1b}/clear"),
+            &idle(),
+            "refused: `/clear` would be taken as a command by the tool, not read as text; nothing was sent",
+        );
+        row(text("fix it!"), &idle(), "type text of 7 characters");
+        row(text("!rm -rf x"), &free_text(), "type text of 9 characters");
+        row(text("/etc/passwd"), &unknown(), "type text of 11 characters");
+        let rules = Rules {
+            as_is: true,
+            ..Rules::default()
+        };
+        let meant = check(&text("!ls"), &idle(), rules);
+        assert_eq!(meant, Ok(Checked::Type(Value::Text("!ls".to_owned()))));
     }
 
     #[test]

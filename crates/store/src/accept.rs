@@ -126,7 +126,12 @@ async fn spend_text(
         return Ok(None);
     };
     let said = Said::Text(queued.text);
-    let value = match answer::check(&said, &found.sighting, Rules::default()) {
+    // Whoever queued it was asked before, where its first character means something else.
+    let rules = Rules {
+        as_is: true,
+        ..Rules::default()
+    };
+    let value = match answer::check(&said, &found.sighting, rules) {
         Ok(Checked::Type(value)) => value,
         Ok(Checked::Cancel) => return Ok(None),
         Err(refusal) => {
