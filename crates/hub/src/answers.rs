@@ -9,7 +9,7 @@ use atlasbridge_model::lifecycle::{Do, PromptState};
 use atlasbridge_model::{PromptId, ReplyId, SessionId, Timestamp};
 use atlasbridge_store::{
     AcceptedAnswer, Advance, Handled, Moved, Once, OpenPrompt, Outcome, PromptRecord, QueuedText, Reply,
-    SessionRecord, SessionStatus, rfc3339,
+    SessionRecord, SessionStatus, TextMove, rfc3339,
 };
 use atlasbridge_web::desk;
 use atlasbridge_wire::PROTOCOL;
@@ -205,14 +205,19 @@ impl Hub {
                     source: Source::Command,
                     decided_by,
                 };
-                let next = reason.map(|text| QueuedText {
-                    session: prompt.session,
-                    text,
-                    source: Source::Command,
-                    decided_by: accepted.decided_by.clone(),
+                let reply = ReplyId::from_random(random()?);
+                let next = reason.map(|text| {
+                    TextMove::Queue(QueuedText {
+                        reply,
+                        session: prompt.session,
+                        text,
+                        source: Source::Command,
+                        decided_by: accepted.decided_by.clone(),
+                        heard_at: None,
+                    })
                 });
                 let then = move |outcome: &Outcome| Handled {
-                    queue_text: next.filter(|_| matches!(outcome, Outcome::Won { .. })),
+                    text: next.filter(|_| matches!(outcome, Outcome::Won { .. })),
                     ..Handled::default()
                 };
                 let outcome = self.store.accept_from(accepted, None, then, clock::now()).await?;

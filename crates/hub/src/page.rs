@@ -10,7 +10,7 @@ use atlasbridge_model::lifecycle::{Do, PromptState};
 use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId};
 use atlasbridge_store::{
     AcceptedAnswer, Advance, Cancel, Handled, Logins, Moved, Once, OpenPrompt, Outcome, PromptRecord,
-    QueuedText, Redeem, SessionRecord, SessionStatus, Verdict, rfc3339,
+    QueuedText, Redeem, SessionRecord, SessionStatus, TextMove, Verdict, rfc3339,
 };
 use atlasbridge_web::desk::{
     Answer, Ask, AuditLine, AuditVerdict, Desk, Figures, HistoryPage, Key, Search, SessionCard, SessionStory,
@@ -404,16 +404,21 @@ impl Hub {
                     source: source.clone(),
                     decided_by: visitor.0.clone(),
                 };
-                let queue_text = reason.map(|text| QueuedText {
-                    session: prompt.session,
-                    text,
-                    source,
-                    decided_by: visitor.0.clone(),
+                let reply_to_be = ReplyId::from_random(random()?);
+                let text = reason.map(|text| {
+                    TextMove::Queue(QueuedText {
+                        reply: reply_to_be,
+                        session: prompt.session,
+                        text,
+                        source,
+                        decided_by: visitor.0.clone(),
+                        heard_at: None,
+                    })
                 });
                 let of_pause = self.notices_of_pause(prompt.session).await?;
                 let then = move |outcome: &Outcome| match outcome {
                     Outcome::Won { .. } => Handled {
-                        queue_text,
+                        text,
                         ..Handled::default()
                     },
                     Outcome::Refused(Refusal::TooMany) => Handled {

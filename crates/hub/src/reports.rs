@@ -6,7 +6,9 @@ use std::time::Duration;
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{self, Failure, NotApplied, PromptState};
 use atlasbridge_model::{Kind, Nonce, PromptId, ReplyId, SessionId, Sighting, Timestamp};
-use atlasbridge_store::{Advance, Moved, NewPrompt, Outcome, PromptRecord, SessionRecord, SessionStatus};
+use atlasbridge_store::{
+    Advance, Handled, Moved, NewPrompt, Outcome, PromptRecord, SessionRecord, SessionStatus,
+};
 use atlasbridge_wire::journal::{Trace, traces};
 use atlasbridge_wire::session::{End, FromSession, Report, SessionInfo, ToSession};
 use tokio::sync::mpsc;
@@ -233,8 +235,8 @@ impl Hub {
 
     /// The tool takes its next instruction, and one was left for it: it contends as any answer does.
     async fn send_queued_text(&mut self, prompt: &PromptRecord) -> Result<(), Broken> {
-        let reply = ReplyId::from_random(random()?);
-        match self.store.accept_queued(prompt.id, reply, clock::now()).await? {
+        let nothing = |_: &Outcome| Handled::default();
+        match self.store.accept_queued(prompt.id, nothing, clock::now()).await? {
             Some(Outcome::Won { reply, prompt }) => {
                 let effects = vec![lifecycle::Do::Deliver(reply.id)];
                 self.perform(Moved { prompt, effects }).await

@@ -5,14 +5,14 @@ use std::time::Duration;
 use atlasbridge_channel::Receipt;
 use atlasbridge_model::answer::Said;
 use atlasbridge_model::audit::{AuditEvent, EventName};
-use atlasbridge_model::{Nonce, PromptId, SessionId};
-use atlasbridge_store::{Handled, Handling, NewAsk, QueuedText, SessionStatus};
+use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId};
+use atlasbridge_store::{Handled, Handling, NewAsk, QueuedText, SessionStatus, TextMove};
 use atlasbridge_wire::session::ToSession;
 use serde::{Deserialize, Serialize};
 
 use super::{Sender, Told, tell};
 use crate::clock;
-use crate::hub::{Broken, Hub};
+use crate::hub::{Broken, Hub, random};
 
 /// How long a question of ours can be answered.
 const ASK_LIMIT: Duration = Duration::from_secs(600);
@@ -93,12 +93,14 @@ impl Hub {
                     return self.handled(sender, spent()).await;
                 };
                 let if_won = Handled {
-                    queue_text: Some(QueuedText {
+                    text: Some(TextMove::Queue(QueuedText {
+                        reply: ReplyId::from_random(random()?),
                         session: prompt.session,
                         text,
                         source: sender.source(),
                         decided_by: sender.id.clone(),
-                    }),
+                        heard_at: None,
+                    })),
                     ..spent()
                 };
                 self.contend(sender, &prompt, nonce, &Said::Deny, if_won, Told::Tap(receipt))
