@@ -8,7 +8,7 @@ use atlasbridge_model::visible::{visible, without_gaps};
 use atlasbridge_model::{Effect, Kind, Timestamp};
 use serde::Serialize;
 
-use crate::desk::{AuditLine, SessionCard};
+use crate::desk::{AuditLine, Instructions, SessionCard};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct CardJson {
@@ -58,8 +58,18 @@ struct AnsweredJson {
 
 #[derive(Debug, Serialize)]
 struct TakesJson {
+    /// A text is an answer.
     text: bool,
+    /// A refusal may carry a reason.
     reason: bool,
+    /// It is heard together with the refusal, and not as the next instruction.
+    reason_at_once: bool,
+    /// Several rows are an answer: `1,3`.
+    several: bool,
+    /// A text may have several lines.
+    lines: bool,
+    /// The tool's own hook is told: answers are said, not typed.
+    by_hook: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,6 +84,28 @@ pub(crate) struct SessionJson {
     prompts: u64,
     is_waiting: bool,
     is_connected: bool,
+    instructions: Option<InstructionsJson>,
+}
+
+#[derive(Serialize)]
+struct InstructionsJson {
+    max_length: u16,
+    lines: bool,
+    queued: Option<String>,
+    unsent: Option<UnsentJson>,
+}
+
+#[derive(Serialize)]
+struct UnsentJson {
+    text: String,
+    why: String,
+}
+
+/// Texts stay out of logs.
+impl std::fmt::Debug for InstructionsJson {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Instructions")
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -113,7 +145,7 @@ pub(crate) fn card(card: &Card) -> CardJson {
         silence: card.silence.as_deref().map(shown),
         status: card.state.status(),
         reason: card.state.reason(),
-        word: card.state.word(),
+        word: card.word(),
         is_open: card.is_open(),
         answered: card.answered.as_ref().map(|answered| AnsweredJson {
             value: shown(&answered.value),
@@ -142,6 +174,19 @@ pub(crate) fn session(card: &SessionCard) -> SessionJson {
         prompts: card.prompts,
         is_waiting: card.is_waiting,
         is_connected: card.is_connected,
+        instructions: card.instructions.as_ref().map(instructions),
+    }
+}
+
+fn instructions(taken: &Instructions) -> InstructionsJson {
+    InstructionsJson {
+        max_length: taken.max_length,
+        lines: taken.lines,
+        queued: taken.queued.as_deref().map(shown),
+        unsent: taken.unsent.as_ref().map(|(text, why)| UnsentJson {
+            text: shown(text),
+            why: why.clone(),
+        }),
     }
 }
 
@@ -177,13 +222,19 @@ fn effect(effect: Effect) -> &'static str {
 }
 
 fn takes(card: &Card) -> TakesJson {
+    let takes = card.takes;
     let refuses = card.choices.iter().any(|offer| offer.effect == Effect::Refuses);
     TakesJson {
         text: match card.kind {
             Kind::FreeText | Kind::Idle | Kind::Unknown => true,
-            Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Password => false,
+            Kind::YesNo | Kind::MultipleChoice => takes.own_text,
+            Kind::ConfirmEnter | Kind::Password => false,
         },
-        reason: refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
+        reason: takes.reason || refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
+        reason_at_once: takes.reason,
+        several: takes.several,
+        lines: takes.lines,
+        by_hook: takes.is_by_hook(),
     }
 }
 
