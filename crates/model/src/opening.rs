@@ -91,7 +91,7 @@ mod tests {
         );
         check(
             "@src/main.rs is wrong",
-            "`@src/main.rs is wrong` begins with `@`: claude may pick a file by it instead of reading it as text",
+            "`@src/main.rs is wrong` begins with `@`: claude may take that as the name of a file",
         );
         check(
             "# always use tabs",

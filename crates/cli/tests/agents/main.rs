@@ -3,6 +3,7 @@
 //!
 //! `claude` Claude Code, by its screen.
 //! `claude_hooks` Claude Code, by its hooks.
+//! `instructions` what Claude Code is told from elsewhere while it works, and why something is refused.
 //!
 //! A CLI that cannot be installed is left out, loudly. Run with `--features pause-points`, as all tests here.
 #![allow(
@@ -13,6 +14,7 @@
 
 mod claude;
 mod claude_hooks;
+mod instructions;
 
 use atlasbridge_testkit::agents::{Agent, Opening, Stage};
 
