@@ -44,9 +44,7 @@ impl Opening {
             Opening::Shell => format!("`{text}` would be run as a shell command by {tool}"),
             Opening::Command => format!("`{text}` would be taken as a command by {tool}, not read as text"),
             Opening::File => {
-                format!(
-                    "`{text}` begins with `@`: {tool} may pick a file by it instead of reading it as text"
-                )
+                format!("`{text}` begins with `@`: {tool} may take that as the name of a file")
             }
             Opening::Help => {
                 format!("`{text}` alone may open the help of {tool} instead of being read as text")

@@ -4,8 +4,10 @@
 //! around, are named instead; and in a question no gap is so wide that it hides what comes after it.
 
 use atlasbridge_channel::{Card, SessionTag};
+use atlasbridge_model::answer::Source;
+use atlasbridge_model::lifecycle::{Failure, PromptState, Resolution};
 use atlasbridge_model::visible::{visible, without_gaps};
-use atlasbridge_model::{Effect, Kind, Timestamp};
+use atlasbridge_model::{Effect, Kind, Level, Timestamp};
 use serde::Serialize;
 
 use crate::desk::{AuditLine, Instructions, SessionCard};
@@ -31,6 +33,12 @@ pub(crate) struct CardJson {
     status: &'static str,
     reason: Option<&'static str>,
     word: &'static str,
+    /// What the tool wants, after its name.
+    wants: String,
+    /// How the word is meant: `good`, `wary`, `bad`, `calm` or, where something is under way, `busy`.
+    tone: &'static str,
+    /// What the word means, where that is not plain.
+    meaning: Option<&'static str>,
     is_open: bool,
     answered: Option<AnsweredJson>,
     takes: TakesJson,
@@ -146,6 +154,9 @@ pub(crate) fn card(card: &Card) -> CardJson {
         status: card.state.status(),
         reason: card.state.reason(),
         word: card.word(),
+        wants: wants(card),
+        tone: tone(&card.state),
+        meaning: meaning(card),
         is_open: card.is_open(),
         answered: card.answered.as_ref().map(|answered| AnsweredJson {
             value: shown(&answered.value),
@@ -211,6 +222,78 @@ fn tag(tag: &SessionTag) -> TagJson {
         label: tag.label.as_deref().map(shown),
         cwd: shown(&tag.cwd),
     }
+}
+
+fn wants(card: &Card) -> String {
+    let possible = match card.confidence {
+        Level::Low => "possible prompt: ",
+        Level::Medium | Level::High => "",
+    };
+    let wants = match card.kind {
+        Kind::YesNo => "asks yes or no",
+        Kind::ConfirmEnter => "waits for Enter",
+        Kind::MultipleChoice => "asks you to choose",
+        Kind::FreeText => "asks for a text",
+        Kind::Password => "asks for a password",
+        Kind::Idle => "has finished and waits for its next instruction",
+        Kind::Unknown => "seems to wait for something",
+    };
+    format!("{possible}{wants}")
+}
+
+fn tone(state: &PromptState) -> &'static str {
+    match state {
+        PromptState::Created | PromptState::Routed => "calm",
+        PromptState::AwaitingReply | PromptState::ReplyReceived { .. } | PromptState::Injected { .. } => {
+            "busy"
+        }
+        PromptState::Expired { .. } => "wary",
+        PromptState::Resolved { how } => match how {
+            Resolution::Applied {
+                source: Source::Timeout,
+            } => "wary",
+            Resolution::Applied { .. } => "good",
+            Resolution::AnsweredLocally => "calm",
+            Resolution::AnsweredOutOfBand => "bad",
+        },
+        PromptState::Canceled { .. } => "calm",
+        PromptState::Failed { .. } => "bad",
+    }
+}
+
+fn meaning(card: &Card) -> Option<&'static str> {
+    Some(match &card.state {
+        PromptState::AwaitingReply | PromptState::ReplyReceived { .. } | PromptState::Injected { .. } => {
+            return None;
+        }
+        PromptState::Created | PromptState::Routed => "Another prompt of this session comes first.",
+        PromptState::Expired { fallback: Some(_) } => "Nobody answered in time.",
+        PromptState::Expired { fallback: None } => {
+            "Nobody answered in time. Nothing was typed; it can be answered at the terminal."
+        }
+        PromptState::Resolved { how } => match how {
+            Resolution::Applied {
+                source: Source::Timeout,
+            } => "Nobody answered in time.",
+            Resolution::Applied { .. } => "The tool took the answer.",
+            Resolution::AnsweredLocally => "Somebody typed the answer at the keyboard.",
+            Resolution::AnsweredOutOfBand => {
+                "Neither AtlasBridge nor the keyboard answered it. Look at the session."
+            }
+        },
+        PromptState::Canceled { .. } => "Nothing was typed.",
+        PromptState::Failed { why } => match why {
+            Failure::PromptChanged => "The screen showed something else by then. Nothing was typed.",
+            Failure::TypingLocally => "Somebody was typing at the terminal. Nothing was typed.",
+            Failure::NotTaken if card.takes.is_by_hook() => "It was answered, but the tool did not react.",
+            Failure::NotTaken => "It was typed, but the tool did not react.",
+            Failure::ToolGone => "The tool has ended.",
+            Failure::TooLate => "It reached the session too late. Nothing was typed.",
+            Failure::NotRecorded => "It could not be put on record first, so nothing was typed.",
+            Failure::Unknown => "The session ended before it could say. Look at the terminal.",
+            Failure::NoChannel => "The answer did not reach the tool.",
+        },
+    })
 }
 
 fn effect(effect: Effect) -> &'static str {
