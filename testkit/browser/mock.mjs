@@ -56,7 +56,7 @@ export class Mock {
   }
 
   session(fields = {}) {
-    const session = { id: uuid(), tool: "claude", label: null, cwd: "/home/dev/projects/api", command: ["claude"], status: "active", started_at: new Date().toISOString(), ended_at: null, exit_code: null, prompts: 0, is_waiting: false, is_connected: true, ...fields };
+    const session = { id: uuid(), tool: "claude", label: null, cwd: "/home/dev/projects/api", command: ["claude"], status: "active", started_at: new Date().toISOString(), ended_at: null, exit_code: null, prompts: 0, is_waiting: false, is_connected: true, instructions: null, ...fields };
     this.sessions.unshift(session);
     this.record("SESSION_START", { session: session.id });
     this.changed();
@@ -70,7 +70,7 @@ export class Mock {
     const card = {
       id, code: id.slice(0, 8), session: { id: session.id, tool: session.tool, label: session.label, cwd: session.cwd }, nonce: hex(16), kind, confidence: "high", excerpt: "Do you want to proceed?",
       detail: "", choices: [], max_length: 200, asked_at: new Date().toISOString(), expires_at: new Date(Date.now() + 600e3).toISOString(), seconds_left: 600, silence: null,
-      status: "awaiting_reply", reason: null, word: "waiting", is_open: true, answered: null, takes: { text: false, reason: false }, ...fields,
+      status: "awaiting_reply", reason: null, word: "waiting", is_open: true, answered: null, takes: { text: false, reason: false, lines: false }, ...fields,
     };
     card.until = card.seconds_left === null ? null : Date.now() + card.seconds_left * 1000;
     this.prompts.push(card);
@@ -93,7 +93,9 @@ export class Mock {
 
   view(card) {
     const { until, ...rest } = card;
-    return { ...rest, seconds_left: until === null ? null : Math.max(0, Math.round((until - Date.now()) / 1000)) };
+    const [tone, meaning] = ENDS[card.word] ?? ["busy", null];
+    const wants = (card.confidence === "low" ? "possible prompt: " : "") + WANTS[card.kind];
+    return { ...rest, wants, tone, meaning, seconds_left: until === null ? null : Math.max(0, Math.round((until - Date.now()) / 1000)) };
   }
 
   inbox() {
@@ -144,7 +146,7 @@ export class Mock {
   }
 
   async answer(does, path, query, body, visitor, request, response, json) {
-    const [, id, part] = /^\/api\/(?:sessions|prompts)\/([^/]+)(?:\/([a-z]+))?$/.exec(path) ?? [];
+    const [, id, part] = /^\/api\/(?:sessions|prompts)\/([^/]+)(?:\/([a-z_]+))?$/.exec(path) ?? [];
     const session = this.sessions.find((session) => session.id === id);
     if (does === "GET /api/me") return json(200, { visitor, version: "0.0.0-mock" });
     if (does === "POST /api/logout") {
@@ -174,6 +176,18 @@ export class Mock {
     if (!session) return json(404, { error: "there is no such session" });
     if (does.startsWith("GET") && !part) return json(200, { session, prompts: this.prompts.filter((card) => card.session.id === id).map((card) => this.view(card)) });
     if (does.startsWith("GET") && part === "lines") return json(200, { lines: Array.from({ length: 1000 }, (_, row) => `line ${row + 1} \u202e<b>earlier</b>`) });
+    if (does.startsWith("POST") && part === "send") {
+      if (body.text.startsWith("!") && !body.as_is) return json(428, { error: `\`${body.text}\` would be run as a shell command by ${session.tool}.` });
+      session.instructions = { ...session.instructions, queued: body.text, unsent: null };
+      this.typed.push({ session: id, ...body });
+      this.changed();
+      return json(200, { prompt: null, queued: `${session.tool} is working; this is sent as its next instruction when it has finished.` });
+    }
+    if (does.startsWith("POST") && part === "take_back") {
+      session.instructions = { ...NO_TEXTS };
+      this.changed();
+      return json(200, { ok: true });
+    }
     if (does.startsWith("POST") && part === "stop") {
       Object.assign(session, { status: "terminated", ended_at: new Date().toISOString(), exit_code: 143 });
       this.changed();
@@ -183,10 +197,11 @@ export class Mock {
   }
 
   /** Won: first "being typed", then the end, each told as the hub would. */
-  async decide(id, { nonce, answer }, visitor, json) {
+  async decide(id, { nonce, answer, as_is }, visitor, json) {
     const card = this.prompts.find((card) => card.id === id);
     if (!card) return json(404, { error: "there is no such prompt" });
     if (!card.is_open || card.nonce !== nonce) return json(409, { error: `this prompt is ${card.word}; nothing was typed` });
+    if (answer.text?.startsWith("!") && card.kind === "idle" && !as_is) return json(428, { error: `\`${answer.text}\` would be run as a shell command.` });
     const say = { approve: "yes", deny: "no", default: card.silence, enter: "enter" };
     const value = answer.choice !== undefined ? card.choices[answer.choice].label : answer.say ? say[answer.say] : answer.text !== undefined ? `text of ${[...answer.text].length} characters` : card.choices.find((choice) => choice.effect === "refuses").label;
     this.typed.push({ prompt: id, ...answer });
@@ -238,6 +253,20 @@ export class Mock {
   }
 }
 
+const WANTS = {
+  yes_no: "asks yes or no", confirm_enter: "waits for Enter", multiple_choice: "asks you to choose", free_text: "asks for a text",
+  password: "asks for a password", idle: "has finished and waits for its next instruction", unknown: "seems to wait for something",
+};
+
+const ENDS = {
+  applied: ["good", "The tool took the answer."], "answered at the terminal": ["calm", "Somebody typed the answer at the keyboard."],
+  canceled: ["calm", "Nothing was typed."], "prompt changed": ["bad", "The screen showed something else by then. Nothing was typed."],
+  unknown: ["bad", "The session ended before it could say. Look at the terminal."], expired: ["wary", "Nobody answered in time."],
+};
+
+/** `null`: the session takes no instructions. */
+const NO_TEXTS = { max_length: 4000, lines: true, queued: null, unsent: null };
+
 const SCREEN = {
   0: `<span class="f6 bo">╭──────────────────────────────────────────────────────────────╮</span>`,
   1: `<span class="f6 bo">│</span> <span class="bo">Edit</span> <span class="f4 un">src/server.rs</span>  <span class="f2">+12</span> <span class="f1">−3</span>  <span class="f8">in 0.8 s</span>                        <span class="f6 bo">│</span>`,
@@ -269,7 +298,7 @@ export function furnish(mock) {
   const past = mock.session({ tool: "codex", label: null, command: ["codex", "--full-auto"], cwd: "/home/dev/projects/site", started_at: minutesAgo(3000), ended_at: minutesAgo(2950), status: "completed", exit_code: 0 });
   mock.end(mock.ask(past, { kind: "yes_no", excerpt: "Allow command `npm ci`?", asked_at: minutesAgo(2990), choices: [{ label: "Yes", effect: "accepts" }, { label: "No", effect: "refuses" }] }), "answered at the terminal");
   mock.session({ tool: "aider", label: "docs", command: ["aider", "README.md"], started_at: minutesAgo(400), ended_at: minutesAgo(380), status: "crashed", exit_code: 1 });
-  const api = mock.session({ label: "api refactor", started_at: minutesAgo(64), command: ["claude", "--continue"] });
+  const api = mock.session({ label: "api refactor", instructions: { ...NO_TEXTS }, started_at: minutesAgo(64), command: ["claude", "--continue"] });
   mock.end(mock.ask(api, { excerpt: "Do you want to make this edit to server.rs?", detail: " Edit file\n   src/server.rs\n\n Do you want to make this edit to server.rs?", asked_at: minutesAgo(30), choices: [{ label: "Yes", effect: "accepts" }, { label: "No", effect: "refuses" }] }), "applied", { answered: { value: "Yes", by: "telegram:123" } });
   mock.end(mock.ask(api, { kind: "free_text", excerpt: "Commit message:", asked_at: minutesAgo(20) }), "prompt changed", { answered: { value: "text of 24 characters", by: "web:0001" }, reason: "prompt_changed" });
   const gemini = mock.session({ tool: "gemini", label: null, started_at: minutesAgo(12), cwd: "/home/dev/projects/a-rather-long-name-of-a-directory/that-goes/on-and-on", command: ["gemini"] });
@@ -287,7 +316,11 @@ export const asks = {
   text: (mock, session) => mock.ask(session, { kind: "free_text", excerpt: "Commit message:", silence: "Enter", max_length: 72, takes: { text: true, reason: false } }),
   password: (mock, session) => mock.ask(session, { kind: "password", excerpt: "[sudo] password for dev:" }),
   possible: (mock, session) => mock.ask(session, { kind: "unknown", confidence: "low", excerpt: "Waiting for something…", detail: "Resolving 214 packages\nWaiting for something…", takes: { text: true, reason: false } }),
-  idle: (mock, session) => mock.ask(session, { kind: "idle", excerpt: "│ > │", expires_at: null, seconds_left: null, max_length: 4000, takes: { text: true, reason: false } }),
+  idle: (mock, session) => mock.ask(session, { kind: "idle", excerpt: "│ > │", expires_at: null, seconds_left: null, max_length: 4000, takes: { text: true, reason: false, lines: true } }),
+  own: (mock, session) => mock.ask(session, {
+    excerpt: "Which checks should run?", takes: { text: true, reason: true, reason_at_once: true, several: true, lines: false, by_hook: true },
+    choices: [{ label: "Unit tests", effect: "other" }, { label: "Lint", effect: "other" }, { label: "None of them", effect: "refuses" }],
+  }),
   hostile: (mock, session) => mock.ask(session, { kind: "yes_no", excerpt: "<img src=x onerror=alert(1)> rm -rf \u202e/ efas\u202c?", detail: "<script>document.title='owned'</script>\n<img src=x onerror=\"document.title='owned'\">\nzero\u200bwidth \u202eright to left\u202c \u0007bell \u001b[31m", choices: [{ label: "<b>Yes</b>\u202e", effect: "accepts" }, { label: "No", effect: "refuses" }] }),
 };
 

@@ -393,6 +393,54 @@ export const mockSteps = {
     await card(page, two).getByText("telegram:123").waitFor();
   },
 
+  async "an instruction waits for a working agent, is confirmed where its first character says so, and taken back"({ page, world, shot }) {
+    const session = world.mock.sessions.find(({ label }) => label === "api refactor");
+    await go(page, `#/session/${session.id}`);
+    const [box, send] = [page.getByLabel("Next instruction"), page.getByRole("button", { name: "Send" })];
+    await box.fill("first line\nsecond line");
+    await send.click();
+    await page.getByText("Sent when it has finished: first line").waitFor();
+    assert.equal(world.mock.typed.at(-1).text, "first line\nsecond line");
+    await until(async () => (await box.inputValue()) === "", "the box is empty again");
+    await fits(page, "an instruction waits");
+    await accessible(page, "an instruction waits");
+    await shot("instruction");
+    page.once("dialog", (dialog) => dialog.dismiss());
+    await box.fill("!rm -rf x");
+    await send.click();
+    await page.getByRole("alert").getByText("would be run as a shell command by claude").waitFor();
+    assert.equal(await box.inputValue(), "!rm -rf x", "what was not sent stays");
+    assert.equal(session.instructions.queued, "first line\nsecond line");
+    page.once("dialog", (dialog) => dialog.accept());
+    await send.click();
+    await page.getByText("Sent when it has finished: !rm -rf x").waitFor();
+    assert.equal(world.mock.typed.at(-1).as_is, true);
+    await page.getByRole("button", { name: "Take it back" }).click();
+    await page.getByText("Sent when it has finished").waitFor({ state: "detached" });
+    session.instructions.unsent = { text: "go on", why: "session ended" };
+    world.mock.changed();
+    await page.getByText("Not sent (session ended): go on").waitFor();
+    await page.getByRole("button", { name: "Put it away" }).click();
+    await page.getByText("Not sent").waitFor({ state: "detached" });
+  },
+
+  async "an answer of one's own is answered and not typed"({ page, world, shot }) {
+    await go(page, VIEWS.inbox);
+    const prompt = await world.ask("own");
+    await card(page, prompt).getByText("Deny with a reason…").click();
+    await card(page, prompt).getByLabel("Reason, heard with the refusal").waitFor();
+    await accessible(page, "an answer of one's own");
+    await shot("own");
+    let release;
+    prompt.hold = new Promise((done) => { release = done; });
+    await card(page, prompt).getByLabel("Your own answer, or several: 1,2").fill("1,2");
+    await card(page, prompt).getByLabel("Your own answer").press("Enter");
+    await card(page, prompt).getByText("answering…").waitFor();
+    release();
+    await ended(page, prompt, "applied");
+    assert.equal(world.mock.typed.at(-1).text, "1,2");
+  },
+
   async "a possible prompt, a password and an idle agent are told apart"({ page, world, shot }) {
     await go(page, VIEWS.inbox);
     const prompts = [await world.ask("possible"), await world.ask("password"), await world.ask("idle")];

@@ -50,7 +50,7 @@ for (const [number, [size, colorScheme]] of looks.entries()) {
     context.on("weberror", (error) => complaints.push(`an error: ${error.error().stack}`));
     context.on("console", (message) => {
       // A refusal is told by the browser as an error, though the page asked for it and handles it.
-      const isRefusal = message.text().startsWith("Failed to load resource") && /status of (401|403|409)/.test(message.text());
+      const isRefusal = message.text().startsWith("Failed to load resource") && /status of (401|403|409|428)/.test(message.text());
       if (["error", "warning"].includes(message.type()) && !isRefusal && !isForgiving) complaints.push(`on the console: ${message.text()}`);
     });
     return context.newPage();

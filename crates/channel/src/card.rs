@@ -1,7 +1,7 @@
 //! A prompt as people see it, whatever the channel.
 
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{Detail, Effect, Excerpt, Kind, Level, Nonce, PromptId, SessionId, Timestamp};
+use atlasbridge_model::{Detail, Effect, Excerpt, Kind, Level, Nonce, PromptId, SessionId, Takes, Timestamp};
 
 /// Everything that a channel may show of a prompt. Excerpt and detail are masked and cut by their types.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Card {
     pub choices: Vec<Offer>,
     /// Longest text that the prompt takes, in characters.
     pub max_length: u16,
+    /// What it takes besides its rows.
+    pub takes: Takes,
     pub asked_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     /// Seconds until it expires, when this card was made.
@@ -61,6 +63,11 @@ impl Card {
     /// the id, as many as commands accept.
     pub fn code(&self) -> String {
         self.prompt.to_string()[..8].to_owned()
+    }
+
+    /// Where it stands, in one word; what a tool's own hook is told is answered, and not typed.
+    pub fn word(&self) -> &'static str {
+        self.state.word_for(self.takes)
     }
 
     /// Whether an answer to this very card may still win.

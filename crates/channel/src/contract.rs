@@ -171,6 +171,8 @@ pub enum Saying {
         message: Address,
         reply_to: Option<RepliedTo>,
         sent_at: Timestamp,
+        /// It begins as a command does, and is none of ours: a mistake, or a command of the tool.
+        is_other_command: bool,
     },
     Command {
         command: Command,
@@ -239,8 +241,5 @@ pub enum Command {
     },
     Resume {
         session: Option<String>,
-    },
-    Unknown {
-        word: String,
     },
 }

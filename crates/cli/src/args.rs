@@ -23,6 +23,7 @@ Begin with:
   atlasbridge open                 in another terminal: answer them in your browser
   atlasbridge approvals            or on the command line: what waits
   atlasbridge approve 3f2a91c4     answer it (the first digits of its id are enough)
+  atlasbridge send 5e1d TEXT       the agent's next instruction, now or when it has finished
 
 Environment:
   ATLASBRIDGE_HOME     where everything is kept (default ~/.atlasbridge)
@@ -69,6 +70,9 @@ pub(crate) enum Command {
         /// next instruction
         #[arg(allow_hyphen_values = true)]
         reason: Option<String>,
+        /// Send a reason as the next instruction though its first character makes something else of it (`!`, `/`, `@`, `#`)
+        #[arg(long)]
+        as_is: bool,
         /// As JSON
         #[arg(long)]
         json: bool,
@@ -81,6 +85,32 @@ pub(crate) enum Command {
         /// the prompt to the terminal, `-` reads the answer from standard input
         #[arg(allow_hyphen_values = true)]
         value: String,
+        /// Send an instruction though its first character makes something else of it: `!` a shell command, `/` a command, `@` a
+        /// file, `#` a note, `?` alone help
+        #[arg(long)]
+        as_is: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give an agent its next instruction: at once if it waits for one, else when it has finished
+    #[command(
+        after_help = "One instruction is kept for each session; a newer one takes its place. What became of it is on the \
+                      audit log (`atlasbridge logs`). An agent takes instructions once it has waited for one in its session."
+    )]
+    Send {
+        /// The session's id, or its first digits
+        session: String,
+        /// The instruction; several lines where the agent takes them, `-` reads it from standard input
+        #[arg(allow_hyphen_values = true, required_unless_present = "take_back")]
+        text: Option<String>,
+        /// Send it though its first character makes something else of it: `!` a shell command, `/` a command, `@` a file, `#` a
+        /// note, `?` alone help
+        #[arg(long)]
+        as_is: bool,
+        /// Take back the instruction that waits for the session
+        #[arg(long, conflicts_with_all = ["text", "as_is"])]
+        take_back: bool,
         /// As JSON
         #[arg(long)]
         json: bool,

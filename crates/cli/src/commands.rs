@@ -13,6 +13,7 @@ mod lab;
 mod logs;
 mod open;
 mod run;
+mod send;
 mod sessions;
 mod setup;
 mod status;
@@ -32,11 +33,31 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args, output),
         Command::Approvals { json, watch } => approvals::run(json, watch, output),
         Command::Approve { prompt, json } => answer::approve(prompt, json, output),
-        Command::Deny { prompt, reason, json } => answer::deny(prompt, reason, json, output),
+        Command::Deny {
+            prompt,
+            reason,
+            as_is,
+            json,
+        } => answer::deny(prompt, reason, as_is, json, output),
         Command::Hook { socket } => Ok(hook::run(&socket, output)),
         Command::CodexFront(args) => Ok(codex::front(args)),
         Command::CodexBridge(args) => Ok(codex::bridge(args, output)),
-        Command::Reply { prompt, value, json } => answer::reply(prompt, &value, json, output),
+        Command::Reply {
+            prompt,
+            value,
+            as_is,
+            json,
+        } => answer::reply(prompt, &value, as_is, json, output),
+        Command::Send {
+            session,
+            text,
+            as_is,
+            take_back: _,
+            json,
+        } => match text {
+            Some(text) => send::run(session, &text, as_is, json, output),
+            None => send::take_back(session, json, output),
+        },
         Command::Status { all, json } => status::run(all, json, output),
         Command::Sessions(command) => sessions::run(command, output),
         Command::Logs { tail, lines, json } => logs::run(tail, lines, json, output),

@@ -8,8 +8,8 @@ use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, PromptState};
 use atlasbridge_model::{PromptId, ReplyId, SessionId, Timestamp};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, Handled, Moved, Once, OpenPrompt, Outcome, PromptRecord, QueuedText, Reply,
-    SessionRecord, SessionStatus, rfc3339,
+    AcceptedAnswer, Advance, Handled, Moved, Once, OpenPrompt, Outcome, PromptRecord, Reply, SessionRecord,
+    SessionStatus, rfc3339,
 };
 use atlasbridge_web::desk;
 use atlasbridge_wire::PROTOCOL;
@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::cards::card;
 use crate::hub::{Broken, Event, Hub, random};
+use crate::instructions::{Author, Fit, Unfit};
 use crate::peer::Peer;
 use crate::views::{Life, prompt_view, session_view};
 use crate::{clock, pause, words};
@@ -97,9 +98,13 @@ impl Hub {
             return Ok(());
         }
         let response = match request {
-            Request::Answer { prompt, said } => {
-                return self.answer(&prompt, &said.into(), peer, respond).await;
+            Request::Answer { prompt, said, as_is } => {
+                return self.answer(&prompt, &said.into(), as_is, peer, respond).await;
             }
+            Request::Send { session, text, as_is } => {
+                return self.send(&session, text, as_is, peer, respond).await;
+            }
+            Request::TakeBack { session } => self.take_back(&session, peer).await?,
             Request::Watch => return self.watch(respond).await,
             Request::Sessions { all } => return self.sessions(all, respond).await,
             Request::Session { session } => return self.session(&session, respond).await,
@@ -150,6 +155,7 @@ impl Hub {
         &mut self,
         wanted: &str,
         said: &Said,
+        as_is: bool,
         peer: &Peer,
         respond: mpsc::Sender<Response>,
     ) -> Result<(), Broken> {
@@ -167,14 +173,30 @@ impl Hub {
         }
         let rules = Rules {
             secrets_over_channels: self.settings.secrets_over_channels,
+            as_is,
         };
         // A tool that takes no reason with a refusal gets it as its next instruction.
-        let (said, reason) = match said {
-            Said::DenyWith(reason) if !prompt.sighting.takes.reason => (&Said::Deny, Some(reason.clone())),
+        let (said, next) = match said {
+            Said::DenyWith(reason) if !prompt.sighting.takes.reason => {
+                match self
+                    .as_next_instruction(&prompt, reason, as_is, &decided_by)
+                    .await?
+                {
+                    Ok(next) => (&Said::Deny, Some(next)),
+                    Err(refusal) => {
+                        return self.refuse(Some(&prompt), &refusal, &decided_by, respond).await;
+                    }
+                }
+            }
             _ => (said, None),
         };
         match answer::check(said, &prompt.sighting, rules) {
             Err(refusal) => self.refuse(Some(&prompt), &refusal, &decided_by, respond).await,
+            // To refuse it is to leave it alone: nobody would hear the reason.
+            Ok(Checked::Cancel) if next.is_some() => {
+                self.refuse(Some(&prompt), &Refusal::NoReason, &decided_by, respond)
+                    .await
+            }
             Ok(Checked::Cancel) => {
                 match self
                     .store
@@ -204,15 +226,9 @@ impl Hub {
                     source: Source::Command,
                     decided_by,
                 };
-                let next = reason.map(|text| QueuedText {
-                    session: prompt.session,
-                    text,
-                    source: Source::Command,
-                    decided_by: accepted.decided_by.clone(),
-                });
-                let then = move |outcome: &Outcome| Handled {
-                    queue_text: next.filter(|_| matches!(outcome, Outcome::Won { .. })),
-                    ..Handled::default()
+                let then = move |outcome: &Outcome| match outcome {
+                    Outcome::Won { .. } => next.unwrap_or_default(),
+                    Outcome::Refused(_) => Handled::default(),
                 };
                 let outcome = self.store.accept_from(accepted, None, then, clock::now()).await?;
                 pause::point("hub-after-accept");
@@ -223,6 +239,101 @@ impl Hub {
                 }
             }
         }
+    }
+
+    /// The reason of a refusal, for a tool that hears it afterwards; or why that cannot be.
+    async fn as_next_instruction(
+        &self,
+        prompt: &PromptRecord,
+        reason: &str,
+        as_is: bool,
+        decided_by: &str,
+    ) -> Result<Result<Handled, Refusal>, Broken> {
+        let Some(session) = self.store.session(prompt.session).await? else {
+            return Ok(Err(Refusal::UnknownPrompt));
+        };
+        self.reason_as_instruction(&session, reason.to_owned(), as_is, at_the_machine(decided_by))
+            .await
+    }
+
+    /// The next instruction of a session: as an answer where its tool waits for one, else kept until it does.
+    async fn send(
+        &mut self,
+        wanted: &str,
+        text: String,
+        as_is: bool,
+        peer: &Peer,
+        respond: mpsc::Sender<Response>,
+    ) -> Result<(), Broken> {
+        let decided_by = format!("uid:{}", peer.uid);
+        let session = match self.find_session(wanted).await? {
+            Ok(session) => session,
+            Err(reason) => {
+                let _ = respond.try_send(Response::Refused { reason });
+                return Ok(());
+            }
+        };
+        let busy = match self.fit(&session, &text, as_is).await? {
+            Ok(Fit::Now(prompt)) => {
+                let id = prompt.id.to_string();
+                return self.answer(&id, &Said::Text(text), as_is, peer, respond).await;
+            }
+            Ok(Fit::Later(busy)) => busy,
+            Err(unfit) => {
+                self.store
+                    .reject(
+                        None,
+                        Some(session.id),
+                        unfit.name(),
+                        &Source::Command,
+                        &decided_by,
+                        clock::now(),
+                    )
+                    .await?;
+                let reason = match &unfit {
+                    Unfit::Shape(refusal) => told(refusal, &session.tool),
+                    Unfit::Over => format!("this session is over ({})", session.status.as_str()),
+                    Unfit::TakesNone => format!(
+                        "{} has not waited for an instruction in this session, so nothing can be sent to it; \
+                         `atlasbridge reply` answers prompts",
+                        session.tool
+                    ),
+                    Unfit::Empty => "there is nothing to send".to_owned(),
+                };
+                let _ = respond.try_send(Response::Refused { reason });
+                return Ok(());
+            }
+        };
+        let author = at_the_machine(&decided_by);
+        let (_, replaces, handled) = self.queueing(&session, text, author).await?;
+        self.store.handle(handled, clock::now()).await?;
+        self.channels.is_due = true;
+        self.page_changed();
+        let _ = respond.try_send(Response::Queued {
+            session_id: session.id.to_string(),
+            replaces,
+            told: words::queued(&session, busy, replaces),
+        });
+        Ok(())
+    }
+
+    async fn take_back(&mut self, wanted: &str, peer: &Peer) -> Result<Response, Broken> {
+        let session = match self.find_session(wanted).await? {
+            Ok(session) => session,
+            Err(reason) => return Ok(Response::Refused { reason }),
+        };
+        let by = format!("uid:{}", peer.uid);
+        if self.take_back_text(&session, &Source::Command, &by).await? {
+            return Ok(Response::Done);
+        }
+        let reason = match self.store.unsent_text(session.id).await? {
+            Some((_, why)) => format!(
+                "no instruction waits for this session; the last one was not sent ({})",
+                why.replace('_', " ")
+            ),
+            None => "no instruction waits for this session".to_owned(),
+        };
+        Ok(Response::Refused { reason })
     }
 
     async fn accepted(&mut self, outcome: Outcome, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
@@ -265,6 +376,14 @@ impl Hub {
         decided_by: &str,
         respond: mpsc::Sender<Response>,
     ) -> Result<(), Broken> {
+        let tool = match prompt {
+            Some(prompt) => self
+                .store
+                .session(prompt.session)
+                .await?
+                .map(|session| session.tool),
+            None => None,
+        };
         // What the sender wrote stays off the record: the kind of refusal is enough.
         let reason = refusal.name();
         let (id, session) = (
@@ -275,7 +394,7 @@ impl Hub {
             .reject(id, session, reason, &Source::Command, decided_by, clock::now())
             .await?;
         let _ = respond.try_send(Response::Refused {
-            reason: refusal.to_string(),
+            reason: told(refusal, tool.as_deref().unwrap_or("the tool")),
         });
         Ok(())
     }
@@ -461,6 +580,7 @@ impl Hub {
             .resume_session(session.id, &Source::Command, &by, clock::now())
             .await?;
         self.channels.is_due = true;
+        self.send_if_idle(session.id).await?;
         Ok(match was_paused {
             true => Response::Done,
             false => Response::Refused {
@@ -494,10 +614,32 @@ async fn heard(health: Option<oneshot::Receiver<Health>>, deadline: tokio::time:
     tokio::time::timeout_at(deadline, health?).await.ok()?.ok()
 }
 
+/// Whoever sits at the machine looks for themselves what became of an instruction.
+fn at_the_machine(decided_by: &str) -> Author {
+    Author {
+        source: Source::Command,
+        decided_by: decided_by.to_owned(),
+        heard_at: None,
+    }
+}
+
+/// A refusal in the words of the command line.
+fn told(refusal: &Refusal, tool: &str) -> String {
+    match refusal {
+        Refusal::NotPlain { opening, given } => format!(
+            "{}; nothing was sent, `--as-is` sends it all the same",
+            opening.told(given, tool)
+        ),
+        refusal => refusal.to_string(),
+    }
+}
+
 /// Requests that change what happens, as opposed to looking.
 fn decides(request: &Request) -> bool {
     match request {
         Request::Answer { .. }
+        | Request::Send { .. }
+        | Request::TakeBack { .. }
         | Request::StopSession { .. }
         | Request::StopHub
         | Request::WebLink

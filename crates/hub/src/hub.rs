@@ -278,8 +278,10 @@ impl Hub {
             self.watch_host(&session);
             // A hub that was killed between the end of a prompt and the turn of the next.
             self.store.promote_next(session.id, clock::now()).await?;
+            // Or between a text and the prompt that takes it.
+            self.send_if_idle(session.id).await?;
         }
-        Ok(())
+        self.settle_texts().await
     }
 
     async fn open_channels(&mut self, settings: Settings) -> Result<(), Broken> {
@@ -440,12 +442,18 @@ impl Hub {
                 Do::Alarm => tracing::warn!(session = %prompt.session, prompt = %prompt.id,
                     "answered though neither the keyboard nor AtlasBridge typed anything"),
                 Do::PromoteNext => {
-                    self.store.promote_next(prompt.session, clock::now()).await?;
+                    let next = self.store.promote_next(prompt.session, clock::now()).await?;
+                    if let Some(next) = next.filter(|next| next.sighting.kind == Kind::Idle) {
+                        Box::pin(self.send_queued_text(&next)).await?;
+                    }
                 }
             }
         }
         if prompt.state.is_over() {
             self.answer_waiting(prompt.id).await?;
+            if prompt.sighting.kind == Kind::Idle {
+                self.settle_texts().await?;
+            }
         }
         self.tell_watchers().await
     }

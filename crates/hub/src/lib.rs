@@ -10,6 +10,7 @@
 mod hub;
 
 mod answers;
+mod instructions;
 mod reports;
 mod views;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{self, Failure, NotApplied, PromptState};
 use atlasbridge_model::{Kind, Nonce, PromptId, ReplyId, SessionId, Sighting, Timestamp};
-use atlasbridge_store::{Advance, Moved, NewPrompt, Outcome, PromptRecord, SessionRecord, SessionStatus};
+use atlasbridge_store::{Advance, NewPrompt, PromptRecord, SessionRecord, SessionStatus};
 use atlasbridge_wire::journal::{Trace, traces};
 use atlasbridge_wire::session::{End, FromSession, Report, SessionInfo, ToSession};
 use tokio::sync::mpsc;
@@ -222,24 +222,13 @@ impl Hub {
 
     async fn session_over(&mut self, session: SessionId, how: &str) -> Result<(), Broken> {
         self.registry.screen_ended(session);
+        self.settle_texts().await?;
         match self.store.session(session).await? {
             Some(record) => {
                 self.notify_all(|channel| channel.notify_end, &words::ended(&record, how))
                     .await
             }
             None => Ok(()),
-        }
-    }
-
-    /// The tool takes its next instruction, and one was left for it: it contends as any answer does.
-    async fn send_queued_text(&mut self, prompt: &PromptRecord) -> Result<(), Broken> {
-        let reply = ReplyId::from_random(random()?);
-        match self.store.accept_queued(prompt.id, reply, clock::now()).await? {
-            Some(Outcome::Won { reply, prompt }) => {
-                let effects = vec![lifecycle::Do::Deliver(reply.id)];
-                self.perform(Moved { prompt, effects }).await
-            }
-            Some(Outcome::Refused(_)) | None => Ok(()),
         }
     }
 

@@ -13,12 +13,13 @@ use atlasbridge_channel::{
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, PromptState};
-use atlasbridge_model::{Nonce, ReplyId, SessionId};
+use atlasbridge_model::{ReplyId, SessionId};
 use atlasbridge_store::{
     AcceptedAnswer, Advance, CameBy, Cancel, ChatChange, Handled, Moved, NewNotice, Offered, Once, Outcome,
     PromptRecord,
 };
 
+use self::texts::Texted;
 use crate::answers::Waiter;
 use crate::channels::{Body, new_notice};
 use crate::hub::{Broken, Event, Hub, random};
@@ -150,9 +151,16 @@ impl Hub {
                 message,
                 reply_to,
                 sent_at,
+                is_other_command,
             } => {
-                self.texted(sender, &text, &message, reply_to.as_ref(), sent_at)
-                    .await
+                let texted = Texted {
+                    text: text.trim_end().to_owned(),
+                    message,
+                    sent_at,
+                    is_other_command,
+                    as_is: false,
+                };
+                self.texted(sender, &texted, reply_to.as_ref()).await
             }
             Saying::Command { command, message } => self.commanded(sender, command, &message).await,
             Saying::Nothing { attempt } => {
@@ -216,29 +224,31 @@ impl Hub {
             Tap::UseDefault => Said::UseDefault,
             Tap::Cancel => Said::Cancel,
         };
-        self.contend(
-            sender,
-            &offer.prompt,
-            offer.nonce,
-            &said,
-            Handled::default(),
-            Told::Tap(receipt),
-        )
-        .await
+        let answer = Contender {
+            offered: &offer,
+            said: &said,
+            as_is: false,
+        };
+        self.contend(sender, answer, Handled::default(), Told::Tap(receipt))
+            .await
     }
 
     /// An answer from a channel: check its shape, contend, deliver. `if_won` happens with it, or not at all.
     async fn contend(
         &mut self,
         sender: &Sender,
-        prompt: &PromptRecord,
-        nonce: Nonce,
-        said: &Said,
+        answer: Contender<'_>,
         if_won: Handled,
         told: Told,
     ) -> Result<(), Broken> {
+        let Contender {
+            offered: &Offered { ref prompt, nonce },
+            said,
+            as_is,
+        } = answer;
         let rules = Rules {
             secrets_over_channels: self.settings.secrets_over_channels,
+            as_is,
         };
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
         let checked = match answer::check(said, &prompt.sighting, rules) {
@@ -428,6 +438,14 @@ impl Hub {
             .find_offer(&name.prompt, &name.session, &name.nonce)
             .await?)
     }
+}
+
+/// An answer that is about to contend.
+struct Contender<'a> {
+    offered: &'a Offered,
+    said: &'a Said,
+    /// Its sender knows what the first character makes of it.
+    as_is: bool,
 }
 
 /// How the sender of an answer hears what became of it.

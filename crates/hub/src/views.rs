@@ -37,7 +37,7 @@ pub(crate) fn prompt_view(open: &OpenPrompt) -> PromptView {
         created_at: rfc3339(prompt.created_at),
         status: prompt.state.status().to_owned(),
         reason: prompt.state.reason().map(str::to_owned),
-        word: prompt.state.word().to_owned(),
+        word: prompt.state.word_for(sighting.takes).to_owned(),
         safe_default: safe_default(prompt),
     }
 }

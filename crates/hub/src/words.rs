@@ -1,9 +1,13 @@
 //! What the hub says to people on channels. Pure: facts in, sentences out.
 
 use atlasbridge_channel::{Block, Button, Notice};
-use atlasbridge_model::lifecycle::PromptState;
+use atlasbridge_model::answer::Refusal;
+use atlasbridge_model::lifecycle::{Failure, PromptState, Resolution};
+use atlasbridge_model::opening::Opening;
 use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord};
 use atlasbridge_wire::command::{ChannelView, SessionView};
+
+use crate::instructions::{Busy, Unfit};
 
 /// Sessions in one message; more would be cut by the channel.
 const MOST_SESSIONS: usize = 20;
@@ -25,7 +29,7 @@ pub(crate) fn welcome(id: &str) -> Notice {
 pub(crate) fn help() -> Notice {
     say(
         "Tap a button of a prompt, or reply to its message: yes, no, a number, a label or a text. With one prompt waiting a \
-         plain message answers it.\n\n\
+         plain message answers it; to an agent that works, it is the next instruction.\n\n\
          /sessions – what runs\n\
          /switch ID – plain messages are for this session from now on\n\
          /screen ID – what its terminal shows\n\
@@ -37,9 +41,10 @@ pub(crate) fn help() -> Notice {
     )
 }
 
-pub(crate) fn unknown_command(word: &str) -> Notice {
+pub(crate) fn unknown_command(text: &str) -> Notice {
+    let word = text.split_whitespace().next().unwrap_or_default();
     let word: String = word.chars().take(40).collect();
-    say(format!("/{word} is no command of mine. /help lists them."))
+    say(format!("{word} is no command of mine. /help lists them."))
 }
 
 pub(crate) fn sessions(views: &[SessionView], switched_to: Option<&str>) -> Notice {
@@ -142,11 +147,153 @@ pub(crate) fn deny_and_say(
             )),
             Block::Program(text.to_owned()),
             Block::Ours(format!(
-                "Answer “{refusing}” and send it as the next instruction, once the tool takes one?"
+                "Answer “{refusing}” and send it as the next instruction, once the tool takes one?{}",
+                match Opening::of(text) {
+                    Some(opening) => format!(" Then {}.", opening.told(text, &session.tool)),
+                    None => String::new(),
+                }
             )),
         ],
         buttons: confirm("Do nothing", "Deny and send it", token),
     }
+}
+
+/// The same where the tool hears the reason together with the refusal.
+pub(crate) fn refuse_with(prompt: &PromptRecord, session: &SessionRecord, text: &str, token: &str) -> Notice {
+    Notice {
+        blocks: vec![
+            Block::Ours(format!(
+                "{} asks for a choice ({}), and this is none:",
+                named(session),
+                code(prompt)
+            )),
+            Block::Program(text.to_owned()),
+            Block::Ours("Refuse with this as the reason?".to_owned()),
+        ],
+        buttons: confirm("Do nothing", "Refuse with it", token),
+    }
+}
+
+/// A text that its first character makes something else of.
+pub(crate) fn not_plain(
+    session: &SessionRecord,
+    opening: Opening,
+    text: &str,
+    is_other_command: bool,
+    token: &str,
+) -> Notice {
+    let mut told = format!(
+        "{}: {}. Send it all the same?",
+        named(session),
+        opening.told(text, &session.tool)
+    );
+    if is_other_command {
+        told.push_str(" (It is no command of mine; /help lists those.)");
+    }
+    Notice {
+        blocks: vec![Block::Ours(told), Block::Program(text.to_owned())],
+        buttons: confirm("Do nothing", "Send it as it is", token),
+    }
+}
+
+/// A text that is kept for its tool.
+pub(crate) fn queued(session: &SessionRecord, busy: Busy, replaces: bool) -> String {
+    let now = match busy {
+        Busy::Working => "is working; this is sent as its next instruction when it has finished.",
+        Busy::Asking => "asks something first; this is sent as its next instruction when it has finished.",
+        Busy::LeftToTerminal => {
+            "waits at its terminal; this is sent as its next instruction when it has finished the one that it gets there."
+        }
+    };
+    let instead = match replaces {
+        true => " It takes the place of the one that was queued before, which is not sent.",
+        false => "",
+    };
+    format!("{} {now}{instead}", named(session))
+}
+
+pub(crate) fn queued_with_a_way_back(
+    session: &SessionRecord,
+    busy: Busy,
+    replaces: bool,
+    token: &str,
+) -> Notice {
+    let button = Button {
+        label: "Take it back".to_owned(),
+        token: format!("{token}:y"),
+    };
+    Notice {
+        blocks: vec![Block::Ours(queued(session, busy, replaces))],
+        buttons: vec![vec![button]],
+    }
+}
+
+/// Why a text is no instruction for this session.
+pub(crate) fn unfit(session: &SessionRecord, unfit: &Unfit) -> String {
+    match unfit {
+        Unfit::Over => format!("{} has ended. Nothing was sent.", named(session)),
+        Unfit::TakesNone => format!(
+            "{} has not waited for an instruction yet, so nothing can be sent to it. Nothing was queued.",
+            named(session)
+        ),
+        Unfit::Empty => "There is nothing to send.".to_owned(),
+        Unfit::Shape(Refusal::NotPlain { opening, given }) => {
+            format!("{}. Nothing was sent.", opening.told(given, &session.tool))
+        }
+        Unfit::Shape(refusal) => refusal.told_on_channel(),
+    }
+}
+
+pub(crate) fn unsent(session: &SessionRecord, why: &str) -> String {
+    format!("Not sent to {}: {why}.", named(session))
+}
+
+/// What the sender of a queued text hears when its tool waits and it is refused.
+pub(crate) fn not_yet(session: &SessionRecord, refusal: &Refusal) -> String {
+    let stays = match refusal {
+        Refusal::TooMany | Refusal::Paused => " It stays queued, and is sent after that.",
+        _ => "",
+    };
+    let told = refusal.told_on_channel();
+    format!("Not sent to {}: {told}{stays}", named(session))
+}
+
+/// How the prompt ended that took a queued text.
+pub(crate) fn instruction_ended(session: &SessionRecord, state: &PromptState) -> String {
+    let why = match state {
+        PromptState::Resolved {
+            how: Resolution::Applied { .. },
+        } => return format!("Sent to {}, as its next instruction.", named(session)),
+        PromptState::Resolved {
+            how: Resolution::AnsweredLocally,
+        } => "somebody gave it an instruction at the terminal first",
+        PromptState::Resolved {
+            how: Resolution::AnsweredOutOfBand,
+        } => "something else gave it an instruction first; look at that session",
+        PromptState::Failed { why } => match why {
+            Failure::PromptChanged => "its screen showed something else by then, so nothing was typed",
+            Failure::TypingLocally => "somebody was typing at the terminal, so nothing was typed",
+            Failure::NotTaken => "it was typed, but the tool did not react; look at the terminal",
+            Failure::ToolGone => "the tool has ended",
+            Failure::TooLate => "it reached the session too late, so nothing was typed",
+            Failure::NotRecorded => "it could not be put on record first, so nothing was typed",
+            Failure::Unknown => {
+                return format!(
+                    "It is not known whether {} got this: the session host died while typing. It is not tried again.",
+                    named(session)
+                );
+            }
+            Failure::NoChannel => "nothing could take it",
+        },
+        PromptState::Created
+        | PromptState::Routed
+        | PromptState::AwaitingReply
+        | PromptState::ReplyReceived { .. }
+        | PromptState::Expired { .. }
+        | PromptState::Injected { .. }
+        | PromptState::Canceled { .. } => "the tool no longer waits for one, so nothing was typed",
+    };
+    unsent(session, why)
 }
 
 fn confirm(leave: &str, act: &str, token: &str) -> Vec<Vec<Button>> {
@@ -193,8 +340,9 @@ pub(crate) fn paused(session: &SessionRecord) -> Notice {
 pub(crate) fn receipt(prompt: &PromptRecord, answer: Option<&str>) -> String {
     let answer = answer.map(|answer| format!(" ({answer})")).unwrap_or_default();
     match &prompt.state {
-        PromptState::ReplyReceived { .. } | PromptState::Injected { .. } => {
-            format!("Accepted{answer}; being typed. The message will say what became of it.")
+        state @ (PromptState::ReplyReceived { .. } | PromptState::Injected { .. }) => {
+            let word = state.word_for(prompt.sighting.takes);
+            format!("Accepted{answer}; {word}. The message will say what became of it.")
         }
         state => {
             let mut word = state.word().to_owned();

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::opening::Opening;
 use crate::{Choices, Kind, SafeDefault, Sighting};
 
 /// What somebody sent, in their words or with a button.
@@ -93,6 +94,8 @@ impl From<&str> for Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rules {
     pub secrets_over_channels: bool,
+    /// The sender knows what the first character makes of the text, and means it.
+    pub as_is: bool,
 }
 
 /// Why an answer changed nothing. Ordinary, typed, and worded for the person who sent it.
@@ -126,6 +129,8 @@ pub enum Refusal {
     TooLong { length: usize, limit: u16 },
     #[error("the answer must be one line")]
     NotOneLine,
+    #[error("{}; nothing was sent", opening.told(given, "the tool"))]
+    NotPlain { opening: Opening, given: String },
     #[error(
         "a password is taken from here only with `secrets_over_channels = true`; type it at the terminal"
     )]
@@ -159,6 +164,7 @@ impl Refusal {
             Refusal::NoDefault => "no_default",
             Refusal::TooLong { .. } => "too_long",
             Refusal::NotOneLine => "not_one_line",
+            Refusal::NotPlain { .. } => "not_plain",
             Refusal::SecretsOff => "secrets_off",
             Refusal::Replaced => "replaced",
             Refusal::TooMany => "too_many",
@@ -199,6 +205,9 @@ impl Refusal {
                 format!("Your answer has {length} characters; this prompt takes at most {limit}. Nothing was typed.")
             }
             Refusal::NotOneLine => "The answer must be one line. Nothing was typed.".to_owned(),
+            Refusal::NotPlain { opening, given } => {
+                format!("{}. Nothing was sent.", opening.told(given, "the tool"))
+            }
             Refusal::SecretsOff => {
                 "Passwords are not taken from here unless that was switched on. Type it at the terminal.".to_owned()
             }
@@ -319,7 +328,17 @@ fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Re
         Kind::Password => within(text, sighting).map(Value::Secret),
         Kind::FreeText | Kind::Idle | Kind::Unknown if text.is_empty() => Ok(Value::Enter),
         Kind::Unknown if text.eq_ignore_ascii_case("enter") => Ok(Value::Enter),
-        Kind::FreeText | Kind::Idle | Kind::Unknown => within(text, sighting).map(Value::Text),
+        Kind::Idle => within(plain(text, rules)?, sighting).map(Value::Text),
+        Kind::FreeText | Kind::Unknown => within(text, sighting).map(Value::Text),
+    }
+}
+
+/// # No-command-unasked invariant
+/// An instruction whose first character makes something else of it passes only where its sender was told so.
+fn plain(text: String, rules: Rules) -> Result<String, Refusal> {
+    match Opening::of(&text).filter(|_| !rules.as_is) {
+        Some(opening) => Err(Refusal::NotPlain { opening, given: text }),
+        None => Ok(text),
     }
 }
 
@@ -488,273 +507,4 @@ impl fmt::Debug for Said {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sighting::tests::{confirm_enter, free_text, menu, password, unknown, yes_no};
-
-    #[track_caller]
-    fn row(said: Said, sighting: &Sighting, expected: &str) {
-        let told = match check(&said, sighting, Rules::default()) {
-            Ok(Checked::Type(value)) => format!("type {}", value.on_record()),
-            Ok(Checked::Cancel) => "cancel".to_owned(),
-            Err(refusal) => format!("refused: {refusal}"),
-        };
-        assert_eq!(told, expected, "{said:?}");
-    }
-
-    fn text(text: &str) -> Said {
-        Said::Text(text.to_owned())
-    }
-
-    #[test]
-    fn yes_and_no_in_the_words_people_use() {
-        for word in ["y", "Y", "yes", "YES", " yes "] {
-            row(text(word), &yes_no(), "type yes");
-        }
-        for word in ["n", "no", "No"] {
-            row(text(word), &yes_no(), "type no");
-        }
-        row(Said::Approve, &yes_no(), "type yes");
-        row(Said::Deny, &yes_no(), "type no");
-        row(Said::UseDefault, &yes_no(), "type no");
-        row(
-            text("sure"),
-            &yes_no(),
-            "refused: \"sure\" is none of the choices: yes · no",
-        );
-    }
-
-    #[test]
-    fn a_button_means_its_row_and_enter_only_what_takes_one() {
-        let approval = menu(&["Yes", "Yes, and don't ask again", "No"]);
-        row(Said::Row(1), &approval, "type Yes, and don't ask again");
-        row(
-            Said::Row(3),
-            &approval,
-            "refused: \"4\" is none of the choices: Yes · Yes, and don't ask again · No",
-        );
-        row(
-            Said::Row(0),
-            &free_text(),
-            "refused: \"1\" is none of the choices: (none were read)",
-        );
-        row(Said::Enter, &confirm_enter(), "type enter");
-        row(Said::Enter, &unknown(), "type enter");
-        row(
-            Said::Enter,
-            &yes_no(),
-            "refused: \"enter\" is none of the choices: yes · no",
-        );
-        row(
-            Said::Enter,
-            &password(),
-            "refused: this prompt asks for a password; use `atlasbridge reply PROMPT VALUE`",
-        );
-    }
-
-    #[test]
-    fn a_menu_is_answered_by_label_key_or_number() {
-        let approval = menu(&["Yes", "Yes, and don't ask again", "No"]);
-        row(Said::Approve, &approval, "type Yes");
-        row(Said::Deny, &approval, "type No");
-        row(text("2"), &approval, "type Yes, and don't ask again");
-        row(text("no"), &approval, "type No");
-        row(
-            text("YES, AND DON'T ASK AGAIN"),
-            &approval,
-            "type Yes, and don't ask again",
-        );
-        row(
-            text("4"),
-            &approval,
-            "refused: \"4\" is none of the choices: Yes · Yes, and don't ask again · No",
-        );
-        row(
-            text("stop it please"),
-            &approval,
-            "refused: \"stop it please\" is none of the choices: Yes · Yes, and don't ask again · No",
-        );
-        let colours = menu(&["Red", "Green"]);
-        row(
-            Said::Deny,
-            &colours,
-            "refused: this prompt has no answer that refuses; choose one with `atlasbridge reply`, or answer at the terminal",
-        );
-        row(
-            Said::UseDefault,
-            &colours,
-            "refused: this prompt has no safe default; nothing was typed",
-        );
-        row(
-            Said::Approve,
-            &colours,
-            "refused: this prompt asks for one of its choices; use `atlasbridge reply PROMPT VALUE`",
-        );
-    }
-
-    #[test]
-    fn text_is_one_line_without_control_characters_and_not_too_long() {
-        row(
-            text("fix: parser\r\n"),
-            &free_text(),
-            "type text of 11 characters",
-        );
-        row(text("a\nb"), &free_text(), "refused: the answer must be one line");
-        row(
-            text("\u{1b}[31mred\u{3}\u{9b}"),
-            &free_text(),
-            "type text of 7 characters",
-        );
-        row(
-            text(&"x".repeat(201)),
-            &free_text(),
-            "refused: the answer has 201 characters, this prompt takes at most 200",
-        );
-        row(text(""), &free_text(), "type enter");
-        row(Said::Deny, &free_text(), "cancel");
-        row(Said::UseDefault, &free_text(), "type enter");
-    }
-
-    #[test]
-    fn enter_is_pressed_where_enter_is_asked_for() {
-        row(Said::Approve, &confirm_enter(), "type enter");
-        row(text("Enter"), &confirm_enter(), "type enter");
-        row(
-            text("q"),
-            &confirm_enter(),
-            "refused: \"q\" is none of the choices: enter",
-        );
-        row(text("enter"), &unknown(), "type enter");
-        row(Said::Cancel, &unknown(), "cancel");
-        row(
-            Said::UseDefault,
-            &unknown(),
-            "refused: this prompt has no safe default; nothing was typed",
-        );
-    }
-
-    #[test]
-    fn on_a_channel_nobody_is_sent_to_a_command_line() {
-        let all = [
-            Refusal::UnknownPrompt,
-            Refusal::AmbiguousPrompt,
-            Refusal::NotWaiting {
-                status: "reply_received",
-                reason: String::new(),
-            },
-            Refusal::Expired,
-            Refusal::Queued,
-            Refusal::InsideSession,
-            Refusal::NotAChoice {
-                given: "sure".to_owned(),
-                choices: "yes · no".to_owned(),
-            },
-            Refusal::NeedsValue { wanted: "a text" },
-            Refusal::NoRefusingAnswer,
-            Refusal::NoDefault,
-            Refusal::TooLong {
-                length: 201,
-                limit: 200,
-            },
-            Refusal::NotOneLine,
-            Refusal::SecretsOff,
-            Refusal::Replaced,
-            Refusal::TooMany,
-            Refusal::Paused,
-        ];
-        for refusal in all {
-            let told = refusal.told_on_channel();
-            let ends_a_pause = ["/resume", "atlasbridge sessions resume"];
-            assert_eq!(
-                ends_a_pause.map(|way| told.contains(way)),
-                [matches!(refusal, Refusal::TooMany | Refusal::Paused); 2],
-                "{told}"
-            );
-            let told = told.replace(ends_a_pause[1], "");
-            assert!(
-                !told.contains(['`', '_']) && !told.contains("atlasbridge"),
-                "{told}"
-            );
-            assert!(told.ends_with('.'), "{told}");
-            assert!(
-                told.chars().count() <= 200,
-                "a tap is told at most so much: {told}"
-            );
-        }
-        assert_eq!(
-            Refusal::NotWaiting {
-                status: "resolved",
-                reason: " (answered locally)".to_owned()
-            }
-            .told_on_channel(),
-            "Too late: this prompt is resolved (answered locally). Nothing was typed."
-        );
-    }
-
-    #[test]
-    fn a_password_is_taken_only_where_it_was_switched_on() {
-        let refused = "refused: a password is taken from here only with `secrets_over_channels = true`; type it at the terminal";
-        row(text("hunter2"), &password(), refused);
-        let allowed = check(
-            &text("hunter2"),
-            &password(),
-            Rules {
-                secrets_over_channels: true,
-            },
-        );
-        assert_eq!(allowed, Ok(Checked::Type(Value::Secret("hunter2".to_owned()))));
-        assert!(!format!("{allowed:?}").contains("hunter2"));
-    }
-
-    /// A question that the tool's own hook answers: one's own words, several rows, a reason.
-    fn by_hook(labels: &[&str]) -> Sighting {
-        Sighting {
-            takes: crate::Takes {
-                reason: true,
-                own_text: true,
-                several: true,
-                lines: false,
-            },
-            ..menu(labels)
-        }
-    }
-
-    #[test]
-    fn what_only_a_hook_takes() {
-        let checks = ["Unit tests", "Lint", "Coverage"];
-        row(text("1, 3"), &by_hook(&checks), "type Unit tests, Coverage");
-        row(
-            text("lint,unit tests"),
-            &by_hook(&checks),
-            "type Unit tests, Lint",
-        );
-        row(text("2"), &by_hook(&checks), "type Lint");
-        row(text("1, 1"), &by_hook(&checks), "type text of 4 characters");
-        row(
-            text("all\nof them"),
-            &by_hook(&checks),
-            "type text of 11 characters",
-        );
-        row(
-            Said::DenyWith("use rm -i".to_owned()),
-            &by_hook(&checks),
-            "type refused with a reason of 9 characters",
-        );
-        let plain = menu(&checks);
-        row(
-            text("1, 3"),
-            &plain,
-            "refused: \"1, 3\" is none of the choices: Unit tests · Lint · Coverage",
-        );
-        row(
-            text("all of them"),
-            &plain,
-            "refused: \"all of them\" is none of the choices: Unit tests · Lint · Coverage",
-        );
-        row(
-            Said::DenyWith("why".to_owned()),
-            &plain,
-            "refused: this prompt takes no reason; deny it, and send the text as the next instruction",
-        );
-    }
-}
+mod tests;

@@ -14,6 +14,7 @@ pub mod excerpt;
 pub mod id;
 pub mod lifecycle;
 pub mod mask;
+pub mod opening;
 pub mod picture;
 pub mod prompt;
 pub mod routing;

@@ -12,7 +12,7 @@
 //! The deadline's own reply is made from a [`SafeDefault`](crate::SafeDefault), which cannot accept.
 
 use crate::answer::{Refusal, Source};
-use crate::{BootTime, Now, ReplyId};
+use crate::{BootTime, Now, ReplyId, Takes};
 
 #[cfg(test)]
 mod tests;
@@ -356,6 +356,15 @@ impl PromptState {
                 why: Failure::Unknown,
             } => "unknown",
             PromptState::Failed { .. } => "failed",
+        }
+    }
+
+    /// The same for a prompt that takes this: what a tool's own hook is told is answered, and not typed.
+    pub fn word_for(&self, takes: Takes) -> &'static str {
+        match self {
+            PromptState::ReplyReceived { .. } if takes.is_by_hook() => "being answered",
+            PromptState::Injected { .. } if takes.is_by_hook() => "answered, not yet confirmed",
+            state => state.word(),
         }
     }
 

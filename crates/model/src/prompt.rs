@@ -215,6 +215,11 @@ impl Takes {
         several: false,
         lines: false,
     };
+
+    /// The tool's own hook is asked: what is answered is said to it, and typed only where the hook cannot say it.
+    pub fn is_by_hook(self) -> bool {
+        self.reason || self.own_text || self.several
+    }
 }
 
 /// How the program takes a typed line.

@@ -52,6 +52,38 @@ pub fn meant(waiting: &[Waiting], context: Context) -> Meant {
     }
 }
 
+/// A session that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    pub session: SessionId,
+    /// Its tool has waited for an instruction before, so it will again.
+    pub takes_instructions: bool,
+}
+
+/// Whose next instruction a text is that answers no prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addressee {
+    Session(SessionId),
+    /// No running session takes instructions.
+    Nobody,
+    Several,
+    /// The chat talks to this session, which has ended or takes none.
+    NotThere(SessionId),
+}
+
+/// The session that somebody named, or the only one that there is. Another one is never meant instead.
+pub fn addressee(running: &[Running], switched_to: Option<SessionId>) -> Addressee {
+    let mut willing = running
+        .iter()
+        .filter(|one| one.takes_instructions && switched_to.is_none_or(|session| session == one.session));
+    match (willing.next(), willing.next(), switched_to) {
+        (Some(only), None, _) => Addressee::Session(only.session),
+        (Some(_), Some(_), _) => Addressee::Several,
+        (None, _, Some(session)) => Addressee::NotThere(session),
+        (None, _, None) => Addressee::Nobody,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -114,6 +146,39 @@ mod tests {
         check(&two, Some(2), None, Meant::Means(prompt(2)));
         check(&two, Some(2), Some(1), Meant::Means(prompt(2)));
         check(&[], Some(9), None, Meant::Means(prompt(9)));
+    }
+
+    #[test]
+    fn an_instruction_is_for_the_session_named_or_the_only_one() {
+        let running = |no, takes_instructions| Running {
+            session: session(no),
+            takes_instructions,
+        };
+        let rows = [
+            (vec![], None, Addressee::Nobody),
+            (vec![running(1, false)], None, Addressee::Nobody),
+            (
+                vec![running(1, false), running(2, true)],
+                None,
+                Addressee::Session(session(2)),
+            ),
+            (vec![running(1, true), running(2, true)], None, Addressee::Several),
+            (
+                vec![running(1, true), running(2, true)],
+                Some(2),
+                Addressee::Session(session(2)),
+            ),
+            (
+                vec![running(1, true), running(2, false)],
+                Some(2),
+                Addressee::NotThere(session(2)),
+            ),
+            (vec![running(1, true)], Some(3), Addressee::NotThere(session(3))),
+        ];
+        for (running, switched_to, expected) in rows {
+            let found = addressee(&running, switched_to.map(session));
+            assert_eq!(found, expected, "{running:?} {switched_to:?}");
+        }
     }
 
     proptest! {

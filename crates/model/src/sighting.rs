@@ -115,6 +115,10 @@ pub(crate) mod tests {
         sighting(Kind::Password, "Password:", vec![])
     }
 
+    pub(crate) fn idle() -> Sighting {
+        sighting(Kind::Idle, "❯", vec![])
+    }
+
     pub(crate) fn unknown() -> Sighting {
         sighting(Kind::Unknown, "?", vec![])
     }

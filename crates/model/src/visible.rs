@@ -106,6 +106,11 @@ fn push_without_wide_gaps(out: &mut String, line: &str) {
     out.push_str(rest);
 }
 
+/// Whether this character shows by itself: no blank, and nothing that hides.
+pub(crate) fn is_seen(char: char) -> bool {
+    !char.is_whitespace() && !hides(char, None)
+}
+
 /// Whether a person would not see this character, or would see others in another order because of it.
 fn hides(char: char, before: Option<char>) -> bool {
     match char {

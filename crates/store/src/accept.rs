@@ -15,6 +15,7 @@ use crate::offers;
 use crate::posts::{self, Answerable};
 use crate::prompts::{PromptRecord, Reply, load};
 use crate::store::{BackendError, Draft, Store};
+use crate::texts;
 
 /// An answer that fits its prompt, and who sent it. Whether it is the one is decided here.
 #[derive(Debug, Clone)]
@@ -97,49 +98,51 @@ impl Store {
     }
 
     /// Answers a prompt that waits for the next instruction with the one that waits for it; who sent that is who
-    /// answers. `None`: nothing waits, or this prompt takes no instruction. The text is spent when it wins, and
-    /// when its shape does not fit: no later prompt would take it either.
-    pub async fn accept_queued(
+    /// answers. `None`: nothing waits, or this prompt takes no instruction. A text that does not fit is not tried again: no
+    /// later prompt would take it either. `then` says what follows, in the same transaction.
+    pub async fn accept_queued<F>(
         &self,
         prompt: PromptId,
-        reply: ReplyId,
+        then: F,
         now: Now,
-    ) -> Result<Option<Outcome>, AcceptError> {
-        self.write(now, move |draft| Box::pin(spend_text(draft, prompt, reply)))
-            .await
-            .map_err(|source| AcceptError { prompt, source })
+    ) -> Result<Option<Outcome>, AcceptError>
+    where
+        F: FnOnce(&Outcome) -> Handled + Send + 'static,
+    {
+        self.write(now, move |draft| {
+            Box::pin(async move {
+                let outcome = spend_text(draft, prompt).await?;
+                if let Some(outcome) = &outcome {
+                    inbox::apply(draft, then(outcome)).await?;
+                }
+                Ok(outcome)
+            })
+        })
+        .await
+        .map_err(|source| AcceptError { prompt, source })
     }
 }
 
-async fn spend_text(
-    draft: &mut Draft,
-    prompt: PromptId,
-    reply: ReplyId,
-) -> Result<Option<Outcome>, BackendError> {
+async fn spend_text(draft: &mut Draft, prompt: PromptId) -> Result<Option<Outcome>, BackendError> {
     let Some(found) = load(&mut draft.conn, prompt).await? else {
         return Ok(None);
     };
     if found.sighting.kind != Kind::Idle || found.state != PromptState::AwaitingReply {
         return Ok(None);
     }
-    let Some(queued) = inbox::load_text(&mut draft.conn, found.session).await? else {
+    let Some(queued) = texts::load_waiting(&mut draft.conn, found.session).await? else {
         return Ok(None);
     };
-    let said = Said::Text(queued.text);
-    let value = match answer::check(&said, &found.sighting, Rules::default()) {
+    // Whoever queued it was asked before, where its first character means something else.
+    let rules = Rules {
+        as_is: true,
+        ..Rules::default()
+    };
+    let value = match answer::check(&Said::Text(queued.text), &found.sighting, rules) {
         Ok(Checked::Type(value)) => value,
         Ok(Checked::Cancel) => return Ok(None),
         Err(refusal) => {
-            inbox::delete_text(draft, found.session).await?;
-            let rejected = AuditEvent {
-                session: Some(found.session),
-                prompt: Some(prompt),
-                value: Some(refusal.name().to_owned()),
-                source: Some(queued.source.to_string()),
-                decided_by: Some(queued.decided_by),
-                ..AuditEvent::new(EventName::ReplyRejected)
-            };
-            draft.record(rejected).await?;
+            texts::set_unsent(draft, queued.reply, refusal.name()).await?;
             return Ok(Some(Outcome::Refused(refusal)));
         }
     };
@@ -148,13 +151,13 @@ async fn spend_text(
         session: found.session,
         nonce: found.nonce,
         value,
-        reply,
+        reply: queued.reply,
         source: queued.source,
         decided_by: queued.decided_by,
     };
     let outcome = contend(draft, answer).await?;
     if matches!(outcome, Outcome::Won { .. }) {
-        inbox::delete_text(draft, found.session).await?;
+        texts::set_sent(draft, queued.reply).await?;
     }
     Ok(Some(outcome))
 }

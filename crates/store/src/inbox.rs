@@ -1,5 +1,4 @@
-//! What came from channels, and what follows from it: numbers of updates, questions of ours, the state of chats, and
-//! texts that wait for their tool.
+//! What came from channels, and what follows from it: numbers of updates, questions of ours, the state of chats.
 //!
 //! # Each-update-once invariant
 //! The number of an update is written in the transaction of everything that the update causes. A number that is there
@@ -8,16 +7,15 @@
 
 use std::time::Duration;
 
-use atlasbridge_model::answer::Source;
 use atlasbridge_model::audit::AuditEvent;
-use atlasbridge_model::{Now, SessionId, Timestamp};
+use atlasbridge_model::{Now, Timestamp};
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
 use crate::notices::{self, NewNotice};
 use crate::posts::{self, PostId};
 use crate::sessions::{self, Resume};
 use crate::store::{BackendError, Draft, QueryError, Store};
+use crate::texts::{self, TextMove};
 
 /// The update that brought something, by its channel's count.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +54,7 @@ pub struct Handled {
     /// Show this much of the detail on this message.
     pub level: Option<(PostId, u8)>,
     pub resume: Option<Resume>,
-    pub queue_text: Option<QueuedText>,
+    pub text: Option<TextMove>,
 }
 
 /// One thing that a chat remembers. `None` forgets it.
@@ -78,33 +76,13 @@ pub struct NewAsk {
     pub expires_at: Timestamp,
 }
 
-/// The next instruction for a tool that does not take one yet.
-#[derive(Clone, PartialEq, Eq)]
-pub struct QueuedText {
-    pub session: SessionId,
-    pub text: String,
-    pub source: Source,
-    pub decided_by: String,
-}
-
-/// Texts stay out of logs.
-impl std::fmt::Debug for QueuedText {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("QueuedText")
-            .field("session", &self.session)
-            .field("characters", &self.text.chars().count())
-            .field("decided_by", &self.decided_by)
-            .finish()
-    }
-}
-
 /// Recording what came from a channel failed: it must come again.
 #[derive(Debug, thiserror::Error)]
 #[error("recording {what}")]
 pub struct InboxError {
-    what: &'static str,
+    pub(crate) what: &'static str,
     #[source]
-    source: BackendError,
+    pub(crate) source: BackendError,
 }
 
 /// Numbers that are remembered below the highest. A service repeats what was not confirmed, never so much of it.
@@ -206,38 +184,6 @@ impl Store {
             what: "a question",
             source: source.into(),
         })
-    }
-
-    /// The instruction that waits for this session's tool.
-    pub async fn queued_text(&self, session: SessionId) -> Result<Option<QueuedText>, QueryError> {
-        let what = "the queued text";
-        let mut conn = self.reader.acquire().await.map_err(|source| QueryError {
-            what,
-            source: source.into(),
-        })?;
-        load_text(&mut conn, session)
-            .await
-            .map_err(|source| QueryError { what, source })
-    }
-
-    /// Keeps an instruction until the tool takes one. A newer one takes its place.
-    pub async fn queue_text(&self, text: QueuedText, now: Now) -> Result<(), InboxError> {
-        self.write(now, move |draft| Box::pin(insert_text(draft, text)))
-            .await
-            .map_err(|source| InboxError {
-                what: "a text for later",
-                source,
-            })
-    }
-
-    /// Forgets the instruction that waits for this session's tool. `false`: none did.
-    pub async fn drop_queued_text(&self, session: SessionId, now: Now) -> Result<bool, InboxError> {
-        self.write(now, move |draft| Box::pin(delete_text(draft, session)))
-            .await
-            .map_err(|source| InboxError {
-                what: "that a text is no longer wanted",
-                source,
-            })
     }
 
     async fn channel_number(
@@ -364,8 +310,8 @@ async fn follow(draft: &mut Draft, handled: Handled) -> Result<(), BackendError>
     if let Some(resume) = handled.resume {
         sessions::resume_paused(draft, resume).await?;
     }
-    if let Some(text) = handled.queue_text {
-        insert_text(draft, text).await?;
+    if let Some(change) = handled.text {
+        texts::apply(draft, change).await?;
     }
     if let Some((post, level)) = handled.level {
         posts::show_more(draft, post, level).await?;
@@ -427,49 +373,4 @@ async fn change_chat(draft: &mut Draft, change: ChatChange) -> Result<(), Backen
         .execute(&mut draft.conn)
         .await?;
     Ok(())
-}
-
-/// An instruction for a session that has ended reaches nobody, and is not kept.
-async fn insert_text(draft: &mut Draft, text: QueuedText) -> Result<(), BackendError> {
-    sqlx::query(
-        "INSERT INTO queued_texts (session_id, text, source, decided_by, created_at)
-         SELECT id, $2, $3, $4, $5 FROM sessions WHERE id = $1 AND status = 'active'
-         ON CONFLICT (session_id) DO UPDATE SET text = excluded.text, source = excluded.source,
-             decided_by = excluded.decided_by, created_at = excluded.created_at",
-    )
-    .bind(text.session.to_string())
-    .bind(text.text)
-    .bind(text.source.to_string())
-    .bind(text.decided_by)
-    .bind(draft.now.wall.0)
-    .execute(&mut draft.conn)
-    .await?;
-    Ok(())
-}
-
-pub(crate) async fn load_text(
-    conn: &mut SqliteConnection,
-    session: SessionId,
-) -> Result<Option<QueuedText>, BackendError> {
-    let row = sqlx::query("SELECT * FROM queued_texts WHERE session_id = $1")
-        .bind(session.to_string())
-        .fetch_optional(conn)
-        .await?;
-    let Some(row) = row else {
-        return Ok(None);
-    };
-    Ok(Some(QueuedText {
-        session,
-        text: row.try_get("text")?,
-        source: row.try_get::<&str, _>("source")?.into(),
-        decided_by: row.try_get("decided_by")?,
-    }))
-}
-
-pub(crate) async fn delete_text(draft: &mut Draft, session: SessionId) -> Result<bool, BackendError> {
-    let deleted = sqlx::query("DELETE FROM queued_texts WHERE session_id = $1")
-        .bind(session.to_string())
-        .execute(&mut draft.conn)
-        .await?;
-    Ok(deleted.rows_affected() == 1)
 }

@@ -23,6 +23,7 @@ mod posts;
 
 mod inbox;
 mod notices;
+mod texts;
 
 mod logins;
 
@@ -38,7 +39,7 @@ mod verify;
 pub use accept::{AcceptError, AcceptedAnswer, MOST_ANSWERS, Outcome};
 pub use audit_log::{Missing, Recovery, Torn};
 pub use history::{Counts, PastPrompt, Search};
-pub use inbox::{CameBy, ChatChange, Handled, Handling, InboxError, NewAsk, Once, QueuedText};
+pub use inbox::{CameBy, ChatChange, Handled, Handling, InboxError, NewAsk, Once};
 pub use logins::{Login, LoginError, Logins, Redeem};
 pub use moves::{Advance, AdvanceError, Cancel, Moved};
 pub use notices::{NewNotice, Notice, NoticeId};
@@ -49,4 +50,5 @@ pub use record::{AuditRecord, ReadError, RecordFilter, Records, read_records, rf
 pub use schema::Migration;
 pub use sessions::{Resume, SessionError, SessionRecord, SessionStatus};
 pub use store::{AuditError, BackendError, OpenError, QueryError, Store, StoreConfig};
+pub use texts::{HeardAt, OpenText, QueuedText, TextMove};
 pub use verify::{Flaw, Verdict, VerifyError, verify};

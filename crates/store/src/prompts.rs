@@ -8,7 +8,7 @@ use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
 use atlasbridge_model::{
-    BootTime, IdempotencyKey, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Timestamp,
+    BootTime, IdempotencyKey, Kind, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Timestamp,
 };
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
@@ -179,6 +179,20 @@ impl Store {
         let rows = sqlx::query("SELECT * FROM prompts WHERE session_id = $1 ORDER BY sighting")
             .bind(session.to_string());
         prompts("the prompts of a session", rows.fetch_all(&self.reader).await)
+    }
+
+    /// The last prompt of this session that waited for an instruction. `None`: its tool has never taken one.
+    pub async fn last_idle(&self, session: SessionId) -> Result<Option<PromptRecord>, QueryError> {
+        let rows = sqlx::query(
+            "SELECT * FROM prompts WHERE session_id = $1 AND kind = $2 ORDER BY sighting DESC LIMIT 1",
+        )
+        .bind(session.to_string())
+        .bind(Kind::Idle.as_str());
+        prompts(
+            "the last prompt that waited for an instruction",
+            rows.fetch_all(&self.reader).await,
+        )
+        .map(|mut found| found.pop())
     }
 
     pub async fn reply(&self, id: ReplyId) -> Result<Option<Reply>, QueryError> {

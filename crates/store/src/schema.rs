@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_channels.sql"),
     include_str!("../migrations/0003_hooks.sql"),
+    include_str!("../migrations/0004_instructions.sql"),
 ];
 
 /// How long a statement waits for another process's lock. Nobody else writes; a backup tool may hold it briefly.
@@ -279,6 +280,32 @@ mod tests {
         assert_eq!(again, None, "the copy is whole, and old");
         let (_, again) = open_with(&path, NOW, &two).await.unwrap();
         assert_eq!(again, None);
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_instruction_that_waited_before_a_migration_waits_after_it() {
+        let directory = directory("instructions");
+        let path = directory.join("atlasbridge.db");
+        let (mut conn, _) = open_with(&path, NOW, &MIGRATIONS[..3]).await.unwrap();
+        for sql in [
+            "INSERT INTO sessions (id, tool, command, cwd, host_pid, host_started, boot_id, started_at, status)
+             VALUES ('s', 'claude', '[]', '/', 1, 1, 'b', 1, 'active')",
+            "INSERT INTO queued_texts (session_id, text, source, decided_by, created_at)
+             VALUES ('s', 'go on', 'cli:command', 'uid:0', 1)",
+        ] {
+            sqlx::query(sql).execute(&mut conn).await.unwrap();
+        }
+        conn.close().await.unwrap();
+        let (mut conn, _) = open_with(&path, NOW, MIGRATIONS).await.unwrap();
+        let (reply, text, state): (String, String, String) =
+            sqlx::query_as("SELECT reply_id, text, state FROM queued_texts")
+                .fetch_one(&mut conn)
+                .await
+                .unwrap();
+        assert_eq!((text.as_str(), state.as_str()), ("go on", "waiting"));
+        assert!(reply.parse::<atlasbridge_model::ReplyId>().is_ok(), "{reply}");
+        conn.close().await.unwrap();
         fs::remove_dir_all(directory).unwrap();
     }
 

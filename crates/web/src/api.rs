@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use atlasbridge_channel::Card;
 use atlasbridge_model::answer::Said;
 use atlasbridge_model::{Nonce, PromptId, SessionId};
 use axum::body::{HttpBody as _, to_bytes};
@@ -77,6 +78,8 @@ fn routes() -> Vec<(Method, &'static str, MethodRouter<Server>)> {
         get_("/api/sessions/{id}/live", get(live::watch)),
         post_("/api/sessions/{id}/stop", post(stop)),
         post_("/api/sessions/{id}/type", post(type_into)),
+        post_("/api/sessions/{id}/send", post(send)),
+        post_("/api/sessions/{id}/take_back", post(take_back)),
         get_("/api/history", get(history)),
         get_("/api/audit", get(audit)),
         get_("/api/audit/verify", get(verify_audit)),
@@ -252,6 +255,8 @@ async fn prompts(State(server): State<Server>) -> Result<Json<Value>, Problem> {
 struct AnswerBody {
     nonce: String,
     answer: AnswerWord,
+    #[serde(default)]
+    as_is: bool,
 }
 
 #[derive(Deserialize)]
@@ -279,7 +284,7 @@ async fn answer(
     Id(prompt): Id<PromptId>,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
-    let AnswerBody { nonce, answer } = read_json(request).await?;
+    let AnswerBody { nonce, answer, as_is } = read_json(request).await?;
     let nonce: Nonce = nonce
         .parse()
         .map_err(|_| Problem::bad_request("The nonce of a prompt has 32 hex digits."))?;
@@ -294,6 +299,7 @@ async fn answer(
                 prompt,
                 nonce,
                 reason,
+                as_is,
                 visitor,
                 reply,
             });
@@ -311,6 +317,7 @@ async fn answer(
         prompt,
         nonce,
         said,
+        as_is,
         visitor,
         reply,
     });
@@ -318,10 +325,61 @@ async fn answer(
 }
 
 fn told(answer: Answer) -> Result<Json<Value>, Problem> {
+    let (shown, _) = taken(answer)?;
+    Ok(Json(json!({ "prompt": shown.as_deref().map(card) })))
+}
+
+/// The prompt that took it, or why it waits; else why it was not taken.
+fn taken(answer: Answer) -> Result<(Option<Box<Card>>, Option<String>), Problem> {
     match answer {
-        Answer::Done { card: shown } => Ok(Json(json!({ "prompt": shown.as_deref().map(card) }))),
+        Answer::Done { card } => Ok((card, None)),
+        Answer::Queued { told } => Ok((None, Some(told))),
         Answer::Refused { why } => Err(Problem::new(StatusCode::CONFLICT, why)),
+        Answer::NotPlain { why } => Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, why)),
     }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SendBody {
+    text: String,
+    #[serde(default)]
+    as_is: bool,
+}
+
+async fn send(
+    State(server): State<Server>,
+    Extension(Caller { visitor, .. }): Extension<Caller>,
+    Id(session): Id<SessionId>,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    let SendBody { text, as_is } = read_json(request).await?;
+    let sent = server.ask(|reply| Ask::Send {
+        session,
+        text,
+        as_is,
+        visitor,
+        reply,
+    });
+    let (shown, queued) = taken(sent.await?)?;
+    Ok(Json(
+        json!({ "prompt": shown.as_deref().map(card), "queued": queued }),
+    ))
+}
+
+async fn take_back(
+    State(server): State<Server>,
+    Extension(Caller { visitor, .. }): Extension<Caller>,
+    Id(session): Id<SessionId>,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    read_body(request).await?;
+    let taken_back = server.ask(|reply| Ask::TakeBack {
+        session,
+        visitor,
+        reply,
+    });
+    done(taken_back.await?)
 }
 
 #[derive(Deserialize)]
@@ -415,10 +473,8 @@ async fn type_into(
 }
 
 fn done(answer: Answer) -> Result<Json<Value>, Problem> {
-    match answer {
-        Answer::Done { .. } => Ok(Json(json!({ "ok": true }))),
-        Answer::Refused { why } => Err(Problem::new(StatusCode::CONFLICT, why)),
-    }
+    taken(answer)?;
+    Ok(Json(json!({ "ok": true })))
 }
 
 /// `{"key": "escape"}` or `{"text": "…", "enter": true}`.

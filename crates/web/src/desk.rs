@@ -47,14 +47,31 @@ pub enum Ask {
         prompt: PromptId,
         nonce: Nonce,
         said: Said,
+        /// The visitor was told what the first character makes of an instruction, and means it.
+        as_is: bool,
         visitor: Visitor,
         reply: oneshot::Sender<Answer>,
     },
-    /// Refuse, and hand the reason to the tool as its next instruction once it takes one.
+    /// Refuse, and tell the tool why: together with the refusal where it takes that, else as its next instruction.
     DenyWithReason {
         prompt: PromptId,
         nonce: Nonce,
         reason: String,
+        as_is: bool,
+        visitor: Visitor,
+        reply: oneshot::Sender<Answer>,
+    },
+    /// The next instruction of a session's tool: sent if the tool waits for one, else kept until it does.
+    Send {
+        session: SessionId,
+        text: String,
+        as_is: bool,
+        visitor: Visitor,
+        reply: oneshot::Sender<Answer>,
+    },
+    /// Takes back the instruction that waits, or puts away the one that could not be sent.
+    TakeBack {
+        session: SessionId,
         visitor: Visitor,
         reply: oneshot::Sender<Answer>,
     },
@@ -111,8 +128,12 @@ pub struct TokenHash(pub String);
 pub enum Answer {
     /// Accepted; the card as it stands now, after a bounded wait for its end.
     Done { card: Option<Box<Card>> },
+    /// It waits for its tool: why it is not sent at once, in a sentence.
+    Queued { told: String },
     /// An ordinary no, in a sentence for a person.
     Refused { why: String },
+    /// The first character makes something else of the text: what, in a sentence. Whoever means it says so.
+    NotPlain { why: String },
 }
 
 /// A key of the key bar, or a line of text.
@@ -153,6 +174,32 @@ pub struct SessionCard {
     pub is_waiting: bool,
     /// Its host is connected to the hub.
     pub is_connected: bool,
+    /// What its tool takes as instructions; `None` where it has never waited for one, or has ended.
+    pub instructions: Option<Instructions>,
+}
+
+/// What a tool takes as its next instruction, and what is kept for it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Instructions {
+    /// Longest one, in characters.
+    pub max_length: u16,
+    /// It may have several lines.
+    pub lines: bool,
+    pub queued: Option<String>,
+    /// The last one that could not be sent, and why.
+    pub unsent: Option<(String, String)>,
+}
+
+/// Texts stay out of logs.
+impl std::fmt::Debug for Instructions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Instructions")
+            .field("max_length", &self.max_length)
+            .field("lines", &self.lines)
+            .field("queued", &self.queued.is_some())
+            .field("unsent", &self.unsent.is_some())
+            .finish()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

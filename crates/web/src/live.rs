@@ -233,8 +233,8 @@ impl Viewer {
             reply,
         });
         Ok(match typed.await {
-            Ok(Answer::Done { .. }) => Ok(()),
-            Ok(Answer::Refused { why }) => Err(why),
+            Ok(Answer::Done { .. } | Answer::Queued { .. }) => Ok(()),
+            Ok(Answer::Refused { why } | Answer::NotPlain { why }) => Err(why),
             Err(problem) => Err(problem.sentence.into_owned()),
         })
     }

@@ -4,11 +4,13 @@
 //! around, are named instead; and in a question no gap is so wide that it hides what comes after it.
 
 use atlasbridge_channel::{Card, SessionTag};
+use atlasbridge_model::answer::Source;
+use atlasbridge_model::lifecycle::{Failure, PromptState, Resolution};
 use atlasbridge_model::visible::{visible, without_gaps};
-use atlasbridge_model::{Effect, Kind, Timestamp};
+use atlasbridge_model::{Effect, Kind, Level, Timestamp};
 use serde::Serialize;
 
-use crate::desk::{AuditLine, SessionCard};
+use crate::desk::{AuditLine, Instructions, SessionCard};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct CardJson {
@@ -31,6 +33,12 @@ pub(crate) struct CardJson {
     status: &'static str,
     reason: Option<&'static str>,
     word: &'static str,
+    /// What the tool wants, after its name.
+    wants: String,
+    /// How the word is meant: `good`, `wary`, `bad`, `calm` or, where something is under way, `busy`.
+    tone: &'static str,
+    /// What the word means, where that is not plain.
+    meaning: Option<&'static str>,
     is_open: bool,
     answered: Option<AnsweredJson>,
     takes: TakesJson,
@@ -58,8 +66,18 @@ struct AnsweredJson {
 
 #[derive(Debug, Serialize)]
 struct TakesJson {
+    /// A text is an answer.
     text: bool,
+    /// A refusal may carry a reason.
     reason: bool,
+    /// It is heard together with the refusal, and not as the next instruction.
+    reason_at_once: bool,
+    /// Several rows are an answer: `1,3`.
+    several: bool,
+    /// A text may have several lines.
+    lines: bool,
+    /// The tool's own hook is told: answers are said, not typed.
+    by_hook: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,6 +92,28 @@ pub(crate) struct SessionJson {
     prompts: u64,
     is_waiting: bool,
     is_connected: bool,
+    instructions: Option<InstructionsJson>,
+}
+
+#[derive(Serialize)]
+struct InstructionsJson {
+    max_length: u16,
+    lines: bool,
+    queued: Option<String>,
+    unsent: Option<UnsentJson>,
+}
+
+#[derive(Serialize)]
+struct UnsentJson {
+    text: String,
+    why: String,
+}
+
+/// Texts stay out of logs.
+impl std::fmt::Debug for InstructionsJson {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Instructions")
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -113,7 +153,10 @@ pub(crate) fn card(card: &Card) -> CardJson {
         silence: card.silence.as_deref().map(shown),
         status: card.state.status(),
         reason: card.state.reason(),
-        word: card.state.word(),
+        word: card.word(),
+        wants: wants(card),
+        tone: tone(&card.state),
+        meaning: meaning(card),
         is_open: card.is_open(),
         answered: card.answered.as_ref().map(|answered| AnsweredJson {
             value: shown(&answered.value),
@@ -142,6 +185,19 @@ pub(crate) fn session(card: &SessionCard) -> SessionJson {
         prompts: card.prompts,
         is_waiting: card.is_waiting,
         is_connected: card.is_connected,
+        instructions: card.instructions.as_ref().map(instructions),
+    }
+}
+
+fn instructions(taken: &Instructions) -> InstructionsJson {
+    InstructionsJson {
+        max_length: taken.max_length,
+        lines: taken.lines,
+        queued: taken.queued.as_deref().map(shown),
+        unsent: taken.unsent.as_ref().map(|(text, why)| UnsentJson {
+            text: shown(text),
+            why: why.clone(),
+        }),
     }
 }
 
@@ -168,6 +224,78 @@ fn tag(tag: &SessionTag) -> TagJson {
     }
 }
 
+fn wants(card: &Card) -> String {
+    let possible = match card.confidence {
+        Level::Low => "possible prompt: ",
+        Level::Medium | Level::High => "",
+    };
+    let wants = match card.kind {
+        Kind::YesNo => "asks yes or no",
+        Kind::ConfirmEnter => "waits for Enter",
+        Kind::MultipleChoice => "asks you to choose",
+        Kind::FreeText => "asks for a text",
+        Kind::Password => "asks for a password",
+        Kind::Idle => "has finished and waits for its next instruction",
+        Kind::Unknown => "seems to wait for something",
+    };
+    format!("{possible}{wants}")
+}
+
+fn tone(state: &PromptState) -> &'static str {
+    match state {
+        PromptState::Created | PromptState::Routed => "calm",
+        PromptState::AwaitingReply | PromptState::ReplyReceived { .. } | PromptState::Injected { .. } => {
+            "busy"
+        }
+        PromptState::Expired { .. } => "wary",
+        PromptState::Resolved { how } => match how {
+            Resolution::Applied {
+                source: Source::Timeout,
+            } => "wary",
+            Resolution::Applied { .. } => "good",
+            Resolution::AnsweredLocally => "calm",
+            Resolution::AnsweredOutOfBand => "bad",
+        },
+        PromptState::Canceled { .. } => "calm",
+        PromptState::Failed { .. } => "bad",
+    }
+}
+
+fn meaning(card: &Card) -> Option<&'static str> {
+    Some(match &card.state {
+        PromptState::AwaitingReply | PromptState::ReplyReceived { .. } | PromptState::Injected { .. } => {
+            return None;
+        }
+        PromptState::Created | PromptState::Routed => "Another prompt of this session comes first.",
+        PromptState::Expired { fallback: Some(_) } => "Nobody answered in time.",
+        PromptState::Expired { fallback: None } => {
+            "Nobody answered in time. Nothing was typed; it can be answered at the terminal."
+        }
+        PromptState::Resolved { how } => match how {
+            Resolution::Applied {
+                source: Source::Timeout,
+            } => "Nobody answered in time.",
+            Resolution::Applied { .. } => "The tool took the answer.",
+            Resolution::AnsweredLocally => "Somebody typed the answer at the keyboard.",
+            Resolution::AnsweredOutOfBand => {
+                "Neither AtlasBridge nor the keyboard answered it. Look at the session."
+            }
+        },
+        PromptState::Canceled { .. } => "Nothing was typed.",
+        PromptState::Failed { why } => match why {
+            Failure::PromptChanged => "The screen showed something else by then. Nothing was typed.",
+            Failure::TypingLocally => "Somebody was typing at the terminal. Nothing was typed.",
+            Failure::NotTaken if card.takes.is_by_hook() => "It was answered, but the tool did not react.",
+            Failure::NotTaken => "It was typed, but the tool did not react.",
+            Failure::ToolGone => "The tool has ended.",
+            Failure::TooLate => "It reached the session too late. Nothing was typed.",
+            Failure::NotRecorded => "It could not be put on record first, so nothing was typed.",
+            Failure::Unknown => "The session ended before it could say. Look at the terminal.",
+            Failure::NoChannel => "The answer did not reach the tool.",
+        },
+    })
+}
+
 fn effect(effect: Effect) -> &'static str {
     match effect {
         Effect::Accepts => "accepts",
@@ -177,13 +305,19 @@ fn effect(effect: Effect) -> &'static str {
 }
 
 fn takes(card: &Card) -> TakesJson {
+    let takes = card.takes;
     let refuses = card.choices.iter().any(|offer| offer.effect == Effect::Refuses);
     TakesJson {
         text: match card.kind {
             Kind::FreeText | Kind::Idle | Kind::Unknown => true,
-            Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Password => false,
+            Kind::YesNo | Kind::MultipleChoice => takes.own_text,
+            Kind::ConfirmEnter | Kind::Password => false,
         },
-        reason: refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
+        reason: takes.reason || refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
+        reason_at_once: takes.reason,
+        several: takes.several,
+        lines: takes.lines,
+        by_hook: takes.is_by_hook(),
     }
 }
 

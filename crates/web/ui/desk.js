@@ -1,6 +1,6 @@
 // What waits and what runs, as the hub said last; and telling it when something new arrives.
 
-import {kindOf, nameOf} from "./card.js";
+import {nameOf} from "./card.js";
 import {announce} from "./dom.js";
 import {alertOf} from "./settings.js";
 import {line} from "./wire.js";
@@ -25,8 +25,8 @@ line.addEventListener("sessions", ({detail}) => {
 	desk.dispatchEvent(new Event("change"));
 });
 
-function arrive({id, session, excerpt, ...card}) {
-	const title = `${nameOf(session)} ${kindOf(card)}`;
+function arrive({id, session, excerpt, wants}) {
+	const title = `${nameOf(session)} ${wants}`;
 	announce(`${title}. ${excerpt}`);
 	alertOf(title, excerpt, id, () => {location.hash = `#/?prompt=${id}`;});
 }

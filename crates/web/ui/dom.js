@@ -66,4 +66,4 @@ export function ticking(element, tell) {
 }
 
 /** Whether a key is meant for something else than us. */
-export const isWriting = (event) => event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, select") || document.querySelector("dialog[open]");
+export const isWriting = (event) => event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, select, textarea") || document.querySelector("dialog[open]");

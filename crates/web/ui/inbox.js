@@ -99,7 +99,7 @@ function onKey(event) {
 	if (isWriting(event)) return;
 	if (key === "j" || key === "k") select(card, key === "j" ? 1 : -1);
 	else if (card && /^[1-9]$/.test(key)) [...card.querySelectorAll(".answer")].find((button) => button.firstChild.textContent === key)?.focus({focusVisible: true});
-	else if (card && key === "t") card.querySelector("input")?.focus();
+	else if (card && key === "t") card.querySelector("input, textarea")?.focus();
 	else return;
 	event.preventDefault();
 }

@@ -1,10 +1,10 @@
 // Sessions: all of them in a list, and one of them with its live screen and its prompts.
 
-import {CardView, isOver, nameOf, pastPrompt} from "./card.js";
+import {CardView, isOver, lineForm, nameOf, pastPrompt} from "./card.js";
 import {desk} from "./desk.js";
 import {fill, h, lasted, moment, quoted, ticking, visible} from "./dom.js";
 import {Screen} from "./screen.js";
-import {get, post} from "./wire.js";
+import {get, post, say} from "./wire.js";
 
 /** Asks the hub at most this often, however much changes. */
 const PACE_MS = 300;
@@ -37,9 +37,14 @@ const facts = (session) => [h("code", visible(session.command.join(" "))), h("sp
 function stopButton(session, problem) {
 	if (session.status !== "active") return null;
 	const stop = () => {
-		if (confirm(`Stop ${nameOf(session)}?\n\nIt is asked to end, and ended after three seconds. What it has not saved is lost.`)) post(`/api/sessions/${session.id}/stop`).catch((refusal) => {problem.textContent = refusal.message; problem.hidden = false;});
+		if (confirm(`Stop ${nameOf(session)}?\n\nIt is asked to end, and ended after three seconds. What it has not saved is lost.`)) post(`/api/sessions/${session.id}/stop`).catch((refusal) => complain(problem, refusal));
 	};
 	return h("button.refuses.small", {"aria-label": `Stop ${nameOf(session)}`, onclick: stop}, "Stop…");
+}
+
+function complain(problem, refusal) {
+	problem.textContent = refusal.message;
+	problem.hidden = false;
 }
 
 const trouble = () => h("p.problem", {role: "alert", hidden: true});
@@ -67,11 +72,30 @@ export function sessions(root) {
 	}, () => {}));
 }
 
+/** A tool's next instruction: what waits or was not sent, and a line for another. */
+function instructing(element, id, problem) {
+	let form, shown;
+	const kept = h("div", {role: "status", tabindex: -1});
+	const act = (what, body) => say(`/api/sessions/${id}/${what}`, body).then(() => problem.hidden = true, (refusal) => complain(problem, refusal));
+	return ({status, instructions}, isOffered) => {
+		if (!instructions) return;
+		const {queued, unsent} = instructions;
+		if (!form) fill(element, kept, form = lineForm("Next instruction", "Send", instructions, (text) => act("send", {text})));
+		form.hidden = isOffered || status !== "active";
+		if (shown === (shown = queued ?? unsent?.text)) return;
+		const back = (face) => h("button.quiet", {onclick: () => {kept.focus(); act("take_back");}}, face);
+		fill(kept, queued ? h("p.note", "Sent when it has finished: ", quoted(queued), " ", back("Take it back"))
+			: unsent && h("p.problem", `Not sent (${unsent.why}): `, quoted(unsent.text), " ", back("Put it away")));
+	};
+}
+
 export function session(root, {id}) {
 	const problem = trouble();
 	const heading = h("h1", {tabindex: -1}, "Session");
 	const [about, cards, past] = [h("div.about"), h("div.cards"), h("ol")];
-	const stage = h("div.stage", h("section", {"aria-label": "Its prompts"}, cards, h("h2", "Its prompts"), past));
+	const next = h("div");
+	const instruct = instructing(next, id, problem);
+	const stage = h("div.stage", h("section", {"aria-label": "Its prompts"}, cards, next, h("h2", "Its prompts"), past));
 	const views = new Map();
 	let screen = null;
 	root.append(h("a.back", {href: "#/sessions"}, "← Sessions"), heading, about, problem, stage);
@@ -89,6 +113,7 @@ export function session(root, {id}) {
 		else if (session.is_connected) screen?.revive();
 		const newest = prompts.toSorted((one, other) => (one.asked_at < other.asked_at ? 1 : -1));
 		newest.toReversed().forEach(show);
+		instruct(session, newest.some(({kind, is_open}) => is_open && kind === "idle"));
 		redraw(past, newest.filter(isOver).map((card) => pastPrompt(card, desk.me, false)), "None has ended yet.");
 	}
 

@@ -24,6 +24,12 @@ async function ask(path, body) {
 export const get = (path) => ask(path);
 export const post = (path, body = {}) => ask(path, body);
 
+/** The same for a text. What its first character makes something else of it is sent only if meant. */
+export const say = (path, body) => post(path, body).catch((refusal) => {
+	if (refusal.status !== 428 || !confirm(`${refusal.message}\n\nSend it all the same?`)) throw refusal;
+	return post(path, {...body, as_is: true});
+});
+
 /** Tries again after 0.5, 1, 2 … 15 seconds, a little uneven, so that many tabs do not come at once. */
 class Patience {
 	tries = 0;

@@ -15,6 +15,20 @@ pub enum Request {
     Answer {
         prompt: String,
         said: Said,
+        /// The sender knows what the first character makes of an instruction, and means it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        as_is: bool,
+    },
+    /// The next instruction of a session's tool: sent if the tool waits for one, else kept until it does.
+    Send {
+        session: String,
+        text: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        as_is: bool,
+    },
+    /// Takes back the instruction that waits for a session's tool.
+    TakeBack {
+        session: String,
     },
     Status,
     Sessions {
@@ -53,6 +67,14 @@ pub enum Response {
     /// An answer was accepted; how the prompt stands now, after a bounded wait for its end.
     Answered {
         prompt: PromptView,
+    },
+    /// An instruction waits for its tool.
+    Queued {
+        session_id: String,
+        /// Another one waited, and is not sent.
+        replaces: bool,
+        /// In a sentence: why it is not sent at once.
+        told: String,
     },
     Status(HubView),
     Sessions {

@@ -233,6 +233,7 @@ fn what_a_hook_adds() {
         Request::Answer {
             prompt: "p".into(),
             said: Said::DenyWith("later".into()),
+            as_is: false,
         },
         r#"{"request":"answer","prompt":"p","said":{"deny_with":"later"}}"#,
     );
@@ -400,6 +401,7 @@ fn requests() {
         Request::Answer {
             prompt: "3f2a".into(),
             said: Said::Approve,
+            as_is: false,
         },
         r#"{"request":"answer","prompt":"3f2a","said":"approve"}"#,
     );
@@ -407,8 +409,29 @@ fn requests() {
         Request::Answer {
             prompt: "3f2a".into(),
             said: Said::Text("2".into()),
+            as_is: false,
         },
         r#"{"request":"answer","prompt":"3f2a","said":{"text":"2"}}"#,
+    );
+    check(
+        Request::Answer {
+            prompt: "3f2a".into(),
+            said: Said::Text("!ls".into()),
+            as_is: true,
+        },
+        r#"{"request":"answer","prompt":"3f2a","said":{"text":"!ls"},"as_is":true}"#,
+    );
+    check(
+        Request::Send {
+            session: "s".into(),
+            text: "one\ntwo".into(),
+            as_is: false,
+        },
+        r#"{"request":"send","session":"s","text":"one\ntwo"}"#,
+    );
+    check(
+        Request::TakeBack { session: "s".into() },
+        r#"{"request":"take_back","session":"s"}"#,
     );
     check(Request::Status, r#"{"request":"status"}"#);
     check(
@@ -528,6 +551,14 @@ fn responses() {
             }],
         },
         r#"{"response":"web_logins","logins":[{"name":"web:3f9c","device":"Firefox on Android","created_at":"2026-01-01T00:00:00.000Z","seen_at":"2026-01-02T00:00:00.000Z"}]}"#,
+    );
+    check(
+        Response::Queued {
+            session_id: "s".into(),
+            replaces: true,
+            told: "claude is working".into(),
+        },
+        r#"{"response":"queued","session_id":"s","replaces":true,"told":"claude is working"}"#,
     );
     check(Response::Done, r#"{"response":"done"}"#);
     check(

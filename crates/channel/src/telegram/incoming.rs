@@ -10,7 +10,8 @@ use atlasbridge_model::visible::visible;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{address, callback, commands};
+use super::commands::{self, Slash};
+use super::{address, callback};
 use crate::{Address, OfferName, Person, RepliedTo, Saying, TapOn, Target, UpdateNo};
 
 /// Longest name of a person that is shown to others.
@@ -133,20 +134,25 @@ fn said(message: &RawMessage) -> Saying {
         return Saying::Nothing { attempt: None };
     };
     let here = |number| address(message.chat.id, number);
-    match commands::parse(text) {
-        Some(command) => Saying::Command {
-            command,
-            message: here(message.message_id),
-        },
-        None => Saying::Text {
-            text: text.clone(),
-            message: here(message.message_id),
-            reply_to: message.reply_to_message.as_ref().map(|to| RepliedTo {
-                address: here(to.message_id),
-                offer: to.reply_markup.as_ref().and_then(offer_of),
-            }),
-            sent_at: Timestamp(message.date.unwrap_or(0).saturating_mul(1000)),
-        },
+    let is_other_command = match commands::parse(text) {
+        Some(Slash::Ours(command)) => {
+            return Saying::Command {
+                command,
+                message: here(message.message_id),
+            };
+        }
+        Some(Slash::Other) => true,
+        None => false,
+    };
+    Saying::Text {
+        text: text.clone(),
+        message: here(message.message_id),
+        reply_to: message.reply_to_message.as_ref().map(|to| RepliedTo {
+            address: here(to.message_id),
+            offer: to.reply_markup.as_ref().and_then(offer_of),
+        }),
+        sent_at: Timestamp(message.date.unwrap_or(0).saturating_mul(1000)),
+        is_other_command,
     }
 }
 
@@ -407,8 +413,19 @@ mod tests {
                     offer: None,
                 }),
                 sent_at: Timestamp(60_000),
+                is_other_command: false,
             }
         );
+        update["message"]["text"] = json!("/compact now");
+        let Saying::Text {
+            text,
+            is_other_command,
+            ..
+        } = read_one(&update).saying
+        else {
+            panic!("a command of somebody else is a text");
+        };
+        assert_eq!((text.as_str(), is_other_command), ("/compact now", true));
     }
 
     #[test]

@@ -15,52 +15,66 @@ use crate::output::Output;
 const LONGEST_ANSWER: u64 = 64 * 1024;
 
 pub(super) fn approve(prompt: String, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    answer(prompt, Said::Approve, json, output)
+    answer(prompt, Said::Approve, false, json, output)
 }
 
 pub(super) fn deny(
     prompt: String,
     reason: Option<String>,
+    as_is: bool,
     json: bool,
     output: &Output,
 ) -> anyhow::Result<ExitCode> {
     let said = reason
         .filter(|reason| !reason.trim().is_empty())
         .map_or(Said::Deny, Said::DenyWith);
-    answer(prompt, said, json, output)
+    answer(prompt, said, as_is, json, output)
 }
 
-pub(super) fn reply(prompt: String, value: &str, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn reply(
+    prompt: String,
+    value: &str,
+    as_is: bool,
+    json: bool,
+    output: &Output,
+) -> anyhow::Result<ExitCode> {
     let said = match value {
         "default" => Said::UseDefault,
         "cancel" => Said::Cancel,
-        "-" => {
-            let mut text = String::new();
-            let mut input = std::io::stdin().take(LONGEST_ANSWER);
-            input
-                .read_to_string(&mut text)
-                .context("reading the answer from standard input")?;
-            Said::Text(text)
-        }
-        text => Said::Text(text.to_owned()),
+        text => Said::Text(text_of(text)?),
     };
-    answer(prompt, said, json, output)
+    answer(prompt, said, as_is, json, output)
 }
 
-fn answer(prompt: String, said: Said, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+/// The text itself, or what standard input holds for `-`.
+pub(super) fn text_of(value: &str) -> anyhow::Result<String> {
+    if value != "-" {
+        return Ok(value.to_owned());
+    }
+    let mut text = String::new();
+    let mut input = std::io::stdin().take(LONGEST_ANSWER);
+    input
+        .read_to_string(&mut text)
+        .context("reading the text from standard input")?;
+    Ok(text)
+}
+
+fn answer(prompt: String, said: Said, as_is: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
     let paths = super::home()?;
     let mut client = Client::connect_or_start(&paths)?;
-    match client.ask(&Request::Answer { prompt, said })? {
+    let response = client.ask(&Request::Answer { prompt, said, as_is })?;
+    tell(response, json, output)
+}
+
+/// What became of an answer.
+pub(super) fn tell(response: Response, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    match response {
         Response::Answered { prompt } if json => {
             output.json(&prompt)?;
             Ok(code(&prompt))
         }
         Response::Answered { prompt } => {
-            output.line(&format!(
-                "{}: {}",
-                &prompt.prompt_id[..8.min(prompt.prompt_id.len())],
-                told(&prompt)
-            ));
+            output.line(&format!("{}: {}", short(&prompt.prompt_id), told(&prompt)));
             Ok(code(&prompt))
         }
         Response::Refused { reason } if json => {
@@ -70,6 +84,10 @@ fn answer(prompt: String, said: Said, json: bool, output: &Output) -> anyhow::Re
         Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
         other => bail!("the hub answered something else: {other:?}"),
     }
+}
+
+pub(super) fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
 }
 
 /// Only what the screen has proven counts as done; a canceled prompt was canceled on purpose.

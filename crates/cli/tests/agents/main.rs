@@ -5,7 +5,7 @@
 //! `gemini` · `aider` · `qwen` · `opencode`, by what stands on the screen.
 //! `codex_structured` Codex by its app-server · `claude_hooks` Claude Code by its hooks · `claude_hook_trouble` the same, when the
 //! desk is first, the hub is gone, or somebody forges · `long` many dialogs of one Claude Code, at random;
-//! `ATLASBRIDGE_TEST_FULL=1` for all of them.
+//! `ATLASBRIDGE_TEST_FULL=1` for all of them · `instructions` what Claude Code is told from elsewhere while it works.
 //!
 //! What a test proves becomes a row of docs/agents.md (`Stage::proves`, `cargo xtask agents`).
 //!
@@ -27,6 +27,7 @@ mod codex_structured;
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod dice;
 mod gemini;
+mod instructions;
 mod long;
 mod onboarding;
 mod opencode;

@@ -37,7 +37,11 @@ fn every_command_explains_its_flags() {
         ("approvals", vec!["--json", "--watch"]),
         ("approve", vec!["PROMPT", "--json"]),
         ("deny", vec!["PROMPT", "--json"]),
-        ("reply", vec!["PROMPT", "VALUE", "--json"]),
+        ("reply", vec!["PROMPT", "VALUE", "--as-is", "--json"]),
+        (
+            "send",
+            vec!["SESSION", "TEXT", "--as-is", "--take-back", "--json"],
+        ),
         ("status", vec!["--all", "--json"]),
         ("sessions", vec!["list", "show", "stop"]),
         ("sessions list", vec!["--all", "--json"]),

@@ -2,7 +2,7 @@
 //! truth is what the tool read, and what the chat shows.
 //!
 //! `answers` taps and texts, to their true end · `commands` what a person may ask for · `notices` what they hear without
-//! asking · `operators` two people · `limit` too many answers in a minute · `presence` somebody types at the terminal ·
+//! asking · `instructions` what a working agent does next · `operators` two people · `limit` too many answers in a minute · `presence` somebody types at the terminal ·
 //! `outage` a service that fails · `quiet` what cannot be shown costs nothing · `strangers` who may not ·
 //! `secrets` where the token is not · `setup` from a token to a tap · `emulator` a server of others · `forged` whatever is no
 //! answer · `crowd` many sessions on a bad day · `killed` hubs that die at each step. The last three do a tenth of what they can;
@@ -20,6 +20,7 @@ mod crowd;
 mod dice;
 mod emulator;
 mod forged;
+mod instructions;
 mod killed;
 mod limit;
 mod notices;

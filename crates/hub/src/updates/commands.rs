@@ -26,7 +26,6 @@ impl Hub {
         let notice = match command {
             Command::Start => words::welcome(&sender.id),
             Command::Help => words::help(),
-            Command::Unknown { word } => words::unknown_command(&word),
             Command::Sessions => {
                 let switched = self.switched_to(sender).await?.map(|session| session.to_string());
                 words::sessions(&self.active_views().await?, switched.as_deref())
@@ -103,7 +102,12 @@ impl Hub {
             },
         };
         handled.notices.push(sender.notice(&notice, Some(message)));
-        self.handled(sender, handled).await
+        let resumed = handled.resume.as_ref().map(|resume| resume.session);
+        self.handled(sender, handled).await?;
+        match resumed {
+            Some(session) => self.send_if_idle(session).await,
+            None => Ok(()),
+        }
     }
 
     pub(super) async fn switched_to(&self, sender: &Sender) -> Result<Option<SessionId>, Broken> {

@@ -2,20 +2,25 @@
 
 use std::time::Duration;
 
-use atlasbridge_channel::Receipt;
+use atlasbridge_channel::{Address, Receipt};
 use atlasbridge_model::answer::Said;
 use atlasbridge_model::audit::{AuditEvent, EventName};
-use atlasbridge_model::{Nonce, PromptId, SessionId};
-use atlasbridge_store::{Handled, Handling, NewAsk, QueuedText, SessionStatus};
+use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId};
+use atlasbridge_store::{Handled, Handling, NewAsk, Offered, SessionStatus, TextMove};
 use atlasbridge_wire::session::ToSession;
 use serde::{Deserialize, Serialize};
 
-use super::{Sender, Told, tell};
+use super::texts::Texted;
+use super::{Contender, Sender, Told, tell};
 use crate::clock;
 use crate::hub::{Broken, Hub};
 
 /// How long a question of ours can be answered.
 const ASK_LIMIT: Duration = Duration::from_secs(600);
+/// How long a text can be taken back by its button: longer than any tool works on one instruction.
+const TAKE_BACK_LIMIT: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+const STALE: &str = "This question is out of date; nothing was done.";
 
 /// A question that a chat was asked, as the store keeps it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,17 +33,49 @@ pub(super) enum Question {
         prompt: String,
         nonce: String,
         text: String,
+        /// The message that brought the text.
+        #[serde(default)]
+        message: Option<String>,
     },
+    /// Refuse, with a reason that the tool hears together with the refusal.
+    Refuse {
+        prompt: String,
+        nonce: String,
+        reason: String,
+    },
+    /// Send a text whose first character makes something else of it.
+    Instruct {
+        session: String,
+        text: String,
+        message: String,
+    },
+    TakeBack {
+        session: String,
+        reply: String,
+    },
+}
+
+impl Question {
+    fn limit(&self) -> Duration {
+        match self {
+            Question::TakeBack { .. } => TAKE_BACK_LIMIT,
+            Question::Stop { .. }
+            | Question::DenyAndSay { .. }
+            | Question::Refuse { .. }
+            | Question::Instruct { .. } => ASK_LIMIT,
+        }
+    }
 }
 
 impl Hub {
     pub(super) fn new_ask(&self, sender: &Sender, token: String, question: &Question) -> NewAsk {
+        let limit = question.limit().as_millis() as i64;
         NewAsk {
             token,
             channel: sender.channel.to_owned(),
             target: sender.target.0.clone(),
             what: serde_json::to_string(question).expect("strings are always JSON"),
-            expires_at: clock::now().wall.plus_millis(ASK_LIMIT.as_millis() as i64),
+            expires_at: clock::now().wall.plus_millis(limit),
         }
     }
 
@@ -49,12 +86,11 @@ impl Hub {
         token: &str,
         receipt: Option<Receipt>,
     ) -> Result<(), Broken> {
-        let stale = "This question is out of date; nothing was done.";
         let (token, word) = token.split_once(':').unwrap_or((token, ""));
         let ask = self.store.ask(token, clock::now()).await?;
         let ask = ask.filter(|ask| ask.channel == sender.channel && ask.target == sender.target.0);
         let Some(question) = ask.and_then(|ask| serde_json::from_str(&ask.what).ok()) else {
-            tell(receipt, stale.to_owned());
+            tell(receipt, STALE.to_owned());
             let audit = Some(sender.rejection(None, "stale_question"));
             return self
                 .handled(
@@ -66,45 +102,134 @@ impl Hub {
                 )
                 .await;
         };
-        let spent = || Handled {
+        let spent = Handled {
             take_ask: Some(token.to_owned()),
             ..Handled::default()
         };
         if word != "y" {
             tell(receipt, "Nothing was done.".to_owned());
-            return self.handled(sender, spent()).await;
+            return self.handled(sender, spent).await;
         }
         match question {
             Question::Stop { session } => {
-                let told = match session.parse::<SessionId>() {
-                    Ok(session) => self.stop_from(sender, session, spent()).await?,
-                    Err(_) => stale.to_owned(),
-                };
-                tell(receipt, told);
-                Ok(())
+                if let Ok(session) = session.parse::<SessionId>() {
+                    let told = self.stop_from(sender, session, spent).await?;
+                    tell(receipt, told);
+                    return Ok(());
+                }
             }
-            Question::DenyAndSay { prompt, nonce, text } => {
-                let found = match (prompt.parse::<PromptId>(), nonce.parse::<Nonce>()) {
-                    (Ok(id), Ok(nonce)) => self.store.prompt(id).await?.map(|prompt| (prompt, nonce)),
-                    _ => None,
-                };
-                let Some((prompt, nonce)) = found else {
-                    tell(receipt, stale.to_owned());
-                    return self.handled(sender, spent()).await;
-                };
-                let if_won = Handled {
-                    queue_text: Some(QueuedText {
-                        session: prompt.session,
-                        text,
-                        source: sender.source(),
-                        decided_by: sender.id.clone(),
-                    }),
-                    ..spent()
-                };
-                self.contend(sender, &prompt, nonce, &Said::Deny, if_won, Told::Tap(receipt))
-                    .await
+            Question::DenyAndSay {
+                prompt,
+                nonce,
+                text,
+                message,
+            } => {
+                if let Some(offered) = self.offered(&prompt, &nonce).await? {
+                    let message = message.map(Address);
+                    return self
+                        .deny_and_say(sender, &offered, text, message.as_ref(), spent, receipt)
+                        .await;
+                }
+            }
+            Question::Refuse {
+                prompt,
+                nonce,
+                reason,
+            } => {
+                if let Some(offered) = self.offered(&prompt, &nonce).await? {
+                    let answer = Contender {
+                        offered: &offered,
+                        said: &Said::DenyWith(reason),
+                        as_is: false,
+                    };
+                    return self.contend(sender, answer, spent, Told::Tap(receipt)).await;
+                }
+            }
+            Question::Instruct {
+                session,
+                text,
+                message,
+            } => {
+                if let Ok(session) = session.parse::<SessionId>() {
+                    let texted = Texted::meant(text, Address(message));
+                    return self
+                        .instruct(sender, session, &texted, spent, Told::Tap(receipt))
+                        .await;
+                }
+            }
+            Question::TakeBack { session, reply } => {
+                if let (Ok(session), Ok(reply)) = (session.parse(), reply.parse()) {
+                    return self.take_back_from(sender, session, reply, spent, receipt).await;
+                }
             }
         }
+        // Whatever it was about cannot be read, or is gone.
+        tell(receipt, STALE.to_owned());
+        self.handled(sender, spent).await
+    }
+
+    async fn offered(&self, prompt: &str, nonce: &str) -> Result<Option<Offered>, Broken> {
+        let (Ok(id), Ok(nonce)) = (prompt.parse::<PromptId>(), nonce.parse::<Nonce>()) else {
+            return Ok(None);
+        };
+        let prompt = self.store.prompt(id).await?;
+        Ok(prompt.map(|prompt| Offered { prompt, nonce }))
+    }
+
+    /// The refusal, and with it the text for the tool's next wait; or neither.
+    async fn deny_and_say(
+        &mut self,
+        sender: &Sender,
+        offered: &Offered,
+        text: String,
+        message: Option<&Address>,
+        spent: Handled,
+        receipt: Option<Receipt>,
+    ) -> Result<(), Broken> {
+        let if_won = match self.store.session(offered.prompt.session).await? {
+            Some(session) => {
+                let (_, _, queueing) = self.queueing(&session, text, sender.author(message)).await?;
+                Handled {
+                    take_ask: spent.take_ask,
+                    ..queueing
+                }
+            }
+            None => spent,
+        };
+        let answer = Contender {
+            offered,
+            said: &Said::Deny,
+            as_is: false,
+        };
+        self.contend(sender, answer, if_won, Told::Tap(receipt)).await
+    }
+
+    async fn take_back_from(
+        &mut self,
+        sender: &Sender,
+        session: SessionId,
+        reply: ReplyId,
+        spent: Handled,
+        receipt: Option<Receipt>,
+    ) -> Result<(), Broken> {
+        let queued = self.store.queued_text(session).await?;
+        let waits = queued.is_some_and(|queued| queued.reply == reply);
+        let handled = Handled {
+            text: waits.then(|| TextMove::TakeBack {
+                reply,
+                source: sender.source(),
+                decided_by: sender.id.clone(),
+            }),
+            ..spent
+        };
+        self.handled(sender, handled).await?;
+        self.page_changed();
+        let told = match waits {
+            true => "Taken back; it is not sent.",
+            false => "Too late: it no longer waits.",
+        };
+        tell(receipt, told.to_owned());
+        Ok(())
     }
 
     pub(super) async fn stop_from(

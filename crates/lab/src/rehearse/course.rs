@@ -259,7 +259,11 @@ fn ask(prompt: String, answer: Answer) -> Effect {
         Answer::UseDefault => Said::UseDefault,
         Answer::Text(text) => Said::Text(text.to_owned()),
     };
-    Effect::Ask(Request::Answer { prompt, said })
+    Effect::Ask(Request::Answer {
+        prompt,
+        said,
+        as_is: false,
+    })
 }
 
 /// How an offered prompt differs from the one that was expected.
@@ -350,7 +354,8 @@ mod tests {
             again,
             [Effect::Ask(Request::Answer {
                 prompt: "a".to_owned(),
-                said
+                said,
+                as_is: false,
             })]
         );
         assert!(course.responded(taken("a"), NOW).is_empty());

@@ -1,15 +1,14 @@
 //! Updates happen once, with everything that follows from them.
 
-use atlasbridge_model::answer::{Refusal, Source, Value};
+use atlasbridge_model::SessionId;
+use atlasbridge_model::answer::{Refusal, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
-use atlasbridge_model::lifecycle::Event;
-use atlasbridge_model::{Excerpt, Kind, ReplyId, SessionId, Sighting};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, CameBy, Cancel, ChatChange, Handled, Handling, NewAsk, NewNotice, Once, Outcome,
-    PromptRecord, QueuedText, SessionStatus, Store,
+    Advance, CameBy, Cancel, ChatChange, Handled, Handling, NewAsk, NewNotice, Once, Outcome, PromptRecord,
+    Store,
 };
 
-use crate::world::{Dir, ask, ask_with, at, begin, no, random, tap, yes_no};
+use crate::world::{Dir, ask, at, begin, random, tap};
 
 fn by(update: i64) -> CameBy {
     CameBy {
@@ -30,24 +29,6 @@ fn notice(body: &str) -> NewNotice {
         body: body.to_owned(),
         reply_to: None,
         not_before: None,
-    }
-}
-
-fn text(session: SessionId, text: &str) -> QueuedText {
-    QueuedText {
-        session,
-        text: text.to_owned(),
-        source: Source::Channel("telegram".to_owned()),
-        decided_by: "telegram:42".to_owned(),
-    }
-}
-
-fn idle(no: u32) -> Sighting {
-    Sighting {
-        kind: Kind::Idle,
-        choices: None,
-        excerpt: Excerpt::new("> "),
-        ..yes_no(no)
     }
 }
 
@@ -227,80 +208,6 @@ async fn a_chat_remembers_and_forgets() {
     }
     store.set_polled_at("telegram", at(9)).await.unwrap();
     assert_eq!(store.polled_at("telegram").await.unwrap(), Some(at(9).wall));
-}
-
-#[tokio::test]
-async fn deny_and_say_is_one_decision_and_the_text_is_spent_once() {
-    let (dir, store, prompt) = waiting().await;
-    let session = prompt.session;
-    let deny = AcceptedAnswer {
-        value: no(),
-        ..tap(&prompt)
-    };
-    let say = move |outcome: &Outcome| Handled {
-        queue_text: matches!(outcome, Outcome::Won { .. }).then(|| text(session, "use the other file")),
-        ..Handled::default()
-    };
-    store.accept_from(deny.clone(), None, say, at(1)).await.unwrap();
-    let late = move |outcome: &Outcome| Handled {
-        queue_text: matches!(outcome, Outcome::Won { .. }).then(|| text(session, "never")),
-        ..Handled::default()
-    };
-    store.accept_from(deny, None, late, at(2)).await.unwrap();
-    let queued = store.queued_text(session).await.unwrap().unwrap();
-    assert_eq!(queued, text(session, "use the other file"));
-    assert!(!format!("{queued:?}").contains("file"), "texts stay out of logs");
-
-    let reply = || ReplyId::from_random(random());
-    assert_eq!(
-        store.accept_queued(prompt.id, reply(), at(3)).await.unwrap(),
-        None,
-        "a dialog takes no instruction"
-    );
-    let lost = store
-        .advance_session(session, &Event::HostLost, at(3))
-        .await
-        .unwrap();
-    assert_eq!(lost.len(), 1);
-    let next = ask_with(&store, session, &idle(2)).await;
-    let Some(Outcome::Won { reply: won, .. }) = store.accept_queued(next.id, reply(), at(4)).await.unwrap()
-    else {
-        panic!("it waits for an instruction, and there is one")
-    };
-    assert_eq!(won.value, Some(Value::Text("use the other file".to_owned())));
-    assert_eq!(won.decided_by, "telegram:42");
-    assert_eq!(store.queued_text(session).await.unwrap(), None);
-    assert_eq!(store.accept_queued(next.id, reply(), at(5)).await.unwrap(), None);
-    dir.assert_good();
-}
-
-#[tokio::test]
-async fn a_newer_text_takes_the_place_of_an_older_and_one_that_does_not_fit_is_dropped() {
-    let dir = Dir::new();
-    let store = dir.store().await;
-    let session = begin(&store).await;
-    let prompt = ask_with(&store, session, &idle(1)).await;
-    store.queue_text(text(session, "first"), at(0)).await.unwrap();
-    store
-        .queue_text(text(session, &"x".repeat(201)), at(1))
-        .await
-        .unwrap();
-    let reply = ReplyId::from_random(random());
-    let outcome = store.accept_queued(prompt.id, reply, at(2)).await.unwrap();
-    let too_long = Refusal::TooLong {
-        length: 201,
-        limit: 200,
-    };
-    assert_eq!(outcome, Some(Outcome::Refused(too_long)));
-    assert_eq!(store.queued_text(session).await.unwrap(), None);
-    assert_eq!(dir.story().last().unwrap(), "REPLY_REJECTED too_long");
-
-    store
-        .end_session(session, SessionStatus::Completed, Some(0), at(3))
-        .await
-        .unwrap();
-    store.queue_text(text(session, "too late"), at(4)).await.unwrap();
-    assert_eq!(store.queued_text(session).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -28,5 +28,6 @@ mod logins;
 mod post_walks;
 mod posts;
 mod queue;
+mod texts;
 mod walks;
 mod world;

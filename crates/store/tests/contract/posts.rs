@@ -408,8 +408,14 @@ async fn messages_are_forgotten_with_their_session() {
         text: "go on".to_owned(),
         source: atlasbridge_model::answer::Source::Command,
         decided_by: "uid:1000".to_owned(),
+        reply: atlasbridge_model::ReplyId::from_random(random()),
+        heard_at: None,
     };
-    store.queue_text(text, at(0)).await.unwrap();
+    let queue = Handled {
+        text: Some(atlasbridge_store::TextMove::Queue(text)),
+        ..Default::default()
+    };
+    store.handle(queue, at(0)).await.unwrap();
     let notice = atlasbridge_store::NewNotice {
         channel: CHANNEL.to_owned(),
         target: "42".to_owned(),

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use atlasbridge_model::answer::Said;
+use atlasbridge_model::answer::{Said, Source};
+use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::picture::{Row, Run, Style};
-use atlasbridge_model::{Picture, PromptId};
+use atlasbridge_model::{Picture, PromptId, ReplyId, Takes};
 use atlasbridge_web::desk::{Key, Typing};
 use serde_json::{Value, json};
 
@@ -52,6 +53,16 @@ async fn every_answer_is_as_it_is_described() {
             Some(json!({ "key": "ctrl_c" })),
         ),
         ("POST /api/prompts/{id}/answer", prompt.to_string(), Some(answer)),
+        (
+            "POST /api/sessions/{id}/send",
+            session.to_string(),
+            Some(json!({ "text": "go on" })),
+        ),
+        (
+            "POST /api/sessions/{id}/take_back",
+            session.to_string(),
+            Some(json!({})),
+        ),
         (
             "POST /api/sessions/{id}/stop",
             session.to_string(),
@@ -114,11 +125,93 @@ async fn a_card_tells_everything_and_hides_nothing() {
         "status": "awaiting_reply",
         "reason": null,
         "word": card().state.word(),
+        "wants": "asks you to choose",
+        "tone": "busy",
+        "meaning": null,
         "is_open": true,
         "answered": null,
-        "takes": { "text": false, "reason": true },
+        "takes": { "text": false, "reason": true, "reason_at_once": false, "several": false, "lines": false, "by_hook": false },
     }] });
     assert_eq!(response.json(), expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_card_tells_what_it_takes_besides_its_rows() {
+    let hub = Hub::start();
+    let login = hub.new_login();
+    hub.state().prompts[0].takes = Takes {
+        reason: true,
+        own_text: true,
+        several: true,
+        lines: false,
+    };
+    hub.state().prompts[0].state = PromptState::ReplyReceived {
+        reply: ReplyId::from_random([1; 16]),
+        source: Source::Command,
+    };
+    let path = format!("/api/sessions/{}", session_id());
+    let told = Request::get(&hub, &login, &path).send().await.json();
+    let card = &told["prompts"][0];
+    assert_eq!(card["word"], "being answered", "what a hook is told is not typed");
+    let expected = json!({ "text": true, "reason": true, "reason_at_once": true, "several": true, "lines": false, "by_hook": true });
+    assert_eq!(card["takes"], expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instruction_is_queued_shown_and_taken_back() {
+    let hub = Hub::start();
+    let login = hub.new_login();
+    let path = format!("/api/sessions/{}", session_id());
+    let instructions = async || {
+        let told = Request::get(&hub, &login, &path).send().await.json();
+        told["session"]["instructions"].clone()
+    };
+    let unsent = json!({ "text": "do it⟨U+200B⟩", "why": "session ended" });
+    let expected = json!({ "max_length": 4000, "lines": true, "queued": null, "unsent": unsent });
+    assert_eq!(instructions().await, expected);
+    let post = async |what: &str, body: Value| {
+        let path = format!("{path}/{what}");
+        Request::post(&hub, &login, &path, &body).send().await
+    };
+    let sent = post("send", json!({ "text": "one\ntwo\u{202e}" })).await;
+    let told = "claude is working; this is sent when it has finished.";
+    assert_eq!(
+        (sent.status, sent.json()),
+        (200, json!({ "prompt": null, "queued": told }))
+    );
+    assert_eq!(instructions().await["queued"], "one\ntwo⟨U+202E⟩");
+    let taken = post("take_back", json!({})).await;
+    assert_eq!((taken.status, taken.json()), (200, json!({ "ok": true })));
+    assert_eq!(post("take_back", json!({})).await.status, 409);
+    assert_eq!(instructions().await["queued"], Value::Null);
+    assert_eq!(hub.state().changed, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_first_character_makes_of_a_text_must_be_confirmed() {
+    let hub = Hub::start();
+    let login = hub.new_login();
+    let description = Description::read();
+    let answer = json!({ "nonce": nonce().to_hex(), "answer": { "text": "!ls" } });
+    for (operation, id, mut body) in [
+        (
+            "POST /api/sessions/{id}/send",
+            session_id().to_string(),
+            json!({ "text": "!ls" }),
+        ),
+        ("POST /api/prompts/{id}/answer", prompt_id().to_string(), answer),
+    ] {
+        let path = operation.split_once(' ').unwrap().1.replace("{id}", &id);
+        let before = hub.state().changed;
+        let refused = Request::post(&hub, &login, &path, &body).send().await;
+        assert_eq!(refused.status, 428, "{}", refused.text());
+        description.check(operation, &refused);
+        assert_eq!(hub.state().changed, before);
+        body["as_is"] = json!(true);
+        let meant = Request::post(&hub, &login, &path, &body).send().await;
+        assert_eq!(meant.status, 200, "{}", meant.text());
+        assert_eq!(hub.state().changed, before + 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

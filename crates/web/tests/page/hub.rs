@@ -8,11 +8,11 @@ use atlasbridge_channel::{Answered, Card, Offer, SessionTag};
 use atlasbridge_model::answer::{Said, Source};
 use atlasbridge_model::lifecycle::{PromptState, Resolution};
 use atlasbridge_model::{
-    Detail, Effect, Excerpt, Kind, Level, Nonce, Picture, PromptId, SessionId, Timestamp,
+    Detail, Effect, Excerpt, Kind, Level, Nonce, Picture, PromptId, SessionId, Takes, Timestamp,
 };
 use atlasbridge_web::desk::{
-    Answer, Ask, AuditLine, AuditVerdict, Figures, HistoryPage, Search, SessionCard, SessionStory, TokenHash,
-    Typing, Visitor,
+    Answer, Ask, AuditLine, AuditVerdict, Figures, HistoryPage, Instructions, Search, SessionCard,
+    SessionStory, TokenHash, Typing, Visitor,
 };
 use atlasbridge_web::{Config, Desk, Tls, WebHandle, link_hash, new_secret, start};
 use tokio::sync::{mpsc, watch};
@@ -175,15 +175,20 @@ impl State {
                 prompt,
                 nonce,
                 said,
+                as_is,
                 visitor,
                 reply,
             } => {
-                let _ = reply.send(self.answer(prompt, nonce, said, &visitor));
+                let _ = reply.send(match &said {
+                    Said::Text(text) if text.starts_with('!') && !as_is => not_plain(),
+                    _ => self.answer(prompt, nonce, said, &visitor),
+                });
             }
             Ask::DenyWithReason {
                 prompt,
                 nonce,
                 reason,
+                as_is: _,
                 visitor,
                 reply,
             } => {
@@ -192,6 +197,35 @@ impl State {
                     self.reasons.push(reason);
                 }
                 let _ = reply.send(answer);
+            }
+            Ask::Send {
+                session,
+                text,
+                as_is,
+                reply,
+                ..
+            } => {
+                let card = self.sessions.iter_mut().find(|card| card.session.id == session);
+                let taken = card.and_then(|card| card.instructions.as_mut());
+                let _ = reply.send(match taken {
+                    None => done_if(false),
+                    Some(_) if text.starts_with('!') && !as_is => not_plain(),
+                    Some(taken) => {
+                        self.changed += 1;
+                        taken.queued = Some(text);
+                        let told = "claude is working; this is sent when it has finished.".to_owned();
+                        Answer::Queued { told }
+                    }
+                });
+            }
+            Ask::TakeBack { session, reply, .. } => {
+                let card = self.sessions.iter_mut().find(|card| card.session.id == session);
+                let taken = card.and_then(|card| card.instructions.as_mut());
+                let is_done = taken.is_some_and(|taken| taken.queued.take().is_some());
+                if is_done {
+                    self.changed += 1;
+                }
+                let _ = reply.send(done_if(is_done));
             }
             Ask::Watch { session, reply } => {
                 let _ = reply.send(self.pictures.get(&session).map(watch::Sender::subscribe));
@@ -323,6 +357,12 @@ fn done_if(is_known: bool) -> Answer {
     }
 }
 
+fn not_plain() -> Answer {
+    Answer::NotPlain {
+        why: "it would be run as a shell command by claude.".to_owned(),
+    }
+}
+
 const AUDIT_LINES: u64 = 1200;
 
 fn audit(search: &Search) -> Vec<AuditLine> {
@@ -360,6 +400,12 @@ fn session_card() -> SessionCard {
         prompts: 1,
         is_waiting: true,
         is_connected: true,
+        instructions: Some(Instructions {
+            max_length: 4000,
+            lines: true,
+            queued: None,
+            unsent: Some(("do it\u{200b}".to_owned(), "session ended".to_owned())),
+        }),
     }
 }
 
@@ -381,6 +427,7 @@ pub(crate) fn card() -> Card {
             offer("No\u{200b}", Effect::Refuses),
         ],
         max_length: 200,
+        takes: Takes::NOTHING,
         asked_at: Timestamp(1_767_323_045_678),
         expires_at: Some(Timestamp(1_767_323_645_678)),
         seconds_left: Some(600),

@@ -7,7 +7,7 @@ use atlasbridge_model::answer::Source;
 use atlasbridge_model::excerpt::DETAIL_BYTES;
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::visible::{looks_destructive, visible, without_gaps};
-use atlasbridge_model::{Effect, Kind, Level};
+use atlasbridge_model::{Effect, Kind, Level, Takes};
 
 use super::{CUT_UNITS, Fitted, Key, MOST_UNITS, Message, escape, fit, more, on_button, units};
 use crate::telegram::callback;
@@ -227,12 +227,40 @@ fn hint(card: &Card) -> String {
     }
     match card.kind {
         Kind::Password => "Secrets are typed at the terminal, not here.".to_owned(),
-        Kind::FreeText | Kind::Idle => format!(
-            "Reply to this message with the text, at most {} characters.",
-            card.max_length
-        ),
-        Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Unknown => String::new(),
+        Kind::FreeText | Kind::Idle => {
+            let lines = if card.takes.lines {
+                ", in one line or several"
+            } else {
+                ""
+            };
+            format!(
+                "Reply to this message with the text, at most {} characters{lines}.",
+                card.max_length
+            )
+        }
+        Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Unknown => besides(card),
     }
+}
+
+/// What a dialog takes besides its buttons.
+fn besides(card: &Card) -> String {
+    let Takes {
+        reason,
+        own_text,
+        several,
+        lines: _,
+    } = card.takes;
+    let text = match (own_text, reason) {
+        (true, _) => "Or send your own answer as a text.",
+        (false, true) => "Or send a text, to refuse with it as the reason.",
+        (false, false) => "",
+    };
+    let rows = match (several, card.choices.len()) {
+        (true, 3..) => "Several: send 1,3.",
+        (true, _) => "Several: send 1,2.",
+        (false, _) => "",
+    };
+    [text, rows].join(" ").trim().to_owned()
 }
 
 fn replaced(card: &Card) -> String {
@@ -250,12 +278,28 @@ fn ending(card: &Card) -> String {
         PromptState::Created | PromptState::Routed => {
             "⏳ Queued: an earlier prompt of this session comes first.".to_owned()
         }
+        PromptState::ReplyReceived { .. } if card.takes.is_by_hook() => {
+            format!("💬 Answering {}…{}", answer(card), by(card))
+        }
         PromptState::ReplyReceived { .. } => format!("⌨️ Typing {}…{}", answer(card), by(card)),
+        PromptState::Expired { fallback: Some(_) } if card.takes.is_by_hook() => {
+            format!("⌛ Nobody answered in time. Answering {}…", default(card))
+        }
         PromptState::Expired { fallback: Some(_) } => {
             format!("⌛ Nobody answered in time. Typing {}…", default(card))
         }
         PromptState::Expired { fallback: None } => {
             "⌛ Expired: nobody answered in time, nothing was typed. The question still stands at the terminal.".to_owned()
+        }
+        PromptState::Injected {
+            source: Source::Timeout,
+            ..
+        } if card.takes.is_by_hook() => format!(
+            "💬 Nobody answered in time. Answered {}; not yet seen to be taken.",
+            default(card)
+        ),
+        PromptState::Injected { .. } if card.takes.is_by_hook() => {
+            format!("💬 Answered {}{}; not yet seen to be taken.", answer(card), by(card))
         }
         PromptState::Injected {
             source: Source::Timeout,
@@ -329,6 +373,9 @@ fn failed(card: &Card, why: Failure) -> String {
             "❌ Prompt changed: the screen no longer shows this question; nothing was typed."
         }
         Failure::TypingLocally => "❌ Failed: somebody was typing at the terminal; nothing was typed.",
+        Failure::NotTaken if card.takes.is_by_hook() => {
+            "❌ Failed: it was answered, but the tool did not react. Look at the terminal."
+        }
         Failure::NotTaken => "❌ Failed: it was typed, but the tool did not react. Look at the terminal.",
         Failure::ToolGone => "❌ Failed: the tool has ended.",
         Failure::TooLate => "❌ Failed: the answer reached the session too late; nothing was typed.",

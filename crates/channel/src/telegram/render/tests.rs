@@ -3,7 +3,7 @@ use crate::telegram::sample;
 use crate::{Answered, Card, Offer};
 use atlasbridge_model::answer::Source;
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
-use atlasbridge_model::{Detail, Effect, Excerpt, Kind, Level, ReplyId};
+use atlasbridge_model::{Detail, Effect, Excerpt, Kind, Level, ReplyId, Takes};
 use proptest::prelude::*;
 
 use Effect::{Accepts, Other, Refuses};
@@ -73,6 +73,45 @@ fn each_kind_has_its_words_and_buttons() {
             },
         ),
         ("low_confidence", low),
+        (
+            "takes_reason",
+            Card {
+                takes: Takes {
+                    reason: true,
+                    ..Takes::NOTHING
+                },
+                ..permission()
+            },
+        ),
+        (
+            "takes_own_text",
+            Card {
+                takes: Takes {
+                    own_text: true,
+                    reason: true,
+                    several: true,
+                    lines: false,
+                },
+                ..sample::card(
+                    Kind::MultipleChoice,
+                    "Which checks?\n 1. Unit tests\n 2. Lint\n 3. Coverage",
+                    &[("Unit tests", Other), ("Lint", Other), ("Coverage", Other)],
+                )
+            },
+        ),
+        (
+            "idle_with_lines",
+            Card {
+                max_length: 4000,
+                takes: Takes {
+                    lines: true,
+                    ..Takes::NOTHING
+                },
+                seconds_left: None,
+                expires_at: None,
+                ..sample::card(Kind::Idle, "Done.", &[])
+            },
+        ),
     ];
     let seen: Vec<String> = cards
         .iter()
@@ -145,15 +184,26 @@ fn each_state_says_what_is_true_and_takes_the_buttons_away() {
             value: "Yes".to_owned(),
             by: "Ada <L>".to_owned(),
         });
-        let message = card(&Card {
+        let of_state = Card {
             state: state.clone(),
             answered,
             ..sample::yes_no()
-        });
+        };
+        let message = card(&of_state);
         assert_eq!(message.rows, Vec::<Vec<Key>>::new(), "{state:?}");
         assert!(!message.html.to_lowercase().contains("approved"), "{state:?}");
-        let end = message.html.lines().rev().nth(1).unwrap_or_default().to_owned();
-        told.push(end);
+        let end = |message: &Message| message.html.lines().rev().nth(1).unwrap_or_default().to_owned();
+        told.push(end(&message));
+        let by_hook = card(&Card {
+            takes: Takes {
+                reason: true,
+                ..Takes::NOTHING
+            },
+            ..of_state
+        });
+        if end(&by_hook) != end(&message) {
+            told.push(format!("  by its hook: {}", end(&by_hook)));
+        }
     }
     insta::assert_snapshot!(told.join("\n"));
 }
