@@ -41,6 +41,8 @@ pub(crate) struct Ticket {
     sighting: SightingNo,
     /// It answers a dialog, not a line or an input box.
     is_dialog: bool,
+    /// Its tool takes each key at once, and no line.
+    by_key: bool,
     way: Way,
 }
 
@@ -66,6 +68,8 @@ pub(crate) struct Settled {
     pub(crate) reply: ReplyId,
     pub(crate) prompt: PromptId,
     pub(crate) is_dialog: bool,
+    /// The tool takes each key at once, and no line.
+    pub(crate) by_key: bool,
     /// By the tool's hook.
     pub(crate) is_said: bool,
     pub(crate) outcome: Outcome,
@@ -214,7 +218,11 @@ impl Gate {
                     reply,
                     prompt,
                     sighting,
-                    is_dialog: facts.standing.is_some_and(|seen| seen.choices.is_some()),
+                    is_dialog: facts.standing.as_ref().is_some_and(|seen| seen.choices.is_some()),
+                    by_key: facts
+                        .standing
+                        .as_ref()
+                        .is_some_and(|seen| seen.entry == atlasbridge_model::Entry::Keys),
                     way,
                 })
             }
@@ -337,7 +345,7 @@ impl Gate {
             }
             Next::Over(outcome) => {
                 let (reply, prompt) = (typing.reply, typing.prompt);
-                let (is_dialog, is_said) = (typing.is_dialog, typing.is_said);
+                let (is_dialog, by_key, is_said) = (typing.is_dialog, typing.by_key, typing.is_said);
                 self.ledger.settle(reply, outcome);
                 self.typing = None;
                 self.look_at = None;
@@ -345,6 +353,7 @@ impl Gate {
                     reply,
                     prompt,
                     is_dialog,
+                    by_key,
                     is_said,
                     outcome,
                 })

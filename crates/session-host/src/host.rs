@@ -183,6 +183,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         answers_status_query: config.answers_status_query,
         hooks,
         unjoined: None,
+        late_until: Moment::default(),
         last_words: None,
         keys_after: config.keys_after,
         seen_at: Moment::default(),
@@ -235,6 +236,8 @@ struct Host {
     hooks: Hooks,
     /// A dialog that was seen before its request came, and how long it waits for it.
     unjoined: Option<(Sighting, Moment)>,
+    /// Until then keys were meant for a dialog that is gone.
+    late_until: Moment,
     /// What the tool said last before it finished, by its hook.
     last_words: Option<String>,
     keys_after: Duration,
@@ -547,6 +550,9 @@ impl Host {
         match self.keyboard.input.read(&mut keys) {
             Ok(ReadOutcome::Data(count)) => {
                 let keys = &keys[..count];
+                if self.come_too_late(keys) {
+                    return;
+                }
                 self.keyboard.ends_in_line = keys.ends_with(b"\n");
                 self.sent_locally |= keys.iter().any(|key| SENDS_A_LINE.contains(key));
                 let _ = self.gate.type_local(keys);

@@ -29,6 +29,7 @@ pub(crate) struct Typing {
     pub(crate) prompt: PromptId,
     pub(crate) sighting: SightingNo,
     pub(crate) is_dialog: bool,
+    pub(crate) by_key: bool,
     /// By the tool's hook: nothing is typed.
     pub(crate) is_said: bool,
     left: VecDeque<Stroke>,
@@ -70,6 +71,7 @@ impl Typing {
             prompt,
             sighting,
             is_dialog,
+            by_key,
             way,
         } = ticket;
         let is_said = matches!(way, Way::Say(_));
@@ -82,6 +84,7 @@ impl Typing {
             prompt,
             sighting,
             is_dialog,
+            by_key,
             is_said,
             left,
             echoed_at: None,
@@ -190,6 +193,7 @@ mod tests {
             prompt: PromptId::from_random([2; 16]),
             sighting: SightingNo(1),
             is_dialog: true,
+            by_key: true,
             way: Way::Type(strokes),
         };
         Typing::begun(ticket, Duration::ZERO, at(0))
@@ -292,6 +296,7 @@ mod tests {
             reply: ReplyId::from_random([1; 16]),
             prompt: PromptId::from_random([2; 16]),
             is_dialog: true,
+            by_key: true,
             is_said,
             outcome,
         };

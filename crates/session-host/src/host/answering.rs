@@ -144,7 +144,7 @@ impl Host {
 
     pub(super) fn settle(&mut self, settled: &Settled) {
         if settled.is_dialog && settled.outcome == twin::Outcome::Taken {
-            self.drop_late_keys();
+            self.drop_late_keys(settled.by_key);
         }
         self.tell_outcome(settled.reply, &settled.prompt.to_string(), settled.outcome);
         if settled.leaves_dialog_open() && self.reads_all() {

@@ -13,6 +13,9 @@ use crate::hooks::{Heard, Meeting};
 /// hundred on a busy machine.
 const REQUEST_COMES: Duration = Duration::from_millis(600);
 
+/// Nobody sees that a dialog is gone, and stops a finger on its way, sooner than this.
+const UNSEEN: Duration = Duration::from_millis(300);
+
 impl Host {
     pub(super) fn on_hooks(&mut self) {
         for heard in self.hooks.attend(self.child.leader_pid()) {
@@ -127,12 +130,22 @@ impl Host {
         }
     }
 
+    /// They were pressed for a dialog that an answer from elsewhere has just closed.
+    pub(super) fn come_too_late(&self, keys: &[u8]) -> bool {
+        self.now() < self.late_until && holds_keys(keys)
+    }
+
     /// # A lost race presses nothing
     /// Keys that were pressed at the terminal while an answer from elsewhere was on its way were meant for the dialog
-    /// that it closed. Passed on now, they would answer the next one: they are dropped. A terminal's own replies are not.
-    pub(super) fn drop_late_keys(&mut self) {
+    /// that it closed, and so were those that come before anybody can have seen that it is gone. Passed on now, they would
+    /// answer the next one, or stand in the input box: they are dropped. A terminal's own replies are not.
+    pub(super) fn drop_late_keys(&mut self, by_key: bool) {
         if self.front.is_none() {
             return;
+        }
+        // Lines are typed ahead; a key that acts at once is not.
+        if by_key {
+            self.late_until = self.now() + UNSEEN;
         }
         let mut keys = [0; KEYS];
         while let Ok(ReadOutcome::Data(count)) = self.keyboard.input.read(&mut keys) {
