@@ -1,5 +1,7 @@
 //! One prompt, from many sides at once.
 
+use std::net::TcpStream;
+
 use atlasbridge_testkit::{Lines, ScriptedAgent, eventually};
 use serde_json::{Value, json};
 
@@ -66,6 +68,9 @@ fn an_instruction_waits_for_its_agent_is_seen_and_taken_back() {
     assert_eq!(send(json!({ "text": "/clear", "as_is": true })).status, 200);
     desk.home.kill_hub();
     assert_eq!(desk.home.run(["hub", "start"]).code, 0);
+    eventually("the page is served again", || {
+        TcpStream::connect(("127.0.0.1", desk.port)).ok().map(drop)
+    });
     assert_eq!(instructions()["queued"], "/clear");
     agent.finish();
     agent.was_told(&["begin", "/clear"]);

@@ -208,3 +208,35 @@ fn a_reply_to_a_used_box_is_for_its_session() {
     agent.finish();
     agent.was_told(&["begin", "and then stop"]);
 }
+
+/// Too many answers in a minute pause a session; what was queued for it waits for its resumption.
+#[test]
+fn a_paused_session_gets_its_instruction_once_it_is_resumed() {
+    let desk = Desk::new();
+    let agent = ScriptedAgent::start(&desk.home, "one", Lines::One);
+    let mut told: Vec<String> = Vec::new();
+    let mut last = 0;
+    for number in 1..=10 {
+        let idle = waits_after(&desk, last);
+        last = idle.id;
+        let text = format!("step {number}");
+        desk.telegram.replies(ANN, desk.chat, idle.id, &text);
+        told.push(text);
+        agent.was_told(&told.iter().map(String::as_str).collect::<Vec<_>>());
+        desk.ends(&idle, "applied");
+        if number < 10 {
+            agent.finish();
+        }
+    }
+    let said = desk.says_later("eleventh");
+    hears_after(&desk, said, "is working");
+    agent.finish();
+    let paused = hears_after(&desk, said, "It stays queued, and is sent after that.");
+    assert_eq!(paused.reply_to, Some(said));
+    assert_eq!(agent.read().len(), 10);
+    desk.says("/resume");
+    hears_after(&desk, paused.id, "are taken again");
+    told.push("eleventh".to_owned());
+    agent.was_told(&told.iter().map(String::as_str).collect::<Vec<_>>());
+    hears_after(&desk, paused.id, "Sent to");
+}

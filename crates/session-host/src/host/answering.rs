@@ -143,8 +143,9 @@ impl Host {
     }
 
     pub(super) fn settle(&mut self, settled: &Settled) {
-        if settled.is_dialog && settled.outcome == twin::Outcome::Taken {
-            self.drop_late_keys(settled.by_key);
+        // Lines are typed ahead, and wait; a key that acts at once is not.
+        if settled.is_dialog && settled.by_key && settled.outcome == twin::Outcome::Taken {
+            self.drop_late_keys();
         }
         self.tell_outcome(settled.reply, &settled.prompt.to_string(), settled.outcome);
         if settled.leaves_dialog_open() && self.reads_all() {

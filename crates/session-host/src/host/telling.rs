@@ -139,14 +139,11 @@ impl Host {
     /// Keys that were pressed at the terminal while an answer from elsewhere was on its way were meant for the dialog
     /// that it closed, and so were those that come before anybody can have seen that it is gone. Passed on now, they would
     /// answer the next one, or stand in the input box: they are dropped. A terminal's own replies are not.
-    pub(super) fn drop_late_keys(&mut self, by_key: bool) {
+    pub(super) fn drop_late_keys(&mut self) {
         if self.front.is_none() {
             return;
         }
-        // Lines are typed ahead; a key that acts at once is not.
-        if by_key {
-            self.late_until = self.now() + UNSEEN;
-        }
+        self.late_until = self.now() + UNSEEN;
         let mut keys = [0; KEYS];
         while let Ok(ReadOutcome::Data(count)) = self.keyboard.input.read(&mut keys) {
             if !holds_keys(&keys[..count]) {
