@@ -82,6 +82,12 @@ fn what_is_meant_as_it_is_is_what_its_first_character_says() {
     assert!(sent.code == 0 && sent.stdout.contains("applied"), "{sent:?}");
     stage.shows("Unknown command: /nosuch");
     assert_eq!(stage.model.count_requests(), 0, "it was a command, and no text");
+    waits(&stage);
+    let sent = stage.home.run(["send", &session, "--as-is", "!touch proof.flag"]);
+    assert!(sent.code == 0 && sent.stdout.contains("applied"), "{sent:?}");
+    stage.until("the shell command runs", || {
+        stage.exists("proof.flag").then_some(())
+    });
     // With words behind it, a question mark is text.
     waits(&stage);
     let sent = stage.home.run(["send", &session, "? why is it so"]);

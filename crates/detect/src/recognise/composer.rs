@@ -69,7 +69,8 @@ fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
     let marker = text
         .chars()
         .next()
-        .filter(|char| matches!(char, '❯' | '›' | '>' | '$'))?;
+        // Claude Code's box for a shell command begins with `!`.
+        .filter(|char| matches!(char, '❯' | '›' | '>' | '$' | '!'))?;
     let content = text[marker.len_utf8()..].trim();
     if is_choice(content) || last - row > BELOW {
         return None;
@@ -79,6 +80,7 @@ fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
     let bottom = (row + 1..=last).find(|&below| is_rule(page.text(below)));
     let is_box = match (marker, framed_above, bottom) {
         ('$', ..) => false,
+        ('!', _, bottom) => framed_above && bottom.is_some(),
         (_, true, Some(_)) => true,
         // Under a rule, with nothing below: a line editor's prompt, such as aider's.
         (_, true, None) => page.cursor.row == row && row == last,
@@ -147,7 +149,7 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     let marker = line
         .text
         .chars()
-        .position(|char| matches!(char, '❯' | '›' | '>' | '┃'))
+        .position(|char| matches!(char, '❯' | '›' | '>' | '┃' | '!'))
         .map_or(0, |at| at + 1);
     let chars: Vec<char> = line.text.chars().collect();
     if page.cursor.row == row {
