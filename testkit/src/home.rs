@@ -401,10 +401,11 @@ impl Home {
 
 /// The end of a prompt in the words of its record, if the record tells one.
 fn ending(record: &Value) -> Option<String> {
-    const FAILURES: [&str; 8] = [
+    const FAILURES: [&str; 9] = [
         "prompt_changed",
         "typing_locally",
         "not_taken",
+        "not_reading",
         "tool_gone",
         "too_late",
         "not_recorded",

@@ -131,24 +131,49 @@ impl Detector {
             .map(|standing| &standing.sighting)
     }
 
-    /// Whether that very prompt still stands, as the screen is now. Characters typed behind a line question are fine.
-    pub fn still_shows(&self, no: SightingNo, fingerprint: Fingerprint) -> bool {
-        let Some(standing) = &self.standing else {
-            return false;
-        };
-        let named = standing.sighting.no == no && standing.sighting.fingerprint == fingerprint;
-        named && {
-            let page = self.screen.page();
-            let look = self.look_at(&page, standing.kernel);
-            match standing.unseen {
-                Some(words) => self.unseen_stands(words, true, &look),
-                None => {
-                    let reading = recognise::read(&look);
-                    standing.stands(&look, reading.as_ref(), &self.status)
-                        && !standing.was_taken(&look, reading.as_ref(), standing.kernel, &self.status)
-                }
-            }
+    /// The same prompt as the screen shows it in this moment, if it still does. Characters typed behind a line question
+    /// are fine. Its rows are read again: where a marker is moved, a row has other keys each time, and where the rows
+    /// cannot be read, such a row has none.
+    pub fn current_now(&self) -> Option<Sighting> {
+        let standing = self.standing.as_ref().filter(|standing| standing.announced)?;
+        let page = self.screen.page();
+        let look = self.look_at(&page, standing.kernel);
+        if let Some(words) = standing.unseen {
+            return self
+                .unseen_stands(words, true, &look)
+                .then(|| standing.sighting.clone());
         }
+        let reading = recognise::read(&look);
+        let stands = standing.stands(&look, reading.as_ref(), &self.status)
+            && !standing.was_taken(&look, reading.as_ref(), standing.kernel, &self.status);
+        stands.then(|| Sighting {
+            choices: standing.choices_now(reading.as_ref()),
+            ..standing.sighting.clone()
+        })
+    }
+
+    /// What was typed for the prompt that stands is to be seen: behind its question, else before the cursor. Some
+    /// programs spell it out, `y` as `Yes`.
+    pub fn shows_typed(&self, typed: &str) -> bool {
+        let line = self.screen.page().cursor_line();
+        let begins = |shown: &str| {
+            let typed = typed.trim().to_lowercase();
+            !typed.is_empty() && shown.trim_start().to_lowercase().starts_with(&typed)
+        };
+        match self.standing.as_ref().map(Standing::place) {
+            Some(Place::Line { question }) => line
+                .whole()
+                .strip_prefix(question.trim())
+                .is_some_and(|behind| begins(behind)),
+            Some(Place::Block) => line.before.trim_end().ends_with(typed.trim()),
+            Some(Place::Composer { .. }) | None => false,
+        }
+    }
+
+    /// Whether that very prompt still stands, as the screen is now.
+    pub fn still_shows(&self, no: SightingNo, fingerprint: Fingerprint) -> bool {
+        self.current_now()
+            .is_some_and(|seen| seen.no == no && seen.fingerprint == fingerprint)
     }
 
     /// Somebody has just pressed Enter at the terminal, and the tool's answer to it has not been seen yet: whatever

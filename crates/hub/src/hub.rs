@@ -476,6 +476,7 @@ impl Hub {
                     .deadline
                     .filter(|_| !is_default)
                     .map(|deadline| deadline.0),
+                by_silence: is_default,
                 value: value.map(Into::into),
             };
             self.registry.send(session, ToSession::Inject(inject));

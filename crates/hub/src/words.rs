@@ -274,12 +274,13 @@ pub(crate) fn instruction_ended(session: &SessionRecord, state: &PromptState) ->
             Failure::PromptChanged => "its screen showed something else by then, so nothing was typed",
             Failure::TypingLocally => "somebody was typing at the terminal, so nothing was typed",
             Failure::NotTaken => "it was typed, but the tool did not react; look at the terminal",
+            Failure::NotReading => "it does not read its terminal now, so nothing was typed",
             Failure::ToolGone => "the tool has ended",
             Failure::TooLate => "it reached the session too late, so nothing was typed",
             Failure::NotRecorded => "it could not be put on record first, so nothing was typed",
             Failure::Unknown => {
                 return format!(
-                    "It is not known whether {} got this: the session host died while typing. It is not tried again.",
+                    "It is not known whether {} took this: it may have been typed, and nothing proves it. It is not tried again.",
                     named(session)
                 );
             }

@@ -78,8 +78,10 @@ pub enum Failure {
     PromptChanged,
     /// Somebody was in the middle of typing at the terminal.
     TypingLocally,
-    /// Typed, but the screen did not react.
+    /// Typed, and not taken: the dialog stands as it was, or the keys lay unread and were taken back.
     NotTaken,
+    /// Nobody read the terminal, so nothing was typed: it would have waited for whatever asks next.
+    NotReading,
     ToolGone,
     /// The reply reached the gate after its deadline.
     TooLate,
@@ -424,10 +426,11 @@ impl Cancellation {
 }
 
 impl Failure {
-    pub const ALL: [Failure; 8] = [
+    pub const ALL: [Failure; 9] = [
         Failure::PromptChanged,
         Failure::TypingLocally,
         Failure::NotTaken,
+        Failure::NotReading,
         Failure::ToolGone,
         Failure::TooLate,
         Failure::NotRecorded,
@@ -440,6 +443,7 @@ impl Failure {
             Failure::PromptChanged => "prompt_changed",
             Failure::TypingLocally => "typing_locally",
             Failure::NotTaken => "not_taken",
+            Failure::NotReading => "not_reading",
             Failure::ToolGone => "tool_gone",
             Failure::TooLate => "too_late",
             Failure::NotRecorded => "not_recorded",

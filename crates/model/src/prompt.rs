@@ -247,6 +247,9 @@ impl Entry {
 /// # Silence-never-approves invariant
 /// The only ways to make one are a refusing row, a bare Enter for *Press Enter*, and an empty line for a text
 /// question that offers no default of its own. No constructor takes an accepting choice.
+///
+/// # Doubt-never-acts invariant
+/// A prompt of low confidence is only possible: nobody knows that the program waits, so it has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SafeDefault {
     Refuse { row: usize },
@@ -258,6 +261,7 @@ impl SafeDefault {
     /// The safe default of this prompt, if it has one.
     pub fn of(sighting: &Sighting) -> Option<Self> {
         match sighting.kind {
+            _ if sighting.confidence.level() == Level::Low => None,
             Kind::YesNo | Kind::MultipleChoice => sighting
                 .choices
                 .as_ref()
@@ -280,6 +284,24 @@ mod tests {
             assert_eq!(kind.as_str().parse(), Ok(kind));
         }
         assert!("yes-no".parse::<Kind>().is_err());
+    }
+
+    #[test]
+    fn a_possible_prompt_has_no_default_whatever_its_kind() {
+        use crate::sighting::tests as seen;
+        for sighting in [
+            seen::yes_no(),
+            seen::menu(&["Yes", "No"]),
+            seen::confirm_enter(),
+            seen::free_text(),
+        ] {
+            assert!(SafeDefault::of(&sighting).is_some(), "{}", sighting.kind);
+            let possible = Sighting {
+                confidence: Confidence::new(64).unwrap(),
+                ..sighting
+            };
+            assert_eq!(SafeDefault::of(&possible), None, "{}", possible.kind);
+        }
     }
 
     #[test]

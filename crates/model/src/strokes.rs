@@ -10,8 +10,10 @@ use std::fmt;
 pub enum Pace {
     /// At once, after the gate's checks.
     Now,
-    /// Only after the screen has reacted to the stroke before it, and only while the same prompt still stands.
+    /// Only after the screen has shown the stroke before it, and only while the same prompt still stands.
     IfStillThere,
+    /// Only while the rows show that it is the next one: see [`Strokes::guided`].
+    Guided,
 }
 
 /// One write to the terminal.
@@ -56,6 +58,29 @@ impl Strokes {
 
     pub fn enter() -> Self {
         Self::once(*b"\r")
+    }
+
+    /// Keys of a row that is reached by moving a marker or a tick, as they are needed while the screen stays as it is.
+    ///
+    /// # No-blind-Enter invariant
+    /// These are never typed as a list. After each key the rows are read again, and what the row takes *then* must be
+    /// fewer keys than before; so Enter is pressed only where the marker was seen on the row. Measured: Continue's menu
+    /// loses one of two arrows that come together, and an Enter after them ran the command that was refused.
+    pub fn guided(keys: impl IntoIterator<Item = Vec<u8>>) -> Option<Self> {
+        let pace = Pace::Guided;
+        Self::new(keys.into_iter().map(|bytes| Stroke { bytes, pace }).collect())
+    }
+
+    pub fn is_guided(&self) -> bool {
+        self.0.iter().any(|stroke| stroke.pace == Pace::Guided)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        false
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Stroke> {

@@ -5,7 +5,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-use crate::probe::{Probe, TerminalId, probe};
+use rustix::pty::OpenptFlags;
+use rustix::termios::QueueSelector;
+
+use crate::probe::{Probe, TerminalId, probe, probe_elsewhere};
 use crate::terminal::{Termios, WindowSize};
 
 /// The inner terminal, to be asked and resized.
@@ -115,6 +118,31 @@ impl Control {
     /// The process group in front of the terminal, if there is one.
     pub fn foreground_group(&self) -> Option<i32> {
         foreground_group(&self.master)
+    }
+
+    /// How many bytes were typed that nobody has read yet. Of a line that the kernel collects, only whole ones count.
+    /// `None` where the kernel does not say.
+    pub fn unread_input(&self) -> Option<u64> {
+        rustix::io::ioctl_fionread(self.tools_side().ok()?).ok()
+    }
+
+    /// Takes back what was typed and not read, a line that was begun included.
+    pub fn discard_input(&self) -> io::Result<()> {
+        rustix::termios::tcflush(self.tools_side()?, QueueSelector::IFlush)?;
+        Ok(())
+    }
+
+    /// The tool's end of the terminal: only there does the kernel show and drop the queue of typed bytes. It is opened
+    /// for one question and closed again, because the end of a session shows as nobody having it open.
+    fn tools_side(&self) -> io::Result<OwnedFd> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        Ok(rustix::pty::ioctl_tiocgptpeer(&self.master, flags)?)
+    }
+
+    /// Whether a process of another session waits for the terminal: the server of tmux or screen, a pinentry. They
+    /// read for the program in front, so [`Control::probe`] finds nobody.
+    pub fn is_awaited_elsewhere(&self) -> bool {
+        probe_elsewhere(self.foreground_group(), self.terminal)
     }
 
     /// Whether somebody in front of the terminal waits for it: see [`Probe`].

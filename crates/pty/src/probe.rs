@@ -101,6 +101,7 @@ pub(crate) fn probe(group: Option<i32>, terminal: TerminalId) -> TtyWait {
     let Some(group) = group else { return TtyWait::None };
     let mut look = Look {
         terminal,
+        names: Names::Both,
         threads_left: MOST_THREADS,
     };
     // The first of the group first: mostly it is the one, and then the rest of the machine need not be looked
@@ -116,9 +117,39 @@ pub(crate) fn probe(group: Option<i32>, terminal: TerminalId) -> TtyWait {
     }
 }
 
+/// Looks at everybody outside of this group's session who waits for this very terminal. `/dev/tty` does not count: there
+/// it is another terminal. Nor does who is in the session, behind: the kernel stops it when it reads.
+pub(crate) fn probe_elsewhere(group: Option<i32>, terminal: TerminalId) -> bool {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return false;
+    };
+    let Some(session) = group.and_then(session_of) else {
+        return false;
+    };
+    let mut look = Look {
+        terminal,
+        names: Names::ItsOwn,
+        threads_left: MOST_THREADS,
+    };
+    let mut others = entries
+        .flatten()
+        .filter_map(|entry| number(&entry.file_name()))
+        .filter(|&process| session_of(process).is_some_and(|of| of != session));
+    others.any(|process| matches!(look.at_process(process), TtyWait::Read | TtyWait::Poll))
+}
+
 struct Look {
     terminal: TerminalId,
+    names: Names,
     threads_left: usize,
+}
+
+/// By which names a process may have the terminal open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    ItsOwn,
+    /// And `/dev/tty`.
+    Both,
 }
 
 impl Look {
@@ -161,6 +192,7 @@ impl Look {
             strongest = strongest.max(
                 Thread {
                     directory: tasks.join(entry.file_name()),
+                    names: self.names,
                 }
                 .waits_for(self.terminal),
             );
@@ -175,6 +207,7 @@ impl Look {
 /// One thread, as a directory of procfs.
 struct Thread {
     directory: PathBuf,
+    names: Names,
 }
 
 impl Thread {
@@ -241,7 +274,8 @@ impl Thread {
             filesystem: status.dev(),
             inode: status.ino(),
         };
-        id == terminal || (status.file_type().is_char_device() && status.rdev() == DEV_TTY)
+        let is_dev_tty = || status.file_type().is_char_device() && status.rdev() == DEV_TTY;
+        id == terminal || self.names == Names::Both && is_dev_tty()
     }
 
     /// The descriptors that are polled for input: `poll(list, count, …)`.
@@ -360,6 +394,12 @@ fn group_of(process: i32) -> Option<i32> {
     // SAFETY: no memory is involved. Not rustix's: kernel threads are in group 0, which it takes for impossible.
     let group = unsafe { libc::getpgid(process) };
     (group >= 0).then_some(group)
+}
+
+fn session_of(process: i32) -> Option<i32> {
+    // SAFETY: no memory is involved.
+    let session = unsafe { libc::getsid(process) };
+    (session >= 0).then_some(session)
 }
 
 fn number(name: &OsStr) -> Option<i32> {

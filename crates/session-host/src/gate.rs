@@ -23,7 +23,7 @@ use atlasbridge_wire::session::TypingOutcome;
 use atlasbridge_wire::twin::Outcome;
 
 pub(crate) use afar::{Surroundings, keys_of};
-pub(crate) use ledger::{Facts, Request};
+pub(crate) use ledger::{Facts, Reader, Request};
 pub(crate) use typing::Look;
 
 use crate::journal::Journal;
@@ -50,8 +50,20 @@ pub(crate) struct Ticket {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Way {
     Type(Strokes),
+    /// A marker is led to a row, each key as the rows show it then; `strokes` as they are needed now.
+    Steer {
+        aim: Aim,
+        strokes: Strokes,
+    },
     /// Said by the tool's own hook; nothing is typed.
     Say(Decision),
+}
+
+/// The row that a marker is led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Aim {
+    pub(crate) row: usize,
+    pub(crate) label: String,
 }
 
 #[derive(Debug)]
@@ -76,10 +88,10 @@ pub(crate) struct Settled {
 }
 
 impl Settled {
-    /// A dialog that took no notice of a key may be answered again. What was said by a hook is on its way until the tool
+    /// A prompt that took no notice of a key may be answered again. What was said by a hook is on its way until the tool
     /// ends it, however long that takes: a second answer could meet the first.
-    pub(crate) fn leaves_dialog_open(&self) -> bool {
-        self.is_dialog && !self.is_said && self.outcome == Outcome::NotTaken
+    pub(crate) fn leaves_prompt_open(&self) -> bool {
+        !self.is_said && self.outcome == Outcome::NotTaken
     }
 }
 
@@ -136,12 +148,13 @@ impl Gate {
         }
     }
 
-    /// The keyboard is read only while this holds: what is not read waits in the outer terminal and is not lost.
-    pub(crate) fn takes_keys(&self, now: Moment) -> bool {
+    /// The keyboard is read only while this holds: what is not read waits in the outer terminal and is not lost. While
+    /// a reply `lies_unread` in the tool's terminal nothing may be put behind it: it may have to be taken back.
+    pub(crate) fn takes_keys(&self, now: Moment, lies_unread: impl FnOnce() -> bool) -> bool {
         let held = self
             .typing
             .as_ref()
-            .is_some_and(|typing| now < typing.holds_keyboard_until(self.echo_window));
+            .is_some_and(|typing| now < typing.holds_keyboard_until(self.echo_window) || lies_unread());
         !held && !self.afar.is_under_way() && self.unsent.is_empty()
     }
 
@@ -184,7 +197,7 @@ impl Gate {
 
     /// By which way the reply that is under way went: `hook` or `keys`.
     pub(crate) fn route(&self) -> Option<&'static str> {
-        let is_said = self.typing.as_ref()?.is_said;
+        let is_said = self.typing.as_ref()?.is_said();
         Some(if is_said { "hook" } else { "keys" })
     }
 
@@ -269,7 +282,7 @@ impl Gate {
     ) -> Outcome {
         let reply = ticket.reply;
         let outcome = match &ticket.way {
-            Way::Type(strokes) => self.write_first_stroke(reply, strokes),
+            Way::Type(strokes) | Way::Steer { strokes, .. } => self.write_first_stroke(reply, strokes),
             Way::Say(decision) => match say(ticket.sighting, decision) {
                 true => self.note_reply(reply),
                 // The tool has taken its question back in this very moment.
@@ -315,6 +328,16 @@ impl Gate {
         [self.look_at, self.afar.enter_at()].into_iter().flatten().min()
     }
 
+    /// The row that the marker of the dialog is being led to.
+    pub(crate) fn aim(&self) -> Option<&Aim> {
+        self.typing.as_ref().and_then(Typing::aim)
+    }
+
+    /// The text that must be seen before its Enter.
+    pub(crate) fn typed(&self) -> Option<&str> {
+        self.typing.as_ref().and_then(Typing::typed)
+    }
+
     /// All strokes of the injection that is under way are written.
     pub(crate) fn is_whole(&self) -> bool {
         self.typing.as_ref().is_none_or(Typing::is_whole)
@@ -325,7 +348,7 @@ impl Gate {
         let Some(typing) = self.typing.as_mut() else {
             return Progress::Waits;
         };
-        match typing.next(look, now) {
+        match typing.next(&look, now) {
             Next::WaitUntil(moment) => {
                 let keyboard = typing.holds_keyboard_until(self.echo_window);
                 self.look_at = Some(if keyboard > now {
@@ -345,7 +368,7 @@ impl Gate {
             }
             Next::Over(outcome) => {
                 let (reply, prompt) = (typing.reply, typing.prompt);
-                let (is_dialog, by_key, is_said) = (typing.is_dialog, typing.by_key, typing.is_said);
+                let (is_dialog, by_key, is_said) = (typing.is_dialog, typing.by_key, typing.is_said());
                 self.ledger.settle(reply, outcome);
                 self.typing = None;
                 self.look_at = None;

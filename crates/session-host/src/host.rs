@@ -59,6 +59,10 @@ const KEYS: usize = 4096;
 /// How often in a row a look is put off because the tool has written more: in a flood it always has, and that a prompt
 /// is gone must be noticed all the same. Looks are 20 ms apart then.
 const MOST_LEFT_OPEN: u32 = 3;
+/// An event loop that works for a moment reads nothing: how soon, each time twice as late, and how often a reply looks
+/// again for somebody who reads. Together two seconds.
+const FIRST_TRY_AGAIN: Duration = Duration::from_millis(4);
+const MOST_TRIES: u32 = 9;
 /// Enter in its two forms, Ctrl-C, Ctrl-D: a person has answered with these.
 const SENDS_A_LINE: [u8; 4] = [b'\r', b'\n', 0x03, 0x04];
 
@@ -243,8 +247,7 @@ struct Host {
     keys_after: Duration,
     /// When the current prompt was seen.
     seen_at: Moment,
-    /// A reply that came before the dialog takes keys, and when it does.
-    early: Option<(Inject, Moment)>,
+    early: Option<Early>,
     /// The foreground process group when the current prompt was seen.
     asked_by: Option<i32>,
     /// A line was sent from the keyboard since the current prompt was seen: a tool that ends now has read it.
@@ -263,6 +266,14 @@ struct Host {
     /// How often in a row the detector's question to the kernel was left open.
     left_open: u32,
     phase: Phase,
+}
+
+/// A reply that came before anybody takes keys, and when to look again.
+struct Early {
+    inject: Inject,
+    due: Moment,
+    /// How often nobody was found to read the terminal.
+    tries: u32,
 }
 
 struct Keyboard {
@@ -370,8 +381,8 @@ impl Host {
         }
         self.end_input(now);
         self.announce_unjoined(now);
-        if let Some((inject, _)) = self.early.take_if(|(_, due)| *due <= now) {
-            self.on_inject(&inject);
+        if let Some(early) = self.early.take_if(|early| early.due <= now) {
+            self.consider(&early.inject, early.tries);
         }
         match self.phase {
             Phase::Running => None,
@@ -449,7 +460,7 @@ impl Host {
             self.detector.next_deadline(),
             self.gate.next_deadline(),
             self.link.next_deadline(),
-            self.early.as_ref().map(|(_, due)| *due),
+            self.early.as_ref().map(|early| early.due),
             self.unjoined.as_ref().map(|(_, due)| *due),
             input_deadline,
             phase_deadline,
@@ -501,7 +512,9 @@ impl Host {
         self.keyboard.state == KeyboardState::Open
             && matches!(self.phase, Phase::Running | Phase::Ending { .. })
             && self.front.as_ref().is_none_or(Front::is_ours)
-            && self.gate.takes_keys(now)
+            && self.gate.takes_keys(now, || {
+                self.control.unread_input().is_some_and(|unread| unread > 0)
+            })
     }
 
     fn on_tool(&mut self, flags: PollFlags) {

@@ -327,7 +327,8 @@ impl From<&Stroke> for StoredStroke {
         let bytes = stroke.bytes.clone();
         match stroke.pace {
             Pace::Now => StoredStroke::Now(bytes),
-            Pace::IfStillThere => StoredStroke::IfStillThere(bytes),
+            // Keys are stored to be shown; the gate reads its own off the screen.
+            Pace::IfStillThere | Pace::Guided => StoredStroke::IfStillThere(bytes),
         }
     }
 }

@@ -287,10 +287,11 @@ fn meaning(card: &Card) -> Option<&'static str> {
             Failure::TypingLocally => "Somebody was typing at the terminal. Nothing was typed.",
             Failure::NotTaken if card.takes.is_by_hook() => "It was answered, but the tool did not react.",
             Failure::NotTaken => "It was typed, but the tool did not react.",
+            Failure::NotReading => "The program does not read its terminal now. Nothing was typed.",
             Failure::ToolGone => "The tool has ended.",
             Failure::TooLate => "It reached the session too late. Nothing was typed.",
             Failure::NotRecorded => "It could not be put on record first, so nothing was typed.",
-            Failure::Unknown => "The session ended before it could say. Look at the terminal.",
+            Failure::Unknown => "It may have been typed; nothing proves it. Look at the terminal.",
             Failure::NoChannel => "The answer did not reach the tool.",
         },
     })

@@ -242,6 +242,9 @@ pub struct Inject {
     /// Milliseconds on the boot clock after which it must not be typed; absent for the deadline's own reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<i64>,
+    /// Nobody answered, and this is the safe default: the session host sees to it that it refuses.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_silence: bool,
     /// Absent when the hub has lost a secret by a restart: then only a remembered outcome can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,

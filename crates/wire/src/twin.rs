@@ -183,7 +183,7 @@ impl From<&model::Choice> for Choice {
                 .flat_map(model::Strokes::iter)
                 .map(|stroke| Stroke {
                     keys: String::from_utf8_lossy(&stroke.bytes).into_owned(),
-                    if_still_there: stroke.pace == model::Pace::IfStillThere,
+                    if_still_there: stroke.pace != model::Pace::Now,
                 })
                 .collect(),
         }
@@ -342,6 +342,8 @@ pub enum Outcome {
     PromptChanged,
     TypingLocally,
     NotTaken,
+    /// Nobody read the terminal: nothing was typed.
+    NotReading,
     ToolGone,
     TooLate,
     NotRecorded,
@@ -366,6 +368,7 @@ impl Outcome {
             Outcome::PromptChanged => failed(Failure::PromptChanged),
             Outcome::TypingLocally => failed(Failure::TypingLocally),
             Outcome::NotTaken => failed(Failure::NotTaken),
+            Outcome::NotReading => failed(Failure::NotReading),
             Outcome::ToolGone => failed(Failure::ToolGone),
             Outcome::TooLate => failed(Failure::TooLate),
             Outcome::NotRecorded => failed(Failure::NotRecorded),

@@ -222,10 +222,11 @@ fn what_a_hook_adds() {
                 fingerprint: "f".into(),
                 epoch: 9,
                 deadline: None,
+                by_silence: true,
                 value: Some(value),
             }),
             &format!(
-                r#"{{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"value":{text}}}"#
+                r#"{{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"by_silence":true,"value":{text}}}"#
             ),
         );
     }
@@ -342,6 +343,7 @@ fn to_a_session() {
             fingerprint: "f".into(),
             epoch: 9,
             deadline: Some(1000),
+            by_silence: false,
             value: Some(Value::Choice {
                 row: 0,
                 label: "yes".into(),

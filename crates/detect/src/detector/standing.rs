@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use atlasbridge_model::{Kind, Sighting};
+use atlasbridge_model::{Choice, Choices, Kind, Sighting};
 
 use super::fingerprint_of;
 use crate::moment::Moment;
@@ -73,6 +73,25 @@ impl Standing {
             surroundings: surroundings(look),
             claims: status.changes(),
         }
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Its choices, with the keys that they have now.
+    pub(super) fn choices_now(&self, reading: Option<&Reading>) -> Option<Choices> {
+        let seen = self.sighting.choices.as_ref()?;
+        let labels = |choices: &Choices| choices.iter().map(|row| row.label.clone()).collect::<Vec<_>>();
+        let now = reading.and_then(|reading| reading.choices.as_ref());
+        if let Some(now) = now.filter(|now| labels(now) == labels(seen)) {
+            return Some(now.clone());
+        }
+        let unguided = |row: &Choice| Choice {
+            strokes: row.strokes.clone().filter(|strokes| !strokes.is_guided()),
+            ..row.clone()
+        };
+        Choices::new(seen.iter().map(unguided).collect())
     }
 
     pub(super) fn is_block(&self) -> bool {

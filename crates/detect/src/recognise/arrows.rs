@@ -65,8 +65,8 @@ pub(super) struct Menu {
     first: usize,
     last: usize,
     labels: Vec<String>,
-    /// Which of them is highlighted.
-    marked: usize,
+    /// Which of them is highlighted, where that is seen.
+    marked: Option<usize>,
     /// Rows are ticked with the space bar; Enter alone would send what is ticked already.
     ticks: bool,
     /// Which of them are ticked already, where that is known.
@@ -108,7 +108,7 @@ impl Menu {
             first: row,
             last: row,
             labels: vec![label],
-            marked: 0,
+            marked: Some(0),
             ticks: TICKS.is_match(page.inner(row)),
             filled: Vec::new(),
         };
@@ -118,7 +118,7 @@ impl Menu {
         {
             menu.labels.insert(0, label);
             menu.first = row;
-            menu.marked += 1;
+            menu.marked = menu.marked.map(|marked| marked + 1);
         }
         while let Some((row, label)) = (1..=APART + 1)
             .map(|by| menu.last + by)
@@ -251,12 +251,12 @@ impl Menu {
                 label,
                 number: None,
                 index,
-                highlighted: Some(self.marked),
+                highlighted: self.marked,
                 footer: "",
             })?;
             let strokes = match (self.ticks, self.filled.get(index)) {
-                (true, Some(true)) => Some(manner::arrows(self.marked, index)),
-                (true, Some(false) | None) => Some(manner::tick(self.marked, index)),
+                (true, Some(true)) => self.marked.and_then(|marked| manner::arrows(marked, index)),
+                (true, Some(false) | None) => self.marked.and_then(|marked| manner::tick(marked, index)),
                 (false, _) => choice.strokes,
             };
             Some(Choice { strokes, ..choice })
@@ -349,7 +349,7 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
             .iter()
             .position(|one| one.row == page.cursor.row && page.cursor.visible)
     };
-    let marked = marker.or(odd_one(&styles)).or_else(on_cursor).unwrap_or(0);
+    let marked = marker.or(odd_one(&styles)).or_else(on_cursor);
     let question = match named.or(nearest.filter(|_| asks)) {
         Some(row) => dialog::paragraph(page, row, first),
         None => page.inner(hint?).trim().to_owned(),
@@ -425,7 +425,12 @@ fn toggle(look: &Look<'_>) -> Option<Reading> {
     let (left, right) = (captures.name("left")?, captures.name("right")?);
     let style = |at: usize| look.page.style_at(row, text[..at].chars().count());
     let is_plain = |at: usize| style(at) == 0 || is_faint(style(at));
-    let lit = usize::from(is_plain(left.start()) && !is_plain(right.start()));
+    let lit = match (is_plain(left.start()), is_plain(right.start())) {
+        (false, true) => Some(0),
+        (true, false) => Some(1),
+        // Nothing shows which of the two Enter would take.
+        (true, true) | (false, false) => None,
+    };
     let labels = [left.as_str(), right.as_str().trim_end()];
     let choices = labels
         .iter()
@@ -459,7 +464,7 @@ fn by_ink(look: &Look<'_>) -> Option<Reading> {
         first,
         last: end,
         labels,
-        marked,
+        marked: Some(marked),
         ticks: false,
         filled: Vec::new(),
     };
@@ -505,7 +510,7 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
             first,
             last: end,
             labels: (first..=end).map(label).collect(),
-            marked: row - first,
+            marked: Some(row - first),
             ticks: false,
             filled: Vec::new(),
         })
@@ -580,7 +585,7 @@ fn filter(look: &Look<'_>) -> Option<Reading> {
         }
     };
     let points = |index: &usize| unframed(page.text(row_of(*index))).starts_with(['>', '▌', '❯']);
-    let marked = (0..labels.len()).find(points).unwrap_or(0);
+    let marked = (0..labels.len()).find(points);
     let choice =
         |(index, label): (usize, &&str)| labels::choice(label, manner::steps(marked, index, back, forth));
     let choices = labels.iter().enumerate().map(choice);
@@ -625,9 +630,10 @@ fn radio_line(look: &Look<'_>) -> Option<Reading> {
     } else {
         Kind::MultipleChoice
     };
+    // The letter chooses at once. Where it did not, no Enter follows: the row with the light is the one it would take.
     let choices = labels.iter().map(|label| {
         let key: String = label.chars().take(1).flat_map(char::to_lowercase).collect();
-        labels::choice(label, Strokes::then_enter_if_still_there(key))
+        labels::choice(label, Strokes::once(key))
     });
     let identity = format!("{question}\n{}", labels.join("\n"));
     Some(

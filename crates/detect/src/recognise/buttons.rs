@@ -49,7 +49,7 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
     if let Some((items, highlighted)) = items {
         let choice = |(index, item): (usize, &Item)| {
             let strokes = match item.ticked {
-                Some(false) => tick(highlighted, index),
+                Some(false) => highlighted.and_then(|from| tick(from, index)),
                 Some(true) | None => steps(highlighted, index, "\x1b[A", "\x1b[B"),
             };
             labels::choice(&item.label, strokes)
@@ -117,21 +117,37 @@ fn button_choices(look: &Look<'_>, row: usize, buttons: &[(usize, String)]) -> V
     buttons.iter().enumerate().map(choice).collect()
 }
 
-/// The part of the row that has the focus: the cursor is in it, or it alone has another background.
-fn focused(look: &Look<'_>, row: usize, places: &[(usize, usize)]) -> usize {
+/// The part of the row that has the focus: the cursor is in it, or it alone has another background. A button that is
+/// alone has it.
+fn focused(look: &Look<'_>, row: usize, places: &[(usize, usize)]) -> Option<usize> {
     let page = look.page;
     if page.cursor.row == row
         && let Some(index) = places
             .iter()
             .position(|(from, to)| (*from..=*to).contains(&page.cursor.column))
     {
-        return index;
+        return Some(index);
     }
     let grounds: Vec<u64> = places
         .iter()
         .map(|(from, _)| page.ground_at(row, from + 1))
         .collect();
-    odd_one(&grounds).unwrap_or(0)
+    match places {
+        [_] => Some(0),
+        _ => odd_one(&grounds).or_else(|| only_one(&grounds, |ground| *ground != form_ground(page, row))),
+    }
+}
+
+/// The background of the form itself: that of the cell behind its border in this row.
+fn form_ground(page: &Page, row: usize) -> u64 {
+    let border = page.text(row).chars().position(is_side);
+    page.ground_at(row, border.map_or(0, |border| border + 1))
+}
+
+fn only_one<T>(all: &[T], is_it: impl Fn(&T) -> bool) -> Option<usize> {
+    let mut found = all.iter().enumerate().filter(|(_, one)| is_it(one));
+    let (index, _) = found.next()?;
+    found.next().is_none().then_some(index)
 }
 
 /// A row of a list inside a form.
@@ -142,7 +158,7 @@ struct Item {
 }
 
 /// Rows of a list inside the form, and which one is highlighted.
-fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, usize)> {
+fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, Option<usize>)> {
     /// What a scroll bar draws at the right of a list.
     static BAR: Pattern = pattern!(r"\s{2,}[\^v▲▼↑↓█▒░▮]$");
     let page = look.page;
@@ -164,7 +180,10 @@ fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, usi
         .map(|&row| page.style_at(row, label_column(page, row)))
         .collect();
     let on_cursor = rows.iter().position(|&row| row == page.cursor.row);
-    let highlighted = on_cursor.or_else(|| odd_one(&grounds));
+    let is_lit = |row: &usize| page.ground_at(*row, label_column(page, *row)) != form_ground(page, *row);
+    let highlighted = on_cursor
+        .or_else(|| odd_one(&grounds))
+        .or_else(|| only_one(&rows, is_lit));
     if rows.is_empty()
         || !aligned
         || highlighted.is_none() && !boxes
@@ -188,7 +207,7 @@ fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, usi
             ticked: tick.map(|tick| tick.as_str() != " "),
         }
     };
-    Some((texts.iter().map(item).collect(), highlighted.unwrap_or(0)))
+    Some((texts.iter().map(item).collect(), highlighted))
 }
 
 /// How wide the column of tags before the labels is, box included: the words behind it begin in one column.
@@ -243,8 +262,9 @@ fn bracketed(look: &Look<'_>) -> Option<Reading> {
         .map(|column| page.ground_at(row, column))
         .collect();
     let focused = odd_one(&grounds)?;
-    let choice =
-        |(index, label): (usize, &&str)| labels::choice(label, steps(focused, index, "\x1b[D", "\x1b[C"));
+    let choice = |(index, label): (usize, &&str)| {
+        labels::choice(label, steps(Some(focused), index, "\x1b[D", "\x1b[C"))
+    };
     let title = first_paragraph(page, 0, row);
     let detail = page.block(0, row);
     let choices = labels.iter().enumerate().map(choice).collect();
@@ -297,7 +317,7 @@ impl Styled {
         let identity = format!("{detail}\n{}", labels.join("\n"));
         let choice = |(index, label): (usize, &&str)| Choice {
             label: (*label).to_owned(),
-            strokes: Some(steps(self.focused, index, "\x1b[D", "\x1b[C")),
+            strokes: steps(Some(self.focused), index, "\x1b[D", "\x1b[C"),
             effect: manner.effect(label),
         };
         let choices = labels.iter().enumerate().map(choice).collect();

@@ -56,10 +56,11 @@ pub(crate) fn effect(label: &str) -> Effect {
     }
 }
 
-pub(crate) fn choice(label: &str, strokes: Strokes) -> Choice {
+/// `strokes` is nothing where no key is known to take this row.
+pub(crate) fn choice(label: &str, strokes: impl Into<Option<Strokes>>) -> Choice {
     Choice {
         label: label.to_owned(),
-        strokes: Some(strokes),
+        strokes: strokes.into(),
         effect: effect(label),
     }
 }
@@ -82,6 +83,17 @@ pub(crate) fn hinted_key(label: &str) -> Option<String> {
     let captures = KEY.captures(label.trim())?;
     let key = captures.get(1)?.as_str().to_ascii_lowercase();
     Some(if key == "esc" { "\x1b".to_owned() } else { key })
+}
+
+/// The same for a row without a number, which has no other key of its own: `Continue (tab)`. Not Enter, which takes
+/// the row that is highlighted, whatever it is.
+pub(crate) fn only_key(label: &str) -> Option<String> {
+    static TAB: Pattern = pattern!(r"(?i)\s\((shift\s?\+\s?)?tab\)$");
+    let tab = || {
+        let captures = TAB.captures(label.trim())?;
+        Some(captures.get(1).map_or("\t", |_| "\x1b[Z").to_owned())
+    };
+    hinted_key(label).or_else(tab)
 }
 
 /// A plain yes or no, short enough to say nothing more: "Yes, and don't ask again" is neither.

@@ -1,6 +1,6 @@
 //! How a dialog's rows are read and answered: what a pack may say of them, and what holds where none does.
 
-use atlasbridge_model::{Choice, Effect, Kind, Pace, Stroke, Strokes};
+use atlasbridge_model::{Choice, Effect, Kind, Strokes};
 
 use super::labels::{self, Pattern, pattern};
 use crate::packs::LazyRegex;
@@ -124,65 +124,67 @@ impl Manner {
     }
 
     fn strokes(&self, row: &Shown<'_>) -> Option<Strokes> {
-        let moved = || Some(arrows(row.highlighted?, row.index));
+        let moved = || steps(row.highlighted, row.index, UP, DOWN);
         match (self.keys, row.number) {
-            (Keys::Shown, Some(number)) => Some(as_shown(row, number)),
+            (Keys::Shown, Some(number)) => as_shown(row, number),
+            // A key that the row itself names needs no marker to be seen.
+            (Keys::Shown, None) => labels::only_key(row.label).map(Strokes::once).or_else(moved),
             (Keys::Number, Some(number)) => Some(Strokes::once(number.to_string())),
-            (Keys::NumberThenEnter, Some(number)) => {
-                Some(Strokes::then_enter_if_still_there(number.to_string()))
-            }
+            (Keys::NumberThenEnter, Some(number)) => then_enter(row, number),
             (Keys::Move | Keys::Letter, _) | (_, None) => moved(),
         }
     }
 }
 
-/// Arrow keys from one row to another, then Enter while the menu still stands.
-pub(crate) fn arrows(from: usize, to: usize) -> Strokes {
-    steps(from, to, "\x1b[A", "\x1b[B")
+/// Arrow keys from one row to another, one at a time, then Enter when the marker is seen there.
+pub(crate) fn arrows(from: usize, to: usize) -> Option<Strokes> {
+    steps(Some(from), to, UP, DOWN)
 }
 
-/// Keys from one item to another, then Enter while the form still stands.
-pub(crate) fn steps(from: usize, to: usize, back: &str, forth: &str) -> Strokes {
-    match to {
-        _ if to == from => Strokes::enter(),
-        _ if to > from => Strokes::then_enter_if_still_there(forth.repeat(to - from)),
-        _ => Strokes::then_enter_if_still_there(back.repeat(from - to)),
-    }
+/// Keys from one item to another, then Enter when the other is seen to be lit. `None` where nothing shows which one
+/// is lit: no Enter is known to take the right one.
+pub(crate) fn steps(from: Option<usize>, to: usize, back: &str, forth: &str) -> Option<Strokes> {
+    Strokes::guided(moves(from?, to, back, forth).chain([b"\r".to_vec()]))
 }
 
-/// Arrow keys to the row, the space bar to tick it, then Enter: each only while the menu still stands.
-pub(crate) fn tick(from: usize, to: usize) -> Strokes {
-    let (key, count) = if to >= from {
-        ("\x1b[B", to - from)
-    } else {
-        ("\x1b[A", from - to)
-    };
-    let stroke = |bytes: &[u8], pace| Stroke {
-        bytes: bytes.to_vec(),
-        pace,
-    };
-    let mut strokes = Vec::new();
-    if count > 0 {
-        strokes.push(stroke(key.repeat(count).as_bytes(), Pace::Now));
-    }
-    let first = if strokes.is_empty() {
-        Pace::Now
-    } else {
-        Pace::IfStillThere
-    };
-    strokes.push(stroke(b" ", first));
-    strokes.push(stroke(b"\r", Pace::IfStillThere));
-    Strokes::new(strokes).unwrap_or_else(Strokes::enter)
+/// Arrow keys to the row, the space bar to tick it, then Enter: each only while the menu shows what the one before did.
+pub(crate) fn tick(from: usize, to: usize) -> Option<Strokes> {
+    Strokes::guided(moves(from, to, UP, DOWN).chain([b" ".to_vec(), b"\r".to_vec()]))
+}
+
+/// A key that moves the marker to its row, then Enter when it is seen there.
+fn jump(key: String, row: &Shown<'_>) -> Option<Strokes> {
+    let jumps = (row.highlighted != Some(row.index)).then(|| key.into_bytes());
+    Strokes::guided(jumps.into_iter().chain([b"\r".to_vec()]))
+}
+
+const UP: &str = "\x1b[A";
+const DOWN: &str = "\x1b[B";
+
+fn moves(from: usize, to: usize, back: &str, forth: &str) -> impl Iterator<Item = Vec<u8>> {
+    let key = if to < from { back } else { forth };
+    std::iter::repeat_n(key.as_bytes().to_vec(), to.abs_diff(from))
 }
 
 /// A key named in the row, the way that the footer names, else the digit, which chooses at once in most dialogs.
-fn as_shown(row: &Shown<'_>, number: u16) -> Strokes {
+fn as_shown(row: &Shown<'_>, number: u16) -> Option<Strokes> {
     static CONTINUE: Pattern = pattern!(r"(?i)^\W*enter (?:to )?continue\b");
     static THEN_ENTER: Pattern = pattern!(r"(?i)\bnumbers?\b.*\bthen (?:press )?enter\b");
     match labels::hinted_key(row.label) {
-        Some(key) => Strokes::once(key),
-        None if row.highlighted == Some(row.index) && CONTINUE.is_match(row.footer) => Strokes::enter(),
-        None if THEN_ENTER.is_match(row.footer) => Strokes::then_enter_if_still_there(number.to_string()),
-        None => Strokes::once(number.to_string()),
+        Some(key) => Some(Strokes::once(key)),
+        None if row.highlighted == Some(row.index) && CONTINUE.is_match(row.footer) => {
+            Strokes::guided([b"\r".to_vec()])
+        }
+        None if THEN_ENTER.is_match(row.footer) => then_enter(row, number),
+        None => Some(Strokes::once(number.to_string())),
+    }
+}
+
+/// The digit leads to the row, and Enter takes it. A dialog with a marker shows where the digit led; one without shows
+/// the digit itself.
+fn then_enter(row: &Shown<'_>, number: u16) -> Option<Strokes> {
+    match row.highlighted {
+        Some(_) => jump(number.to_string(), row),
+        None => Some(Strokes::then_enter_if_still_there(number.to_string())),
     }
 }

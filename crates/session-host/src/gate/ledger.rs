@@ -9,10 +9,12 @@ use std::collections::HashMap;
 
 use atlasbridge_detect::Decision;
 use atlasbridge_model::answer::Value;
-use atlasbridge_model::{Entry, Fingerprint, Kind, PromptId, ReplyId, Sighting, SightingNo, Strokes};
+use atlasbridge_model::{
+    Effect, Entry, Fingerprint, Kind, Level, PromptId, ReplyId, SafeDefault, Sighting, SightingNo, Strokes,
+};
 use atlasbridge_wire::twin::Outcome;
 
-use super::Way;
+use super::{Aim, Way};
 
 /// A hub's request, after its texts were read into ids.
 #[derive(Debug, Clone)]
@@ -23,7 +25,22 @@ pub(crate) struct Request {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) epoch: u64,
     pub(crate) deadline: Option<i64>,
+    /// Nobody answered: this is the safe default.
+    pub(crate) by_silence: bool,
     pub(crate) value: Option<Value>,
+}
+
+/// Who would get what is typed now, by the kernel's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// Somebody is blocked in reading the terminal.
+    Reads,
+    /// An event loop listens to it.
+    Listens,
+    /// Nobody: keys would lie in its queue until the next question.
+    Nobody,
+    /// The kernel would not say: a program of another user.
+    Unknown,
 }
 
 /// How the world looks at the moment of the request.
@@ -39,6 +56,7 @@ pub(crate) struct Facts {
     pub(crate) half_typed: bool,
     /// The process group that reads the terminal is not the one that asked.
     pub(crate) other_foreground: bool,
+    pub(crate) reader: Reader,
     pub(crate) tool_gone: bool,
     /// What the tool's own hook would be told for this value: better than any key.
     pub(crate) decision: Option<Decision>,
@@ -116,9 +134,17 @@ impl Ledger {
         if let Some(decision) = &facts.decision {
             return Ok(Way::Say(decision.clone()));
         }
-        strokes_of(value, standing, facts.takes_paste)
-            .map(Way::Type)
-            .ok_or(Outcome::PromptChanged)
+        let strokes = strokes_of(value, standing, facts.takes_paste).ok_or(Outcome::PromptChanged)?;
+        match value {
+            Value::Choice { row, label } if strokes.is_guided() => Ok(Way::Steer {
+                aim: Aim {
+                    row: *row,
+                    label: label.clone(),
+                },
+                strokes,
+            }),
+            _ => Ok(Way::Type(strokes)),
+        }
     }
 }
 
@@ -137,8 +163,47 @@ pub(super) fn objection(request: &Request, facts: &Facts) -> Option<Outcome> {
         Some(Outcome::PromptChanged)
     } else if facts.half_typed {
         Some(Outcome::TypingLocally)
+    } else if !facts
+        .standing
+        .as_ref()
+        .is_some_and(|seen| is_heard(request, facts, seen))
+    {
+        Some(Outcome::NotReading)
+    } else if request.by_silence && !facts.standing.as_ref().is_some_and(|seen| is_safe(request, seen)) {
+        Some(Outcome::PromptChanged)
     } else {
         None
+    }
+}
+
+/// # Nothing-lies-in-wait invariant
+/// Nothing is typed unless the kernel, or a dialog that is known for sure, says that this program reads now. What is
+/// typed while nobody reads answers whatever asks next, which nobody was shown.
+fn is_heard(request: &Request, facts: &Facts, standing: &Sighting) -> bool {
+    let level = standing.confidence.level();
+    match facts.reader {
+        // A hook was asked, and waits.
+        _ if facts.decision.is_some() => true,
+        Reader::Nobody => false,
+        _ if request.by_silence && level == Level::Low => false,
+        Reader::Reads | Reader::Listens => true,
+        Reader::Unknown if request.by_silence => level == Level::High,
+        Reader::Unknown => level >= Level::Medium,
+    }
+}
+
+/// # Silence-never-approves invariant
+/// Whatever a hub sends for a deadline, it must refuse by our own reading of the screen, or be a bare Enter where that
+/// is all that is asked for.
+fn is_safe(request: &Request, standing: &Sighting) -> bool {
+    match (SafeDefault::of(standing), &request.value) {
+        (Some(SafeDefault::Refuse { .. }), Some(Value::Choice { row, .. })) => {
+            let rows = standing.choices.as_ref();
+            rows.and_then(|rows| rows.get(*row))
+                .is_some_and(|row| row.effect == Effect::Refuses)
+        }
+        (Some(SafeDefault::Enter | SafeDefault::EmptyLine), Some(Value::Enter)) => true,
+        (Some(_) | None, _) => false,
     }
 }
 
@@ -220,6 +285,7 @@ mod tests {
             fingerprint: Fingerprint([no as u8; 16]),
             epoch: 5,
             deadline: Some(1_000),
+            by_silence: false,
             value: Some(Value::Choice {
                 row: 0,
                 label: "yes".to_owned(),
@@ -234,6 +300,7 @@ mod tests {
             answered_locally: false,
             half_typed: false,
             other_foreground: false,
+            reader: Reader::Reads,
             tool_gone: false,
             decision: None,
             takes_paste: false,
@@ -285,6 +352,7 @@ mod tests {
         refused(|_, facts| facts.answered_locally = true, Outcome::AnsweredLocally);
         refused(|_, facts| facts.half_typed = true, Outcome::TypingLocally);
         refused(|_, facts| facts.now = 1_000, Outcome::TooLate);
+        refused(|_, facts| facts.reader = Reader::Nobody, Outcome::NotReading);
         refused(|_, facts| facts.tool_gone = true, Outcome::ToolGone);
         refused(|request, _| request.value = None, Outcome::NotRecorded);
         let other_label = Value::Choice {
@@ -327,6 +395,68 @@ mod tests {
             "a text is on record, a password never"
         );
         assert!(!takes(&Value::Enter, Kind::Password));
+    }
+
+    /// Row by row: who reads, how sure the prompt is, and whether a person or the deadline answers.
+    #[test]
+    fn nothing_is_typed_unless_it_is_known_that_somebody_reads() {
+        use Level::{High, Low, Medium};
+        let goes = |reader, level, by_silence| {
+            let hundredths = match level {
+                Low => 62,
+                Medium => 75,
+                High => 90,
+            };
+            let mut standing = sighting(1);
+            standing.confidence = Confidence::new(hundredths).unwrap();
+            let mut request = request(1, 1, 1);
+            request.by_silence = by_silence;
+            request.value = Some(Value::Choice {
+                row: 1,
+                label: "no".to_owned(),
+            });
+            let facts = Facts {
+                reader,
+                ..facts(&standing)
+            };
+            matches!(Ledger::default().judge(&request, &facts), Verdict::Go(_))
+        };
+        let row = |reader, by_silence| [Low, Medium, High].map(|level| goes(reader, level, by_silence));
+        assert_eq!(row(Reader::Reads, false), [true, true, true]);
+        assert_eq!(row(Reader::Listens, false), [true, true, true]);
+        assert_eq!(row(Reader::Unknown, false), [false, true, true]);
+        assert_eq!(row(Reader::Nobody, false), [false, false, false]);
+        assert_eq!(row(Reader::Reads, true), [false, true, true]);
+        assert_eq!(row(Reader::Listens, true), [false, true, true]);
+        assert_eq!(row(Reader::Unknown, true), [false, false, true]);
+        assert_eq!(row(Reader::Nobody, true), [false, false, false]);
+    }
+
+    #[test]
+    fn whatever_a_hub_sends_for_a_deadline_refuses() {
+        let by_silence = |value: Value, kind| {
+            refused(
+                |request, facts| {
+                    request.by_silence = true;
+                    request.deadline = None;
+                    request.value = Some(value.clone());
+                    facts
+                        .standing
+                        .iter_mut()
+                        .for_each(|standing| standing.kind = kind);
+                },
+                Outcome::PromptChanged,
+            );
+        };
+        let accepts = Value::Choice {
+            row: 0,
+            label: "yes".to_owned(),
+        };
+        by_silence(accepts.clone(), Kind::YesNo);
+        by_silence(accepts, Kind::MultipleChoice);
+        by_silence(Value::Enter, Kind::Idle);
+        by_silence(Value::Enter, Kind::Unknown);
+        by_silence(Value::Text("go on".to_owned()), Kind::FreeText);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! What the hub says: replies to type, through the gate, and what became of them.
 
-use atlasbridge_detect::Observation;
-use atlasbridge_model::{ReplyId, Sighting, SightingNo};
+use atlasbridge_detect::{Moment, Observation};
+use atlasbridge_model::{ReplyId, Sighting, SightingNo, Strokes};
 use atlasbridge_pty::{PollFlags, Signal, TtyWait, boot_time};
 use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
 use super::showing::Watch;
-use super::{Host, Phase};
-use crate::gate::{Claim, Facts, Look, Progress, Request, Settled, Ticket};
+use super::{Early, FIRST_TRY_AGAIN, Host, MOST_TRIES, Phase};
+use crate::gate::{Aim, Claim, Facts, Look, Progress, Reader, Request, Settled, Ticket};
 use crate::link::Heard;
 
 impl Host {
@@ -50,42 +50,77 @@ impl Host {
     }
 
     pub(super) fn on_inject(&mut self, inject: &Inject) {
+        self.consider(inject, 0);
+    }
+
+    /// `tries`: how often nobody was found to read the terminal.
+    pub(super) fn consider(&mut self, inject: &Inject, tries: u32) {
         // What is no id was never handed out by a hub of this protocol.
         let Some(request) = read_request(inject) else {
             return;
         };
         self.catch_up();
-        let facts = self.facts(&request);
-        if self.is_too_early(&request, &facts) {
-            self.early = Some((inject.clone(), self.seen_at + self.keys_after));
+        let reader = self.reader(tries);
+        let facts = self.facts(&request, reader);
+        if let Some(due) = self.is_too_early(&request, &facts, tries) {
+            self.early = Some(Early {
+                inject: inject.clone(),
+                due,
+                tries: tries + u32::from(reader == Reader::Nobody),
+            });
             return;
         }
         let outcome = match self.gate.claim(&request, facts) {
-            Claim::Granted(ticket) => self.type_reply(ticket, &request),
+            Claim::Granted(ticket) => self.type_reply(ticket, &request, reader),
             Claim::Answered(outcome) => outcome,
             Claim::FromOldHub => return,
         };
         self.tell_outcome(request.reply, &inject.prompt_id, outcome);
+        if outcome == twin::Outcome::NotReading && !self.gate.is_injecting() {
+            // Nothing was typed, and the question stands: it is asked again.
+            self.observe(Observation::Untaken);
+        }
     }
 
-    /// A dialog that was just drawn ignores keys for a moment. The reply waits for that, and everything about it is judged
-    /// then; a hook takes its decision at once.
-    fn is_too_early(&self, request: &Request, facts: &Facts) -> bool {
-        let is_dialog = facts.standing.as_ref().is_some_and(|seen| seen.choices.is_some());
-        is_dialog
-            && facts.decision.is_none()
-            && self.gate.is_new(request)
-            && self.now() < self.seen_at + self.keys_after
+    /// A dialog that was just drawn ignores keys for a moment, and an event loop that works for a moment reads none. The
+    /// reply waits for that, and everything about it is judged then; a hook takes its decision at once.
+    fn is_too_early(&self, request: &Request, facts: &Facts, tries: u32) -> Option<Moment> {
+        let standing = facts.standing.as_ref()?;
+        if facts.decision.is_some() || !self.gate.is_new(request) {
+            return None;
+        }
+        let listens_at = self.seen_at + self.keys_after;
+        match facts.reader {
+            _ if standing.choices.is_some() && self.now() < listens_at => Some(listens_at),
+            Reader::Nobody if tries < MOST_TRIES => Some(self.now() + FIRST_TRY_AGAIN * (1 << tries)),
+            Reader::Reads | Reader::Listens | Reader::Nobody | Reader::Unknown => None,
+        }
+    }
+
+    /// Who would read what is typed now. Processes of other sessions are looked at only at the last try: there are many.
+    fn reader(&self, tries: u32) -> Reader {
+        match self.control.probe().wait {
+            TtyWait::Read => Reader::Reads,
+            TtyWait::Poll => Reader::Listens,
+            TtyWait::Unknown => Reader::Unknown,
+            TtyWait::None if tries >= MOST_TRIES && self.control.is_awaited_elsewhere() => Reader::Listens,
+            TtyWait::None => Reader::Nobody,
+        }
     }
 
     /// # Screen-of-the-moment invariant
-    /// Between the last look at the screen and the write stands nothing that waits: the intent is on disk before.
-    pub(super) fn type_reply(&mut self, ticket: Ticket, request: &Request) -> twin::Outcome {
+    /// Between the last look at the screen and the write stands nothing that waits: the intent is on disk before. Who was
+    /// blocked in a read must still be; an event loop that listened may work for a moment, and listens again.
+    pub(super) fn type_reply(&mut self, ticket: Ticket, request: &Request, reader: Reader) -> twin::Outcome {
         if self.gate.intend(&ticket).is_err() {
             return self.gate.void(ticket, twin::Outcome::NotRecorded);
         }
         self.catch_up();
-        if let Some(objection) = self.gate.objection(request, self.facts(request)) {
+        let reader = match reader {
+            Reader::Reads => self.reader(0),
+            Reader::Listens | Reader::Nobody | Reader::Unknown => reader,
+        };
+        if let Some(objection) = self.gate.objection(request, self.facts(request, reader)) {
             return self.gate.void(ticket, objection);
         }
         self.reacted = false;
@@ -99,11 +134,10 @@ impl Host {
         outcome
     }
 
-    pub(super) fn facts(&self, request: &Request) -> Facts {
-        let stands = |seen: &&Sighting| self.detector.still_shows(seen.no, seen.fingerprint);
+    pub(super) fn facts(&self, request: &Request, reader: Reader) -> Facts {
         Facts {
             now: boot_time().as_millis() as i64,
-            standing: self.detector.current().filter(stands).cloned(),
+            standing: self.detector.current_now(),
             answered_locally: self.answered_locally.contains(&request.sighting)
                 || self.detector.is_being_answered(request.sighting, self.now()),
             half_typed: self.detector.typed_since(request.sighting, self.now()),
@@ -113,6 +147,7 @@ impl Host {
                 .and_then(|value| self.hooks.decision(request.sighting, value)),
             takes_paste: self.detector.screen().input_modes().bracketed_paste,
             other_foreground: self.asked_by.is_some() && self.control.foreground_group() != self.asked_by,
+            reader,
             tool_gone: !matches!(self.phase, Phase::Running | Phase::Ending { .. }),
         }
     }
@@ -126,14 +161,21 @@ impl Host {
 
     pub(super) fn look(&mut self) {
         let Some(no) = self.gate.injecting() else { return };
-        let current = self.detector.current().filter(|seen| seen.no == no);
-        let still_shown = current.is_some_and(|seen| self.detector.still_shows(seen.no, seen.fingerprint));
+        let is_current = self.detector.current().is_some_and(|seen| seen.no == no);
+        let now_shown = self.detector.current_now().filter(|seen| seen.no == no);
         let is_over = matches!(self.phase, Phase::LastWords { .. } | Phase::LastNotes { .. });
         let look = Look {
-            gone: current.is_none() || is_over,
+            gone: !is_current || is_over,
+            over: is_over,
             reacted: self.reacted,
-            still_shown,
+            still_shown: now_shown.is_some(),
+            shows_typed: self
+                .gate
+                .typed()
+                .is_some_and(|typed| self.detector.shows_typed(typed)),
             drafted: self.detector.holds_draft(),
+            needs: now_shown.and_then(|seen| needs(&seen, self.gate.aim()?)),
+            unread: self.control.unread_input().unwrap_or(0),
         };
         match self.gate.look(look, self.now()) {
             Progress::Waits => {}
@@ -142,13 +184,22 @@ impl Host {
         }
     }
 
+    /// # Nothing-lies-in-wait invariant
+    /// What was typed and not read when its prompt is over would answer the next question, which nobody was shown: it is
+    /// taken back. The keyboard was held meanwhile, so nothing of a person's is lost.
     pub(super) fn settle(&mut self, settled: &Settled) {
+        let is_left = !settled.is_said && self.control.unread_input().is_some_and(|unread| unread > 0);
+        if is_left && self.control.discard_input().is_err() {
+            self.link.notice(
+                "keys of an answer that came too late could not be taken back; look at what the tool asks next",
+            );
+        }
         // Lines are typed ahead, and wait; a key that acts at once is not.
         if settled.is_dialog && settled.by_key && settled.outcome == twin::Outcome::Taken {
             self.drop_late_keys();
         }
         self.tell_outcome(settled.reply, &settled.prompt.to_string(), settled.outcome);
-        if settled.leaves_dialog_open() && self.reads_all() {
+        if settled.leaves_prompt_open() && self.reads_all() {
             self.observe(Observation::Untaken);
         }
     }
@@ -184,6 +235,13 @@ fn read_request(inject: &Inject) -> Option<Request> {
         fingerprint: inject.fingerprint.parse().ok()?,
         epoch: inject.epoch,
         deadline: inject.deadline,
+        by_silence: inject.by_silence,
         value: inject.value.clone().map(Into::into),
     })
+}
+
+/// What the row takes as this reading has it.
+fn needs(seen: &Sighting, aim: &Aim) -> Option<Strokes> {
+    let row = seen.choices.as_ref()?.get(aim.row)?;
+    row.strokes.clone().filter(|_| row.label == aim.label)
 }

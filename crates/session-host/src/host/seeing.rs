@@ -131,9 +131,10 @@ impl Host {
             && let Progress::Over(settled) = self.gate.look(
                 Look {
                     gone: true,
+                    over: how == Departure::Ended,
                     reacted: true,
-                    still_shown: false,
-                    drafted: None,
+                    unread: self.control.unread_input().unwrap_or(0),
+                    ..Look::default()
                 },
                 now,
             )

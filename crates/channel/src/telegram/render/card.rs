@@ -377,11 +377,12 @@ fn failed(card: &Card, why: Failure) -> String {
             "❌ Failed: it was answered, but the tool did not react. Look at the terminal."
         }
         Failure::NotTaken => "❌ Failed: it was typed, but the tool did not react. Look at the terminal.",
+        Failure::NotReading => "❌ Failed: the program does not read its terminal now; nothing was typed.",
         Failure::ToolGone => "❌ Failed: the tool has ended.",
         Failure::TooLate => "❌ Failed: the answer reached the session too late; nothing was typed.",
         Failure::NotRecorded => "❌ Failed: it could not be put on record first, so nothing was typed.",
         Failure::Unknown => {
-            "❓ Unknown: the session host died while typing. It may or may not have been typed, and is not tried again."
+            "❓ Unknown: it may have been typed, and nothing proves that the tool took it. It is not tried again. Look at the terminal."
         }
         Failure::NoChannel => "❌ Failed: nothing could take this prompt.",
     };

@@ -159,6 +159,7 @@ fn each_state_says_what_is_true_and_takes_the_buttons_away() {
         failed(Failure::PromptChanged),
         failed(Failure::TypingLocally),
         failed(Failure::NotTaken),
+        failed(Failure::NotReading),
         failed(Failure::ToolGone),
         failed(Failure::TooLate),
         failed(Failure::NotRecorded),
