@@ -166,6 +166,26 @@ impl Look<'_> {
         self.pack.as_deref()
     }
 
+    /// The program has written on below this row, and the cursor stands behind its words: whatever asks above was
+    /// answered, or given up, and keys would go to what stands at the cursor.
+    pub(crate) fn is_past(&self, row: usize) -> bool {
+        let line = &self.line;
+        line.first > row && !line.before.is_empty() && line.gap <= 1 && line.after.is_empty()
+    }
+
+    /// Or it has written whole lines below this row that are no part of what asks there, and stands before the next.
+    pub(crate) fn is_left_behind(&self, row: usize, is_part: impl Fn(&str) -> bool) -> bool {
+        let page = self.page;
+        let cursor = page.cursor.row;
+        let wrote = |row: usize| {
+            let text = page.inner(row).trim();
+            !text.is_empty() && !is_rule(text) && !is_part(text)
+        };
+        let is_shown = page.cursor.visible && page.cursor.column == 0;
+        let at_a_fresh_line = is_shown && page.text(cursor).trim().is_empty();
+        at_a_fresh_line && (row + 1..cursor).any(wrote)
+    }
+
     /// How a typed line is taken here.
     pub(crate) fn entry(&self) -> Entry {
         if self.kernel.canonical {

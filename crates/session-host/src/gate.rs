@@ -43,6 +43,8 @@ pub(crate) struct Ticket {
     is_dialog: bool,
     /// Its tool takes each key at once, and no line.
     by_key: bool,
+    /// Somebody is blocked in reading, and gets what is typed whatever else happens.
+    is_blocked: bool,
     way: Way,
 }
 
@@ -236,6 +238,7 @@ impl Gate {
                         .standing
                         .as_ref()
                         .is_some_and(|seen| seen.entry == atlasbridge_model::Entry::Keys),
+                    is_blocked: facts.reader == Reader::Reads,
                     way,
                 })
             }

@@ -2,7 +2,7 @@
 //! tool read.
 //!
 //! One prompt: `answers` what may be answered and what is typed · `endings` expiry, keyboard, withdrawal, changed
-//! screens · `instructions` what an agent does next · `secrets` passwords leave no trace.
+//! screens · `instructions` what an agent does next · `secrets` passwords leave no trace · `silence` what deadlines type.
 //! Crashes: `hub_killed` · `host_killed` · `store_trouble` full disks.
 //! Who may ask: `self_approval` the tool may not answer itself · `hub` one per home, start, stop, reload · `peers`
 //! other versions, garbage, crowds.
@@ -24,6 +24,7 @@ mod answers;
 mod endings;
 mod instructions;
 mod secrets;
+mod silence;
 
 mod host_killed;
 mod hub_killed;

@@ -53,11 +53,21 @@ pub(super) fn menu(look: &Look<'_>) -> Option<Reading> {
     }
     filter(look)
         .or_else(|| ticked(look))
-        .or_else(|| Menu::all(look.page, None).find_map(|menu| menu.reading(look.page)))
+        .or_else(|| {
+            Menu::all(look.page, None)
+                .filter(|menu| !menu.is_history(look))
+                .find_map(|menu| menu.reading(look.page))
+        })
         .or_else(|| radio_line(look))
         .or_else(|| toggle(look))
         .or_else(|| by_colour(look))
         .or_else(|| by_ink(look))
+}
+
+/// The first row of the lowest menu with a marker that asks.
+pub(super) fn lowest(look: &Look<'_>) -> Option<usize> {
+    let mut menus = Menu::all(look.page, None).filter(|menu| !menu.is_numbered() && !menu.is_history(look));
+    menus.find_map(|menu| menu.reading(look.page).map(|_| menu.first))
 }
 
 /// Rows of which one is highlighted.
@@ -99,6 +109,13 @@ impl Menu {
         let bottom = page.last_row().unwrap_or(0);
         Self::all(page, row)
             .filter(move |menu| composer <= menu.last && bottom - menu.last <= BELOW && !menu.is_numbered())
+            .filter(|menu| !menu.is_history(look))
+    }
+
+    /// The program has gone on below it.
+    fn is_history(&self, look: &Look<'_>) -> bool {
+        look.is_past(self.last) && !HINT.is_match(&look.line.before)
+            || look.is_left_behind(self.last, |text| HINT.is_match(text))
     }
 
     /// The menu whose highlighted row this is.

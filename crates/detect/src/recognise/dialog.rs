@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::labels::{Pattern, pattern};
 use super::manner::{Below, Manner, Shown};
-use super::{Look, Reading, composer};
+use super::{Look, Reading, arrows, composer};
 use crate::page::{Page, is_dashed, is_rule, is_side};
 use crate::status::Claim;
 
@@ -44,7 +44,23 @@ struct Row {
 }
 
 pub(super) fn numbered(look: &Look<'_>) -> Option<Reading> {
-    Dialog::find_usual(look)?.reading(look.page, &Manner::default())
+    let dialog = Dialog::find_usual(look)?;
+    // A menu that stands lower is asked now.
+    let end = dialog.footer.unwrap_or(dialog.last_row());
+    let is_history = arrows::lowest(look).is_some_and(|row| row > dialog.last_row())
+        || look.is_left_behind(end, tells_keys);
+    dialog
+        .reading(look.page, &Manner::default())
+        .filter(|_| !is_history)
+}
+
+/// A line that tells keys and nothing else, `Esc to cancel · Tab to amend`: not one that says something and then asks
+/// for Enter.
+pub(super) fn tells_keys(line: &str) -> bool {
+    static KEYS: Pattern = pattern!(
+        r"(?i)^\W*(?:(?:press|use)\s+)?\W*(?:enter|esc|escape|return|tab|shift|ctrl|space|arrow|up|down|\w/\w|[↑↓←→⏎])"
+    );
+    KEYS.is_match(line) && FOOTER.is_match(line)
 }
 
 /// A dialog of numbered rows as it stands on the screen.
@@ -89,6 +105,9 @@ impl Dialog {
         if !is_open || bottom.saturating_sub(last.last) > 10 {
             return None;
         }
+        if look.is_past(footer.unwrap_or(last.last)) && !tells_keys(&look.line.before) {
+            return None;
+        }
         let top = top_of(page, first.row);
         let question_row = question_row(page, top, first.row)?;
         Some(Self {
@@ -101,6 +120,10 @@ impl Dialog {
         })
     }
 
+    fn last_row(&self) -> usize {
+        self.rows.last().map_or(0, |row| row.last)
+    }
+
     /// Everything above the rows in one line: wrapping breaks no sentence.
     pub(super) fn above(&self, page: &Page) -> String {
         page.words(self.top, self.rows.first().map_or(0, |row| row.row))
@@ -108,7 +131,7 @@ impl Dialog {
 
     /// The lines below the rows, in one line.
     pub(super) fn below(&self, page: &Page) -> String {
-        page.words(self.rows.last().map_or(0, |row| row.last) + 1, page.lines.len())
+        page.words(self.last_row() + 1, page.lines.len())
     }
 
     /// A pack's anchor says which of several questions is asked, and which line asks where none has a question mark.

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use atlasbridge_detect::Decision;
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::{
-    Effect, Entry, Fingerprint, Kind, Level, PromptId, ReplyId, SafeDefault, Sighting, SightingNo, Strokes,
+    Effect, Entry, Fingerprint, Kind, Level, PromptId, ReplyId, SafeDefault, Sighting, SightingNo, Stroke,
+    Strokes,
 };
 use atlasbridge_wire::twin::Outcome;
 
@@ -57,6 +58,8 @@ pub(crate) struct Facts {
     /// The process group that reads the terminal is not the one that asked.
     pub(crate) other_foreground: bool,
     pub(crate) reader: Reader,
+    /// The kernel collects whole lines: nobody can read a single key.
+    pub(crate) takes_lines: bool,
     pub(crate) tool_gone: bool,
     /// What the tool's own hook would be told for this value: better than any key.
     pub(crate) decision: Option<Decision>,
@@ -135,6 +138,11 @@ impl Ledger {
             return Ok(Way::Say(decision.clone()));
         }
         let strokes = strokes_of(value, standing, facts.takes_paste).ok_or(Outcome::PromptChanged)?;
+        // It would stay in the line that somebody else begins to read.
+        let ends_a_line = |stroke: &Stroke| stroke.bytes.ends_with(b"\r");
+        if facts.takes_lines && !strokes.iter().all(ends_a_line) {
+            return Err(Outcome::NotReading);
+        }
         match value {
             Value::Choice { row, label } if strokes.is_guided() => Ok(Way::Steer {
                 aim: Aim {
@@ -301,6 +309,7 @@ mod tests {
             half_typed: false,
             other_foreground: false,
             reader: Reader::Reads,
+            takes_lines: true,
             tool_gone: false,
             decision: None,
             takes_paste: false,
@@ -430,6 +439,25 @@ mod tests {
         assert_eq!(row(Reader::Listens, true), [false, true, true]);
         assert_eq!(row(Reader::Unknown, true), [false, false, true]);
         assert_eq!(row(Reader::Nobody, true), [false, false, false]);
+    }
+
+    #[test]
+    fn a_key_is_not_typed_where_the_kernel_collects_lines() {
+        let by_key = |takes_lines| {
+            let mut standing = sighting(1);
+            standing.choices = Choices::new(vec![Choice {
+                label: "yes".to_owned(),
+                strokes: Some(Strokes::once("1")),
+                effect: Effect::Accepts,
+            }]);
+            let facts = Facts {
+                takes_lines,
+                ..facts(&standing)
+            };
+            Ledger::default().judge(&request(1, 1, 1), &facts)
+        };
+        assert_eq!(by_key(true), Verdict::Refuse(Outcome::NotReading));
+        assert!(matches!(by_key(false), Verdict::Go(_)));
     }
 
     #[test]

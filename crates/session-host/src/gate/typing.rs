@@ -29,6 +29,10 @@ const STEERING_LIMIT: Duration = Duration::from_secs(10);
 /// How soon to look whether an answer was read, for the first time; the pauses grow with the time that it took so far.
 const LOOK_FOR_READING: Duration = Duration::from_millis(4);
 
+/// An event loop that listens reads a key at once. One that does not was called away, and may ask something else when it
+/// is back; who is blocked in a read gets the key in any case.
+const READING_LIMIT: Duration = Duration::from_millis(250);
+
 /// So much of a typed text must be seen before its Enter; the rest may be cut off or wrapped.
 const PROVES_A_TEXT: usize = 40;
 
@@ -39,6 +43,7 @@ pub(crate) struct Typing {
     pub(crate) sighting: SightingNo,
     pub(crate) is_dialog: bool,
     pub(crate) by_key: bool,
+    is_blocked: bool,
     course: Course,
     /// Bytes of the last stroke.
     last_bytes: u64,
@@ -104,6 +109,7 @@ impl Typing {
             sighting,
             is_dialog,
             by_key,
+            is_blocked,
             way,
         } = ticket;
         let bytes_of = |strokes: &Strokes| strokes.iter().next().map_or(0, |first| first.bytes.len() as u64);
@@ -137,6 +143,7 @@ impl Typing {
             sighting,
             is_dialog,
             by_key,
+            is_blocked,
             course,
             last_bytes,
             first_at: now,
@@ -175,13 +182,11 @@ impl Typing {
 
     pub(crate) fn next(&mut self, look: &Look, now: Moment) -> Next {
         let give_up = self.gives_up_at();
+        if self.lies_unread(look) && !look.over {
+            return self.await_reading(now);
+        }
         if look.gone {
-            return match self.lies_unread(look) && !look.over && now < give_up {
-                // The kernel's own echo sweeps a question away before anybody has read the answer. Nothing announces
-                // that it is read.
-                true => Next::WaitUntil((now + LOOK_FOR_READING.max((now - self.last_at) / 2)).min(give_up)),
-                false => Next::Over(self.departed(look)),
-            };
+            return Next::Over(self.departed(look));
         }
         if now >= give_up {
             return Next::Over(self.given_up(look));
@@ -197,6 +202,21 @@ impl Typing {
                 self.insist(look, give_up, now)
             }
             Course::Listed { .. } => self.go_on(look, give_up, now),
+        }
+    }
+
+    /// Nothing of the last stroke was read yet. Until it is, or is taken back, nothing else is judged: the kernel's own
+    /// echo sweeps a question away before anybody has read the answer. Nothing announces the reading.
+    fn await_reading(&self, now: Moment) -> Next {
+        let limit = self.last_at
+            + if self.is_blocked {
+                REACTION_LIMIT
+            } else {
+                READING_LIMIT
+            };
+        match now < limit {
+            true => Next::WaitUntil((now + LOOK_FOR_READING.max((now - self.last_at) / 2)).min(limit)),
+            false => Next::Over(Outcome::NotTaken),
         }
     }
 
@@ -268,8 +288,8 @@ impl Typing {
     /// The prompt has gone. That was our doing only if the tool has read what was typed, and all of it was typed.
     fn departed(&self, look: &Look) -> Outcome {
         match () {
-            () if self.lies_unread(look) && look.over => Outcome::ToolGone,
-            () if self.lies_unread(look) || self.lacks_enter() => Outcome::NotTaken,
+            () if self.lies_unread(look) => Outcome::ToolGone,
+            () if self.lacks_enter() => Outcome::NotTaken,
             () => Outcome::Taken,
         }
     }
@@ -278,11 +298,7 @@ impl Typing {
     /// A dialog that stands as it was, a text that stands in its box and keys that lie unread were not taken. A line
     /// that was read, and after which nothing changed, may have been: nobody knows.
     fn given_up(&self, look: &Look) -> Outcome {
-        let is_refuted = self.is_dialog
-            || !self.is_whole()
-            || self.is_said()
-            || look.drafted == Some(true)
-            || self.lies_unread(look);
+        let is_refuted = self.is_dialog || !self.is_whole() || self.is_said() || look.drafted == Some(true);
         match is_refuted {
             true => Outcome::NotTaken,
             false => Outcome::Unknown,
@@ -358,6 +374,7 @@ mod tests {
             sighting: SightingNo(1),
             is_dialog: true,
             by_key: true,
+            is_blocked: true,
             way: Way::Type(strokes),
         };
         Typing::begun(ticket, Duration::ZERO, at(0))
@@ -466,6 +483,20 @@ mod tests {
         assert_eq!(line.next(&unread, at(1)), Next::WaitUntil(at(5)));
         assert_eq!(line.next(&unread, at(1_000)), Next::WaitUntil(at(1_500)));
         assert_eq!(line.next(&gone(), at(1_200)), Next::Over(Outcome::Taken));
+        let mut listened_to = Typing {
+            is_blocked: false,
+            ..typing(Strokes::once("2"))
+        };
+        let unread = Look {
+            unread: 1,
+            ..nothing()
+        };
+        assert_eq!(listened_to.next(&unread, at(249)), Next::WaitUntil(at(250)));
+        assert_eq!(
+            listened_to.next(&unread, at(250)),
+            Next::Over(Outcome::NotTaken),
+            "it was called away"
+        );
     }
 
     #[test]
@@ -505,6 +536,7 @@ mod tests {
             sighting: SightingNo(1),
             is_dialog: true,
             by_key: true,
+            is_blocked: true,
             way: Way::Steer {
                 aim,
                 strokes: keys(from, to).unwrap(),

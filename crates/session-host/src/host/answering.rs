@@ -148,6 +148,7 @@ impl Host {
             takes_paste: self.detector.screen().input_modes().bracketed_paste,
             other_foreground: self.asked_by.is_some() && self.control.foreground_group() != self.asked_by,
             reader,
+            takes_lines: self.control.line_mode().canonical,
             tool_gone: !matches!(self.phase, Phase::Running | Phase::Ending { .. }),
         }
     }
@@ -188,8 +189,10 @@ impl Host {
     /// What was typed and not read when its prompt is over would answer the next question, which nobody was shown: it is
     /// taken back. The keyboard was held meanwhile, so nothing of a person's is lost.
     pub(super) fn settle(&mut self, settled: &Settled) {
-        let is_left = !settled.is_said && self.control.unread_input().is_some_and(|unread| unread > 0);
-        if is_left && self.control.discard_input().is_err() {
+        // Of a line that was begun, the kernel does not say that it is there.
+        let is_left = settled.outcome == twin::Outcome::NotTaken
+            || self.control.unread_input().is_some_and(|unread| unread > 0);
+        if !settled.is_said && is_left && self.control.discard_input().is_err() {
             self.link.notice(
                 "keys of an answer that came too late could not be taken back; look at what the tool asks next",
             );
