@@ -307,7 +307,6 @@ impl Hub {
         let author = at_the_machine(&decided_by);
         let (_, replaces, handled) = self.queueing(&session, text, author).await?;
         self.store.handle(handled, clock::now()).await?;
-        self.channels.is_due = true;
         self.page_changed();
         let _ = respond.try_send(Response::Queued {
             session_id: session.id.to_string(),
@@ -579,7 +578,6 @@ impl Hub {
             .store
             .resume_session(session.id, &Source::Command, &by, clock::now())
             .await?;
-        self.channels.is_due = true;
         self.send_if_idle(session.id).await?;
         Ok(match was_paused {
             true => Response::Done,

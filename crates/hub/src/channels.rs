@@ -3,6 +3,12 @@
 //! # One-at-a-time invariant
 //! A target has at most one task under way. The next is chosen, and made from what is true then, when that one is done:
 //! so edits coalesce, order is kept, and an outage leaves nothing stale behind.
+//!
+//! # Nothing-forgotten invariant
+//! Whether anything is to be done is not announced, it is derived, in [`Channels::must_look`]: something was written since
+//! the last look, a channel said something, or a moment has come. One look is made at one moment: what is not due
+//! then is due at a moment after it, and `next_time` counts it, however long the look took. A moment that has passed
+//! meanwhile rings at once.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -14,7 +20,7 @@ use atlasbridge_channel::{
     Undelivered,
 };
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{BootTime, Nonce, SessionId, Timestamp};
+use atlasbridge_model::{BootTime, Nonce, Now, SessionId, Timestamp};
 use atlasbridge_store::{DuePost, NewNotice, NoticeId, PostId, PromptRecord};
 use atlasbridge_wire::command::ChannelView;
 use serde::{Deserialize, Serialize};
@@ -92,8 +98,7 @@ struct Running {
     handle: Handle,
     health: Health,
     busy: HashMap<Target, UnderWay>,
-    /// Targets that take nothing before then: the service or its pace says so, whatever is to be shown.
-    held: HashMap<Target, BootTime>,
+    held: Holds,
     failures: u32,
     worker: JoinHandle<()>,
 }
@@ -118,19 +123,53 @@ pub(crate) struct Channels {
     /// When the time left is shown next; `None` while nothing waits.
     countdown_at: Option<BootTime>,
     /// When the first of the chats that want no prompts, and for which one waits, wants them again.
-    unmuted_at: Option<Timestamp>,
-    /// Something may be due.
-    pub(crate) is_due: bool,
+    unmuted_at: Option<BootTime>,
+    /// When the first of the posts and notices becomes due that were not at the last look.
+    post_at: Option<BootTime>,
+    /// A channel has started, or said something, since the last look; or that look failed.
+    is_due: bool,
+    /// What the store had written before the last look.
+    seen_writes: Option<u64>,
+}
+
+/// Targets that take nothing for a while: the service or its pace says so, whatever is to be shown.
+///
+/// Who is held is told by what is in here, and never by the clock: a target is held until somebody lifts it, and as long
+/// as it is held, its moment is the next one.
+#[derive(Debug, Default)]
+struct Holds(HashMap<Target, BootTime>);
+
+impl Holds {
+    fn hold(&mut self, target: Target, until: BootTime) {
+        self.0.insert(target, until);
+    }
+
+    fn holds(&self, target: &Target) -> bool {
+        self.0.contains_key(target)
+    }
+
+    fn free(&mut self, target: &Target) {
+        self.0.remove(target);
+    }
+
+    fn free_all(&mut self) {
+        self.0.clear();
+    }
+
+    /// Time goes by.
+    fn lift(&mut self, now: BootTime) {
+        self.0.retain(|_, until| *until > now);
+    }
+
+    fn next(&self) -> Option<BootTime> {
+        self.0.values().min().copied()
+    }
 }
 
 impl Running {
     /// Whether it could be given a task now. Whoever holds it back says when that is over: the task under way, or time.
     fn takes(&self, target: &Target) -> bool {
-        let is_held = self
-            .held
-            .get(target)
-            .is_some_and(|until| *until > clock::now().boot);
-        !is_held && !self.busy.contains_key(target)
+        !self.held.holds(target) && !self.busy.contains_key(target)
     }
 }
 
@@ -139,6 +178,20 @@ impl Channels {
     fn takes_something(&self, name: &str) -> bool {
         let running = self.running.iter().find(|running| running.start.name == name);
         running.is_some_and(|running| running.handle.targets.iter().any(|target| running.takes(target)))
+    }
+
+    /// Whether anything may be to do that was not at the last look.
+    fn must_look(&self, writes: u64, now: BootTime) -> bool {
+        self.is_due || self.seen_writes != Some(writes) || self.next_time().is_some_and(|at| at <= now)
+    }
+
+    /// When a channel has something to do next without anything happening before. It may have passed: then that is now.
+    pub(crate) fn next_time(&self) -> Option<BootTime> {
+        // A look that failed is made again.
+        let now = self.is_due.then_some(BootTime(0));
+        let held = self.running.iter().map(|running| running.held.next());
+        let others = [now, self.countdown_at, self.unmuted_at, self.post_at];
+        others.into_iter().chain(held).flatten().min()
     }
 
     fn count_down_from(&mut self, now: BootTime) {
@@ -227,7 +280,7 @@ impl Hub {
             handle,
             health: Health::Starting,
             busy: HashMap::new(),
-            held: HashMap::new(),
+            held: Holds::default(),
             failures,
             worker,
         });
@@ -291,6 +344,13 @@ impl Hub {
                 Ok(())
             }
             Inbound::Polled { gap } => self.polled(name, gap).await,
+            Inbound::Ready => {
+                if let Some(running) = self.channels.find(name) {
+                    running.held.free_all();
+                }
+                self.channels.is_due = true;
+                Ok(())
+            }
         }
     }
 
@@ -346,7 +406,6 @@ impl Hub {
                 .offer(prompt.id, name, &targets, not_before, now)
                 .await?;
         }
-        self.channels.is_due = true;
         Ok(())
     }
 
@@ -361,31 +420,44 @@ impl Hub {
 
     /// Gives each free target its next task.
     pub(crate) async fn feed_channels(&mut self) -> Result<(), Broken> {
-        if !std::mem::take(&mut self.channels.is_due) {
+        let (writes, now) = (self.store.writes(), clock::now());
+        if !self.channels.must_look(writes, now.boot) {
             return Ok(());
         }
-        self.count_down().await?;
+        self.channels.is_due = false;
+        self.channels.seen_writes = Some(writes);
+        let looked = self.look(now).await;
+        self.channels.is_due |= looked.is_err();
+        looked
+    }
+
+    /// All that is to be done at one moment, and the next one.
+    async fn look(&mut self, now: Now) -> Result<(), Broken> {
+        for running in &mut self.channels.running {
+            running.held.lift(now.boot);
+        }
+        self.count_down(now).await?;
         self.channels.unmuted_at = None;
+        self.channels.post_at = None;
         for name in self.channels.names() {
-            for notice in self.store.due_notices(name, clock::now()).await? {
+            for notice in self.store.due_notices(name, now).await? {
                 let target = Target(notice.target.clone());
                 let reply_to = notice.reply_to.clone().map(Address);
                 let errand = Errand::Notice { id: notice.id };
                 match serde_json::from_str(&notice.body) {
                     Ok(body) => self.give(name, target, errand, task_of(body, reply_to)),
-                    Err(_) => {
-                        self.store
-                            .drop_notice(notice.id, "unreadable", clock::now())
-                            .await?
-                    }
+                    Err(_) => self.store.drop_notice(notice.id, "unreadable", now).await?,
                 };
             }
+            let next = self.store.next_post_time(name, now).await?;
+            let next = next.map(|next| in_boot_time(next, now));
+            self.channels.post_at = [self.channels.post_at, next].into_iter().flatten().min();
             if !self.channels.takes_something(name) {
                 continue;
             }
-            for due in self.store.due_posts(name, clock::now()).await? {
+            for due in self.store.due_posts(name, now).await? {
                 let target = Target(due.post.target.clone());
-                if due.post.address.is_none() && !self.may_post(name, &due).await? {
+                if due.post.address.is_none() && !self.may_post(name, &due, now).await? {
                     continue;
                 }
                 let errand = Errand::Post {
@@ -400,12 +472,15 @@ impl Hub {
     }
 
     /// Whether a prompt may appear in a chat now that has not been there before.
-    async fn may_post(&mut self, name: &str, due: &DuePost) -> Result<bool, Broken> {
+    async fn may_post(&mut self, name: &str, due: &DuePost, now: Now) -> Result<bool, Broken> {
         let muted = self.store.chat_state(name, &due.post.target, MUTED_UNTIL).await?;
         let until = muted.and_then(|until| until.parse().ok()).map(Timestamp);
-        let until = until.filter(|until| *until > clock::now().wall);
-        let first = [self.channels.unmuted_at, until].into_iter().flatten().min();
-        self.channels.unmuted_at = first;
+        let until = until.filter(|until| *until > now.wall);
+        let first = [
+            self.channels.unmuted_at,
+            until.map(|until| in_boot_time(until, now)),
+        ];
+        self.channels.unmuted_at = first.into_iter().flatten().min();
         Ok(until.is_none())
     }
 
@@ -461,11 +536,13 @@ impl Hub {
         let now = clock::now();
         match &done {
             Done::NotShown(Undelivered::Later { after }) => {
-                let until = now.boot.plus_millis(after.as_millis() as i64);
-                running.held.insert(target.clone(), until);
+                // Rounded up: too early would be told to come later once more.
+                let millis = after.as_micros().div_ceil(1_000);
+                let until = now.boot.plus_millis(millis.try_into().unwrap_or(i64::MAX));
+                running.held.hold(target.clone(), until);
             }
             Done::Shown { .. } | Done::NotShown(Undelivered::Never { .. }) => {
-                running.held.remove(target);
+                running.held.free(target);
             }
         }
         self.channels.is_due = true;
@@ -501,8 +578,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn count_down(&mut self) -> Result<(), Broken> {
-        let now = clock::now();
+    async fn count_down(&mut self, now: Now) -> Result<(), Broken> {
         if self.channels.countdown_at.is_none_or(|at| at > now.boot) {
             return Ok(());
         }
@@ -513,28 +589,6 @@ impl Hub {
         self.channels.countdown_at =
             (waiting > 0).then(|| now.boot.plus_millis(COUNTDOWN.as_millis() as i64));
         Ok(())
-    }
-
-    /// When a channel has something to do next without anything happening before.
-    pub(crate) async fn next_channel_time(&self) -> Result<Option<BootTime>, Broken> {
-        let now = clock::now();
-        let in_boot_time = |at: Timestamp| now.boot.plus_millis(at.0.saturating_sub(now.wall.0).max(0));
-        let mut times = vec![
-            self.channels.countdown_at,
-            self.channels.unmuted_at.map(in_boot_time),
-        ];
-        // Due and not looked at: that could not be read, and is tried again.
-        times.push(self.channels.is_due.then_some(now.boot));
-        for name in self.channels.names() {
-            times.push(self.store.next_post_time(name, now).await?.map(in_boot_time));
-        }
-        let held = self
-            .channels
-            .running
-            .iter()
-            .flat_map(|running| running.held.values());
-        times.extend(held.filter(|until| **until > now.boot).map(|until| Some(*until)));
-        Ok(times.into_iter().flatten().min())
     }
 
     /// Says something to every target of the channels that want to hear it.
@@ -556,7 +610,6 @@ impl Hub {
                 self.store.notify(notice, clock::now()).await?;
             }
         }
-        self.channels.is_due = true;
         Ok(())
     }
 }
@@ -574,6 +627,11 @@ impl Hub {
         });
         Ok(notices.collect())
     }
+}
+
+/// A moment of the wall clock on the clock that does not jump; one that has passed is now.
+fn in_boot_time(at: Timestamp, now: Now) -> BootTime {
+    now.boot.plus_millis(at.0.saturating_sub(now.wall.0).max(0))
 }
 
 pub(crate) fn new_notice(
@@ -633,5 +691,87 @@ impl From<&Notice> for Body {
                 .map(|row| row.iter().map(button).collect())
                 .collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn running() -> Running {
+        let (tasks, _) = mpsc::channel(1);
+        let target = Target("7".to_owned());
+        let start = ChannelStart {
+            name: "chat",
+            notify_start: false,
+            notify_end: false,
+            version: 0,
+            start: Arc::new(|_, _| unreachable!("it runs already")),
+        };
+        Running {
+            start,
+            handle: Handle {
+                name: "chat",
+                targets: vec![target],
+                tasks,
+            },
+            health: Health::Connected,
+            busy: HashMap::new(),
+            held: Holds::default(),
+            failures: 0,
+            worker: tokio::spawn(std::future::ready(())),
+        }
+    }
+
+    /// The loop on a clock of its own: looks, of which each takes its time, and an alarm. How long after its hold was over
+    /// the target was given something.
+    fn delay(channels: &mut Channels, hold: i64, mut look_takes: impl FnMut() -> i64) -> i64 {
+        let target = Target("7".to_owned());
+        let until = 1_000 + hold;
+        channels.running[0].held.hold(target.clone(), BootTime(until));
+        let mut now = 1_000;
+        loop {
+            channels.is_due = false;
+            channels.running[0].held.lift(BootTime(now));
+            if channels.running[0].takes(&target) {
+                return now - until;
+            }
+            now += look_takes();
+            let alarm = channels.next_time().expect("who is held has a moment");
+            now = now.max(alarm.0);
+            assert!(channels.must_look(0, BootTime(now)), "the alarm has rung");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_hold_that_ends_while_the_loop_looks_is_not_forgotten() {
+        let mut channels = Channels {
+            running: vec![running()],
+            seen_writes: Some(0),
+            ..Channels::default()
+        };
+        for hold in 0..50 {
+            for look_takes in 0..50 {
+                let delay = delay(&mut channels, hold, || look_takes);
+                assert!(
+                    (0..=50).contains(&delay),
+                    "{delay} ms late after {hold}, {look_takes}"
+                );
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_written_is_looked_at_whoever_wrote_it() {
+        let mut channels = Channels {
+            seen_writes: Some(4),
+            ..Channels::default()
+        };
+        assert!(!channels.must_look(4, BootTime(10)));
+        assert!(channels.must_look(5, BootTime(10)));
+        channels.post_at = Some(BootTime(10));
+        assert!(!channels.must_look(4, BootTime(9)));
+        assert!(channels.must_look(4, BootTime(10)));
+        assert_eq!(channels.next_time(), Some(BootTime(10)));
     }
 }

@@ -120,7 +120,6 @@ impl Hub {
                 self.operator_said(&sender, saying, receipt).await
             }
         };
-        self.channels.is_due = true;
         match result {
             Ok(()) => {
                 pause::point("hub-update-recorded");
@@ -428,7 +427,6 @@ impl Hub {
                 clock::now(),
             )
             .await?;
-        self.channels.is_due = true;
         Ok(())
     }
 

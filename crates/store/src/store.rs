@@ -10,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use atlasbridge_model::Now;
 use atlasbridge_model::audit::{AuditEvent, ChainEnd, Link};
@@ -37,6 +38,8 @@ pub struct Store {
     /// Reads see what is committed and never wait for the disk.
     pub(crate) reader: SqlitePool,
     pub(crate) boot_id: Arc<str>,
+    /// How many transactions were committed.
+    writes: Arc<AtomicU64>,
 }
 
 /// Why the store could not be opened.
@@ -147,6 +150,7 @@ impl Store {
             writer: Arc::new(Mutex::new(writer)),
             reader,
             boot_id,
+            writes: Arc::default(),
         };
         Ok((store, recovery))
     }
@@ -172,6 +176,12 @@ impl Store {
         Ok(())
     }
 
+    /// Grows with everything that is written, by whichever handle: whoever has acted on what was there at one number
+    /// need not look again before there is another.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Acquire)
+    }
+
     /// One transaction with its audit lines, in a task of its own: whoever asked may stop waiting, the work is
     /// finished all the same.
     pub(crate) async fn write<T, W>(&self, now: Now, work: W) -> Result<T, BackendError>
@@ -180,7 +190,13 @@ impl Store {
         W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
     {
         let writer = self.writer.clone();
-        let task = tokio::spawn(async move { writer.lock_owned().await.transact(now, work).await });
+        let writes = self.writes.clone();
+        let task = tokio::spawn(async move {
+            let written = writer.lock_owned().await.transact(now, work).await;
+            // An error too: a commit may have been made before the rest failed.
+            writes.fetch_add(1, Ordering::Release);
+            written
+        });
         task.await.unwrap_or(Err(BackendError::Stopped))
     }
 }

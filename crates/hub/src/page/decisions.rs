@@ -119,7 +119,6 @@ impl Hub {
                 match outcome {
                     Once::Repeated => Ok(()),
                     Once::First(Outcome::Refused(refusal)) => {
-                        self.channels.is_due = true;
                         drop(reply.send(refused(told(&refusal))));
                         Ok(())
                     }
@@ -230,7 +229,6 @@ impl Hub {
         };
         let (_, replaces, handled) = self.queueing(&session, text, at_the_page(visitor)).await?;
         self.store.handle(handled, clock::now()).await?;
-        self.channels.is_due = true;
         self.page_changed();
         drop(reply.send(Answer::Queued {
             told: words::queued(&session, busy, replaces),
