@@ -21,7 +21,7 @@ use crate::cards::card;
 use crate::hub::{Broken, Event, Hub, random};
 use crate::instructions::{Author, Fit, Unfit};
 use crate::peer::Peer;
-use crate::views::{Life, prompt_view, session_view};
+use crate::views::{Life, prompt_view, session_view, standing_view};
 use crate::{clock, pause, words};
 
 /// How long a command waits for the proof that its answer was taken: the gate's own limit and a little more.
@@ -133,8 +133,18 @@ impl Hub {
     }
 
     async fn approvals(&self) -> Result<Response, Broken> {
-        let prompts = self.store.open_prompts().await?.iter().map(prompt_view).collect();
+        let rules = self.rules();
+        let standing = self.store.standing_prompts().await?;
+        let prompts = standing.iter().map(|open| standing_view(open, rules)).collect();
         Ok(Response::Approvals { prompts })
+    }
+
+    /// What is taken as an answer, as the operator has set it.
+    pub(crate) fn rules(&self) -> Rules {
+        Rules {
+            secrets_over_channels: self.settings.secrets_over_channels,
+            as_is: false,
+        }
     }
 
     async fn status(&self) -> Result<Response, Broken> {
@@ -172,8 +182,8 @@ impl Hub {
                 .await;
         }
         let rules = Rules {
-            secrets_over_channels: self.settings.secrets_over_channels,
             as_is,
+            ..self.rules()
         };
         // A tool that takes no reason with a refusal gets it as its next instruction.
         let (said, next) = match said {
@@ -192,11 +202,6 @@ impl Hub {
         };
         match answer::check(said, &prompt.sighting, rules) {
             Err(refusal) => self.refuse(Some(&prompt), &refusal, &decided_by, respond).await,
-            // To refuse it is to leave it alone: nobody would hear the reason.
-            Ok(Checked::Cancel) if next.is_some() => {
-                self.refuse(Some(&prompt), &Refusal::NoReason, &decided_by, respond)
-                    .await
-            }
             Ok(Checked::Cancel) => {
                 match self
                     .store

@@ -245,9 +245,9 @@ impl Hub {
     }
 
     async fn inbox(&self) -> Result<Vec<Card>, Broken> {
-        let open = self.store.open_prompts().await?;
-        let mut cards = Vec::with_capacity(open.len());
-        for OpenPrompt { prompt, session } in open {
+        let standing = self.store.standing_prompts().await?;
+        let mut cards = Vec::with_capacity(standing.len());
+        for OpenPrompt { prompt, session } in standing {
             let reply = self.store.reply_of(prompt.id).await?;
             cards.push(card(&prompt, &session, reply.as_ref()));
         }

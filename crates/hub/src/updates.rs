@@ -246,8 +246,8 @@ impl Hub {
             as_is,
         } = answer;
         let rules = Rules {
-            secrets_over_channels: self.settings.secrets_over_channels,
             as_is,
+            ..self.rules()
         };
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
         let checked = match answer::check(said, &prompt.sighting, rules) {

@@ -118,7 +118,7 @@ pub enum Refusal {
     #[error("this prompt asks for {wanted}; use `atlasbridge reply PROMPT VALUE`")]
     NeedsValue { wanted: &'static str },
     #[error(
-        "this prompt has no answer that refuses; choose one with `atlasbridge reply`, or answer at the terminal"
+        "this prompt has no answer that refuses, so nothing was typed, and it still waits; `atlasbridge reply PROMPT VALUE` answers it, `atlasbridge reply PROMPT cancel` leaves it to the terminal"
     )]
     NoRefusingAnswer,
     #[error("this prompt takes no reason; deny it, and send the text as the next instruction")]
@@ -195,7 +195,9 @@ impl Refusal {
                 format!("This prompt asks for {wanted}. Send it as a reply to its message.")
             }
             Refusal::NoRefusingAnswer => {
-                "No answer of this prompt refuses. Choose one of its answers, or leave it to the terminal.".to_owned()
+                "No answer of this prompt refuses, so nothing was typed. Choose one of its answers, or leave it to the \
+                 terminal."
+                    .to_owned()
             }
             Refusal::NoReason => {
                 "This prompt takes no reason. Refuse it, and send the text as the next instruction.".to_owned()
@@ -232,10 +234,7 @@ pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, 
         Said::Cancel => return Ok(Checked::Cancel),
         Said::UseDefault => default_value(sighting)?,
         Said::Approve => approving_value(sighting)?,
-        Said::Deny => match refusing_value(sighting)? {
-            Some(value) => value,
-            None => return Ok(Checked::Cancel),
-        },
+        Said::Deny => refusing_value(sighting)?,
         Said::DenyWith(reason) if sighting.takes.reason => Value::Refused {
             reason: within(typeable(reason, true)?, sighting)?,
         },
@@ -258,6 +257,21 @@ pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, 
         Said::Text(text) => text_value(text, sighting, rules)?,
     };
     Ok(Checked::Type(value))
+}
+
+/// The words that are taken as an answer to this prompt: whatever offers ways to answer offers these.
+pub fn taken(sighting: &Sighting, rules: Rules) -> Vec<&'static str> {
+    let words = [
+        ("approve", Said::Approve),
+        ("deny", Said::Deny),
+        ("choice", Said::Row(0)),
+        ("enter", Said::Enter),
+        ("text", Said::Text("a text".to_owned())),
+        ("default", Said::UseDefault),
+        ("cancel", Said::Cancel),
+    ];
+    let is_taken = |(word, said): (&'static str, Said)| check(&said, sighting, rules).is_ok().then_some(word);
+    words.into_iter().filter_map(is_taken).collect()
 }
 
 /// The value of a prompt's safe default.
@@ -288,18 +302,20 @@ fn approving_value(sighting: &Sighting) -> Result<Value, Refusal> {
     }
 }
 
-/// `None`: nothing on the screen refuses, so to refuse is to leave the prompt alone.
-fn refusing_value(sighting: &Sighting) -> Result<Option<Value>, Refusal> {
+/// # No-refusal-in-name-only invariant
+/// Where nothing on the screen refuses, nothing is refused: whoever said *deny* hears that, and the prompt still waits. To
+/// leave it to the terminal is another wish, with a word of its own.
+fn refusing_value(sighting: &Sighting) -> Result<Value, Refusal> {
     match sighting.kind {
         Kind::YesNo | Kind::MultipleChoice => sighting
             .choices
             .as_ref()
             .and_then(Choices::refusing)
             .and_then(|row| choice_value(sighting, row))
-            .map(Some)
             .ok_or(Refusal::NoRefusingAnswer),
-        Kind::ConfirmEnter => Err(Refusal::NoRefusingAnswer),
-        Kind::FreeText | Kind::Password | Kind::Idle | Kind::Unknown => Ok(None),
+        Kind::ConfirmEnter | Kind::FreeText | Kind::Password | Kind::Idle | Kind::Unknown => {
+            Err(Refusal::NoRefusingAnswer)
+        }
     }
 }
 

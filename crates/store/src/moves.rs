@@ -303,10 +303,23 @@ async fn advance(
     event: Event,
     behind: Behind,
 ) -> Result<Advance, BackendError> {
+    if let Event::Left { .. } | Event::HostLost = event {
+        note_left(draft, prompt).await?;
+    }
     match load(&mut draft.conn, prompt).await? {
         Some(found) => perform(draft, found, event, behind).await,
         None => Ok(Advance::Refused(Refusal::UnknownPrompt)),
     }
+}
+
+/// The dialog is gone, whatever had become of its prompt before.
+async fn note_left(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendError> {
+    sqlx::query("UPDATE prompts SET left_at = $1 WHERE id = $2 AND left_at IS NULL")
+        .bind(draft.now.wall.0)
+        .bind(prompt.to_string())
+        .execute(&mut draft.conn)
+        .await?;
+    Ok(())
 }
 
 async fn advance_all(

@@ -151,19 +151,34 @@ impl Store {
 
     /// What is not over, oldest first.
     pub async fn open_prompts(&self) -> Result<Vec<OpenPrompt>, QueryError> {
-        const WHAT: &str = "the open prompts";
-        let rows = sqlx::query(
-            "SELECT * FROM prompts WHERE status NOT IN ('resolved', 'canceled', 'failed')
-             ORDER BY created_at, session_id, sighting",
-        );
-        let open = prompts(WHAT, rows.fetch_all(&self.reader).await)?;
+        self.listed("the open prompts", OPEN).await
+    }
+
+    /// What stands on a screen, as far as is known, oldest first: what is not over, and what somebody left to the terminal
+    /// and nobody has answered there yet.
+    pub async fn standing_prompts(&self) -> Result<Vec<OpenPrompt>, QueryError> {
+        const STANDING: &str = "status NOT IN ('resolved', 'canceled', 'failed')
+             OR (status = 'canceled' AND reason = 'by_operator' AND left_at IS NULL
+                 AND session_id IN (SELECT id FROM sessions WHERE status = 'active')
+                 AND NOT EXISTS (SELECT 1 FROM prompts later
+                     WHERE later.session_id = prompts.session_id AND later.sighting > prompts.sighting))";
+        self.listed("the prompts on screens", STANDING).await
+    }
+
+    async fn listed(&self, what: &'static str, which: &'static str) -> Result<Vec<OpenPrompt>, QueryError> {
+        let sql = format!("SELECT * FROM prompts WHERE {which} ORDER BY created_at, session_id, sighting");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&self.reader)
+            .await;
+        let open = prompts(what, rows)?;
         // Sessions never go away, so asking second cannot miss one.
-        let rows = sqlx::query(
-            "SELECT * FROM sessions WHERE id IN
-                 (SELECT session_id FROM prompts WHERE status NOT IN ('resolved', 'canceled', 'failed'))
-                 OR status = 'active'",
+        let sql = format!(
+            "SELECT * FROM sessions WHERE id IN (SELECT session_id FROM prompts WHERE {which}) OR status = 'active'"
         );
-        let sessions = sessions(WHAT, rows.fetch_all(&self.reader).await)?;
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&self.reader)
+            .await;
+        let sessions = sessions(what, rows)?;
         let with_session = |prompt: PromptRecord| {
             let session = sessions
                 .iter()
@@ -274,6 +289,9 @@ impl Store {
         prompts("the prompts whose time is up", rows.fetch_all(&self.reader).await)
     }
 }
+
+/// Prompts of which something may still become.
+const OPEN: &str = "status NOT IN ('resolved', 'canceled', 'failed')";
 
 /// Fewer digits than this name a prompt by accident.
 const SHORTEST_PREFIX: usize = 4;

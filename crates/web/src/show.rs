@@ -5,7 +5,7 @@
 
 use atlasbridge_channel::{Card, SessionTag};
 use atlasbridge_model::answer::Source;
-use atlasbridge_model::lifecycle::{Failure, PromptState, Resolution};
+use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::visible::{visible, without_gaps};
 use atlasbridge_model::{Effect, Kind, Level, Timestamp};
 use serde::Serialize;
@@ -281,6 +281,9 @@ fn meaning(card: &Card) -> Option<&'static str> {
                 "Neither AtlasBridge nor the keyboard answered it. Look at the session."
             }
         },
+        PromptState::Canceled {
+            why: Cancellation::ByOperator,
+        } => "Nothing was typed. The question is left to the terminal.",
         PromptState::Canceled { .. } => "Nothing was typed.",
         PromptState::Failed { why } => match why {
             Failure::PromptChanged => "The screen showed something else by then. Nothing was typed.",

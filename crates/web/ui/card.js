@@ -95,7 +95,7 @@ export class CardView {
 		const add = (effect, face, answer, key) => groups[Number(effect === "refuses")].push(
 			h(`button.answer.${effect}`, {onclick: () => this.send(answer)}, key && h("kbd", String(key)), h("span", face)));
 		card.choices.forEach(({label, effect}, row) => add(effect, quoted(label), {choice: row}, row + 1));
-		if (["confirm_enter", "unknown", "free_text"].includes(card.kind)) add("other", "Press Enter", {say: "enter"}, 1);
+		if (["confirm_enter", "unknown", "free_text"].includes(card.kind)) add("other", card.kind === "unknown" ? "Send Enter" : "Press Enter", {say: "enter"}, 1);
 		const {takes} = card;
 		if (takes.reason) groups[1].push(h("details", h("summary", "Deny with a reason…"), lineForm(takes.reason_at_once ? "Reason, heard with the refusal" : "Reason, sent as the next instruction", "Deny", card, (text) => this.send({deny_with_reason: text}))));
 		const label = {idle: "Next instruction", multiple_choice: takes.several ? "Your own answer, or several: 1,2" : "Your own answer"}[card.kind] ?? "Answer";

@@ -122,6 +122,9 @@ pub struct PromptView {
     pub word: String,
     /// What silence will do: the label of the safe default, or nothing.
     pub safe_default: Option<String>,
+    /// The words that would be taken as an answer now: `approve`, `deny`, `choice`, `enter`, `text`, `default`, `cancel`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -46,8 +46,8 @@ impl Hub {
         };
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
         let rules = Rules {
-            secrets_over_channels: self.settings.secrets_over_channels,
             as_is,
+            ..self.rules()
         };
         // A tool that takes no reason with a refusal gets it as its next instruction.
         let (said, next) = match said {
@@ -67,10 +67,6 @@ impl Hub {
         };
         match checked {
             Err(refusal) => self.page_refused(Some(&prompt), &refusal, visitor, reply).await,
-            Ok(Checked::Cancel) if next.is_some() => {
-                self.page_refused(Some(&prompt), &Refusal::NoReason, visitor, reply)
-                    .await
-            }
             Ok(Checked::Cancel) => {
                 let cancel = Cancel {
                     prompt: prompt.id,
