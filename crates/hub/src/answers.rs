@@ -139,6 +139,17 @@ impl Hub {
         Ok(Response::Approvals { prompts })
     }
 
+    /// What stands on screens, each with the word for it.
+    pub(crate) async fn standing(&self) -> Result<Vec<(OpenPrompt, String)>, Broken> {
+        let rules = self.rules();
+        let standing = self.store.standing_prompts().await?.into_iter();
+        let with_word = |open: OpenPrompt| {
+            let word = standing_view(&open, rules).word;
+            (open, word)
+        };
+        Ok(standing.map(with_word).collect())
+    }
+
     /// What is taken as an answer, as the operator has set it.
     pub(crate) fn rules(&self) -> Rules {
         Rules {
@@ -154,7 +165,13 @@ impl Hub {
             protocol: PROTOCOL,
             started_at: rfc3339(Timestamp(self.started_at)),
             sessions: self.store.active_sessions().await?.len(),
-            prompts: self.store.open_prompts().await?.len(),
+            prompts: self
+                .store
+                .open_prompts()
+                .await?
+                .iter()
+                .filter(|open| is_waiting(&open.prompt.state))
+                .count(),
             channels: self.channel_views(),
             trouble: self.trouble.clone(),
         }))
@@ -178,7 +195,7 @@ impl Hub {
             // The guard of the store would say the same; asked first, a late answer hears its own reason and not
             // one about its shape.
             return self
-                .refuse(Some(&prompt), &prompt.state.refusal(), &decided_by, respond)
+                .refuse(Some(&prompt), &prompt.refusal(), &decided_by, respond)
                 .await;
         }
         let rules = Rules {
@@ -538,6 +555,7 @@ impl Hub {
             Life {
                 health: None,
                 prompts: prompts.len() as u64,
+                waiting: prompts.iter().filter(|prompt| is_waiting(&prompt.state)).count() as u64,
                 is_awaiting,
             },
             health,
@@ -611,6 +629,14 @@ impl Hub {
             },
         })
     }
+}
+
+/// Somebody may still answer it.
+pub(crate) fn is_waiting(state: &PromptState) -> bool {
+    matches!(
+        state,
+        PromptState::Created | PromptState::Routed | PromptState::AwaitingReply
+    )
 }
 
 async fn heard(health: Option<oneshot::Receiver<Health>>, deadline: tokio::time::Instant) -> Option<Health> {

@@ -16,8 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atlasbridge_channel::{
-    Address, Block, Button, Card, Done, Handle, Health, Inbound, JobNo, Notice, Outgoing, Target, Task,
-    Undelivered,
+    Address, Block, Button, Done, Handle, Health, Inbound, JobNo, Notice, Outgoing, Target, Task, Undelivered,
 };
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::{BootTime, Nonce, Now, SessionId, Timestamp};
@@ -27,14 +26,13 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::cards::card;
 use crate::clock;
 use crate::hub::{Broken, Event, Hub, random};
 use crate::{pause, words};
 
 /// A channel that failed is started again after this, so often; then `status` says so.
-const RESTART_AFTER: Duration = Duration::from_secs(1);
-const RESTARTS: u32 = 3;
+pub(crate) const RESTART_AFTER: Duration = Duration::from_secs(1);
+pub(crate) const RESTARTS: u32 = 3;
 /// What a channel says and the loop has not heard yet. A full one makes the channel wait.
 const MAILBOX: usize = 64;
 /// How often the time that is left is shown anew.
@@ -485,7 +483,7 @@ impl Hub {
     }
 
     fn task_for(&self, due: &DuePost) -> Task {
-        let mut card: Card = card(&due.prompt, &due.session, due.reply.as_ref());
+        let mut card = self.card(&due.prompt, &due.session, due.reply.as_ref());
         card.level = due.post.level.max(if self.settings.show_detail { 2 } else { 0 });
         card.is_replaced = due.is_replaced();
         if let Some(answered) = &mut card.answered

@@ -86,6 +86,13 @@ pub(crate) enum Event {
         reply_to: Option<Address>,
     },
     Page(Ask),
+    /// The page's server has ended by itself: the one of this number.
+    PageEnded {
+        no: u64,
+    },
+    PageRestart {
+        no: u64,
+    },
 }
 
 pub(crate) struct Hub {
@@ -356,6 +363,14 @@ impl Hub {
                     .await
             }
             Event::Page(ask) => self.page_asked(ask).await,
+            Event::PageEnded { no } => {
+                self.page_ended(no);
+                Ok(())
+            }
+            Event::PageRestart { no } => {
+                self.page_restart(no);
+                Ok(())
+            }
         }
     }
 

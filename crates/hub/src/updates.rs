@@ -252,7 +252,7 @@ impl Hub {
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
         let checked = match answer::check(said, &prompt.sighting, rules) {
             // A late answer hears its own reason, and not one about its shape.
-            Err(_) if !is_waiting => Err(prompt.state.refusal()),
+            Err(_) if !is_waiting => Err(prompt.refusal()),
             checked => checked,
         };
         let came = Some(sender.came.clone());

@@ -86,6 +86,8 @@ pub(crate) fn safe_default(prompt: &PromptRecord) -> Option<String> {
 pub(crate) struct Life {
     pub(crate) health: Option<Health>,
     pub(crate) prompts: u64,
+    /// Prompts that wait for an answer, or for their turn.
+    pub(crate) waiting: u64,
     pub(crate) is_awaiting: bool,
 }
 
@@ -119,5 +121,7 @@ pub(crate) fn session_view(session: &SessionRecord, life: &Life) -> SessionView 
             .map(|millis| millis / 1_000),
         pty_alive: health.is_some_and(|health| health.pty_alive),
         host_healthy: health.is_some(),
+        waiting: life.waiting,
+        paused: session.paused_at.is_some(),
     }
 }

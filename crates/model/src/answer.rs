@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::mask::mask;
 use crate::opening::Opening;
 use crate::{Choices, Kind, SafeDefault, Sighting};
 
@@ -109,6 +110,8 @@ pub enum Refusal {
     NotWaiting { status: &'static str, reason: String },
     #[error("this prompt has expired; nothing was typed")]
     Expired,
+    #[error("this prompt has expired: “{value}” was taken at the deadline, your answer was not")]
+    DefaultTaken { value: String },
     #[error("another prompt of the same session is waiting first; answer that one, this one comes next")]
     Queued,
     #[error("a process inside a supervised session may not answer prompts, not even those of other sessions")]
@@ -154,7 +157,7 @@ impl Refusal {
             Refusal::UnknownPrompt => "unknown_prompt",
             Refusal::AmbiguousPrompt => "ambiguous_prompt",
             Refusal::NotWaiting { .. } => "not_waiting",
-            Refusal::Expired => "expired",
+            Refusal::Expired | Refusal::DefaultTaken { .. } => "expired",
             Refusal::Queued => "queued",
             Refusal::InsideSession => "inside_session",
             Refusal::NotAChoice { .. } => "not_a_choice",
@@ -184,6 +187,9 @@ impl Refusal {
                 format!("Too late: this prompt is {}{reason}. Nothing was typed.", status.replace('_', " "))
             }
             Refusal::Expired => "This prompt has expired. Nothing was typed.".to_owned(),
+            Refusal::DefaultTaken { value } => {
+                format!("Expired: “{value}” was taken at the deadline. Your answer came too late and was not typed.")
+            }
             Refusal::Queued => {
                 "Another prompt of this session waits first. Answer that one; this one comes next.".to_owned()
             }
@@ -331,13 +337,13 @@ fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Re
                     .map_or_else(|| own_text(text, sighting, refusal), Ok),
             },
             None => Err(Refusal::NotAChoice {
-                given: text,
+                given: mask(&text).into_owned(),
                 choices: labels(None),
             }),
         },
         Kind::ConfirmEnter if text.is_empty() || text.eq_ignore_ascii_case("enter") => Ok(Value::Enter),
         Kind::ConfirmEnter => Err(Refusal::NotAChoice {
-            given: text,
+            given: mask(&text).into_owned(),
             choices: "enter".to_owned(),
         }),
         Kind::Password if !rules.secrets_over_channels => Err(Refusal::SecretsOff),
@@ -427,7 +433,7 @@ fn chosen(text: &str, choices: &Choices) -> Result<Value, Refusal> {
             })
         })
         .ok_or_else(|| Refusal::NotAChoice {
-            given: wanted.to_owned(),
+            given: mask(wanted).into_owned(),
             choices: labels(Some(choices)),
         })
 }

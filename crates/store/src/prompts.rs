@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use atlasbridge_model::answer::{Source, Value};
+use atlasbridge_model::answer::{Refusal, Source, Value, default_value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
-use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
+use atlasbridge_model::lifecycle::{Event, PromptState, Resolution, Step, step};
 use atlasbridge_model::{
     BootTime, IdempotencyKey, Kind, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Timestamp,
 };
@@ -33,6 +33,30 @@ pub struct PromptRecord {
 }
 
 impl PromptRecord {
+    /// What somebody hears whose answer comes now, unless it waits for one: where the deadline has answered, with what.
+    pub fn refusal(&self) -> Refusal {
+        let is_by_deadline = match &self.state {
+            PromptState::Expired { fallback } => fallback.is_some(),
+            PromptState::Injected { source, .. }
+            | PromptState::Resolved {
+                how: Resolution::Applied { source },
+            } => *source == Source::Timeout,
+            PromptState::Created
+            | PromptState::Routed
+            | PromptState::AwaitingReply
+            | PromptState::ReplyReceived { .. }
+            | PromptState::Resolved { .. }
+            | PromptState::Canceled { .. }
+            | PromptState::Failed { .. } => false,
+        };
+        match default_value(&self.sighting) {
+            Ok(value) if is_by_deadline => Refusal::DefaultTaken {
+                value: value.on_record(),
+            },
+            Ok(_) | Err(_) => self.state.refusal(),
+        }
+    }
+
     /// The deadline on the clock of this boot. Times of another boot cannot be compared: whoever waited then waits
     /// no more, so they count as passed.
     pub(crate) fn deadline_under(&self, boot_id: &str) -> Option<BootTime> {

@@ -142,6 +142,7 @@ impl Store {
                 boot_id: boot_id.clone(),
                 end,
                 lines: String::new(),
+                must_scrub: false,
             },
             marked: log.mark(),
             log: Some(log),
@@ -230,11 +231,18 @@ impl Writer {
                 self.marked = log.mark();
                 let lines = std::mem::take(&mut self.draft.lines);
                 self.log = Some(log.append(lines, self.draft.end.next_seq - 1).await?);
+                if std::mem::take(&mut self.draft.must_scrub) {
+                    // What is in the write-ahead log is there until it is written over. Somebody who reads right now
+                    // keeps it for as long; then the next one who scrubs, or the next start, takes it away.
+                    let scrubbed = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
+                    let _ = scrubbed.execute(&mut self.draft.conn).await;
+                }
                 Ok(value)
             }
             Err(error) => {
                 self.draft.end = before;
                 self.draft.lines.clear();
+                self.draft.must_scrub = false;
                 if self.draft.is_undone().await {
                     self.log = Some(log);
                 }
@@ -261,6 +269,8 @@ pub(crate) struct Draft {
     pub(crate) boot_id: Arc<str>,
     end: ChainEnd,
     lines: String,
+    /// Something was overwritten that must not be found in what the database has put aside.
+    pub(crate) must_scrub: bool,
 }
 
 impl Draft {

@@ -91,6 +91,7 @@ pub(crate) struct SessionJson {
     exit_code: Option<i32>,
     prompts: u64,
     is_waiting: bool,
+    is_paused: bool,
     is_connected: bool,
     instructions: Option<InstructionsJson>,
 }
@@ -184,6 +185,7 @@ pub(crate) fn session(card: &SessionCard) -> SessionJson {
         exit_code: card.exit_code,
         prompts: card.prompts,
         is_waiting: card.is_waiting,
+        is_paused: card.is_paused,
         is_connected: card.is_connected,
         instructions: card.instructions.as_ref().map(instructions),
     }
@@ -314,7 +316,8 @@ fn takes(card: &Card) -> TakesJson {
         text: match card.kind {
             Kind::FreeText | Kind::Idle | Kind::Unknown => true,
             Kind::YesNo | Kind::MultipleChoice => takes.own_text,
-            Kind::ConfirmEnter | Kind::Password => false,
+            Kind::Password => card.takes_secrets,
+            Kind::ConfirmEnter => false,
         },
         reason: takes.reason || refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
         reason_at_once: takes.reason,

@@ -189,4 +189,10 @@ pub struct SessionView {
     pub seconds_since_output: Option<u64>,
     pub pty_alive: bool,
     pub host_healthy: bool,
+    /// Prompts that wait for an answer, or for their turn.
+    #[serde(default)]
+    pub waiting: u64,
+    /// Too many answers came over channels: no more are taken from there until somebody resumes it.
+    #[serde(default)]
+    pub paused: bool,
 }

@@ -533,8 +533,10 @@ fn responses() {
             seconds_since_output: Some(2),
             pty_alive: true,
             host_healthy: true,
+            waiting: 1,
+            paused: false,
         }),
-        r#"{"response":"session","session_id":"s","tool":"bash","command":["bash"],"cwd":"/tmp","label":null,"status":"active","state":"running","pid":5,"host_pid":4,"started_at":"2026-01-01T00:00:00.000Z","ended_at":null,"uptime_seconds":6,"exit_code":null,"prompts":1,"seconds_since_output":2,"pty_alive":true,"host_healthy":true}"#,
+        r#"{"response":"session","session_id":"s","tool":"bash","command":["bash"],"cwd":"/tmp","label":null,"status":"active","state":"running","pid":5,"host_pid":4,"started_at":"2026-01-01T00:00:00.000Z","ended_at":null,"uptime_seconds":6,"exit_code":null,"prompts":1,"seconds_since_output":2,"pty_alive":true,"host_healthy":true,"waiting":1,"paused":false}"#,
     );
     check(
         Response::WebLink {

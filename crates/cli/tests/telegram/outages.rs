@@ -219,7 +219,7 @@ fn what_waits_is_offered_as_soon_as_the_service_is_back() {
         let desks: Vec<_> = (0..DESKS)
             .map(|number| scope.spawn(move || desk_of(number)))
             .collect();
-        let of = |desk: thread::ScopedJoinHandle<Vec<String>>| {
+        let of = |desk: thread::ScopedJoinHandle<'_, Vec<String>>| {
             desk.join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };

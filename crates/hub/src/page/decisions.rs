@@ -62,7 +62,7 @@ impl Hub {
             said => (said, None),
         };
         let checked = match answer::check(&said, &prompt.sighting, rules) {
-            Err(_) if !is_waiting => Err(prompt.state.refusal()),
+            Err(_) if !is_waiting => Err(prompt.refusal()),
             checked => checked,
         };
         match checked {
