@@ -110,8 +110,12 @@ pub enum Refusal {
     NotWaiting { status: &'static str, reason: String },
     #[error("this prompt has expired; nothing was typed")]
     Expired,
-    #[error("this prompt has expired: “{value}” was taken at the deadline, your answer was not")]
-    DefaultTaken { value: String },
+    #[error("this prompt has expired: “{value}” {} at the deadline, your answer was not", taken_word(*applied))]
+    DefaultTaken {
+        value: String,
+        /// The screen has shown it; otherwise it is on its way.
+        applied: bool,
+    },
     #[error("another prompt of the same session is waiting first; answer that one, this one comes next")]
     Queued,
     #[error("a process inside a supervised session may not answer prompts, not even those of other sessions")]
@@ -187,9 +191,10 @@ impl Refusal {
                 format!("Too late: this prompt is {}{reason}. Nothing was typed.", status.replace('_', " "))
             }
             Refusal::Expired => "This prompt has expired. Nothing was typed.".to_owned(),
-            Refusal::DefaultTaken { value } => {
-                format!("Expired: “{value}” was taken at the deadline. Your answer came too late and was not typed.")
-            }
+            Refusal::DefaultTaken { value, applied } => format!(
+                "Expired: “{value}” {} at the deadline. Your answer came too late and was not typed.",
+                taken_word(*applied)
+            ),
             Refusal::Queued => {
                 "Another prompt of this session waits first. Answer that one; this one comes next.".to_owned()
             }
@@ -231,6 +236,14 @@ impl Refusal {
                     .to_owned()
             }
         }
+    }
+}
+
+/// Only what was seen to be taken is said to be.
+fn taken_word(applied: bool) -> &'static str {
+    match applied {
+        true => "was taken",
+        false => "was sent",
     }
 }
 

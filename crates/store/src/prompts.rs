@@ -52,6 +52,7 @@ impl PromptRecord {
         match default_value(&self.sighting) {
             Ok(value) if is_by_deadline => Refusal::DefaultTaken {
                 value: value.on_record(),
+                applied: matches!(self.state, PromptState::Resolved { .. }),
             },
             Ok(_) | Err(_) => self.state.refusal(),
         }
