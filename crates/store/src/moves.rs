@@ -286,7 +286,7 @@ async fn leave_to_terminal(
             let late = found.refusal();
             match perform(draft, found, Event::CanceledByOperator, behind).await? {
                 Advance::Refused(_) => Advance::Refused(late),
-                moved => moved,
+                moved @ Advance::Moved(_) => moved,
             }
         }
     };
