@@ -23,7 +23,7 @@ export function lineForm(label, action, {max_length: most, lines, kind}, send) {
 		button.disabled = !length || length > most;
 		button.dataset.off = Number(button.disabled);
 	};
-	const input = h(lines ? "textarea" : "input", {type: kind === "password" ? "password" : "text", autocomplete: "off", autocapitalize: "off", enterkeyhint: lines ? "enter" : "send", oninput: weigh});
+	const input = h(lines ? "textarea" : "input", {type: kind === "password" ? kind : "text", autocomplete: "off", autocapitalize: "off", enterkeyhint: lines ? "enter" : "send", oninput: weigh});
 	weigh();
 	return h("form.line", {onsubmit: async (event) => {
 		event.preventDefault();
@@ -52,7 +52,7 @@ export class CardView {
 				h("p.dim", session.label && [h("b", visible(session.tool)), " "], "in ", quoted(session.cwd, "code"))), this.timer),
 			!isRepeated && kind !== "idle" && h("p.question", {dir: "auto"}, visible(card.excerpt)),
 			dialogOf(card),
-			kind === "password" && !card.takes.text && h("p.note", "Type it at the terminal: passwords are not taken from here unless secrets_over_channels is switched on."),
+			kind === "password" && !card.takes.text && h("p.note", "Type it at the terminal: secrets_over_channels is switched off."),
 			card.confidence === "low" && h("p.note", "No known dialog was recognised. Look at the screen before you send anything."),
 			this.state, this.answers, this.problem,
 			h("footer", this.silence, h("span.links", h("span.hint", "1–9 points, Enter sends"), this.leave, moment(card.asked_at),
