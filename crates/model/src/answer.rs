@@ -110,7 +110,7 @@ pub enum Refusal {
     NotWaiting { status: &'static str, reason: String },
     #[error("this prompt has expired; nothing was typed")]
     Expired,
-    #[error("this prompt has expired: “{value}” {} at the deadline, your answer was not", taken_word(*applied))]
+    #[error("this prompt has expired: “{value}” {} at the deadline; your answer came too late and was not typed", taken_word(*applied))]
     DefaultTaken {
         value: String,
         /// The screen has shown it; otherwise it is on its way.
