@@ -270,6 +270,17 @@ impl Home {
         Pause::new(&self.pause_directory(), point)
     }
 
+    /// From now on this part of a process of ours fails whenever it is started.
+    pub fn breaks(&self, part: &str) {
+        fs::create_dir_all(self.pause_directory()).unwrap();
+        fs::write(self.pause_directory().join(format!("{part}.fails")), "").unwrap();
+    }
+
+    /// From now on it no longer does.
+    pub fn mends(&self, part: &str) {
+        fs::remove_file(self.pause_directory().join(format!("{part}.fails"))).unwrap();
+    }
+
     fn pause_directory(&self) -> PathBuf {
         self.directory.join("pause")
     }

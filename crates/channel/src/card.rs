@@ -20,6 +20,8 @@ pub struct Card {
     pub max_length: u16,
     /// What it takes besides its rows.
     pub takes: Takes,
+    /// A password is taken from here: the operator has switched that on.
+    pub takes_secrets: bool,
     pub asked_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     /// Seconds until it expires, when this card was made.

@@ -92,6 +92,8 @@ pub enum Inbound {
         done: Done,
     },
     Update(Update),
+    /// Whatever was told to come later may come now: the service answers again, sooner than it was hoped for.
+    Ready,
     /// How the channel is, whenever that changes: for `status`.
     Health(Health),
     /// A poll succeeded. `gap`: how long nothing had been heard before it; taps may have been lost meanwhile.

@@ -21,7 +21,7 @@ use crate::cards::card;
 use crate::hub::{Broken, Event, Hub, random};
 use crate::instructions::{Author, Fit, Unfit};
 use crate::peer::Peer;
-use crate::views::{Life, prompt_view, session_view};
+use crate::views::{Life, prompt_view, session_view, standing_view};
 use crate::{clock, pause, words};
 
 /// How long a command waits for the proof that its answer was taken: the gate's own limit and a little more.
@@ -133,8 +133,29 @@ impl Hub {
     }
 
     async fn approvals(&self) -> Result<Response, Broken> {
-        let prompts = self.store.open_prompts().await?.iter().map(prompt_view).collect();
+        let rules = self.rules();
+        let standing = self.store.standing_prompts().await?;
+        let prompts = standing.iter().map(|open| standing_view(open, rules)).collect();
         Ok(Response::Approvals { prompts })
+    }
+
+    /// What stands on screens, each with the word for it.
+    pub(crate) async fn standing(&self) -> Result<Vec<(OpenPrompt, String)>, Broken> {
+        let rules = self.rules();
+        let standing = self.store.standing_prompts().await?.into_iter();
+        let with_word = |open: OpenPrompt| {
+            let word = standing_view(&open, rules).word;
+            (open, word)
+        };
+        Ok(standing.map(with_word).collect())
+    }
+
+    /// What is taken as an answer, as the operator has set it.
+    pub(crate) fn rules(&self) -> Rules {
+        Rules {
+            secrets_over_channels: self.settings.secrets_over_channels,
+            as_is: false,
+        }
     }
 
     async fn status(&self) -> Result<Response, Broken> {
@@ -144,7 +165,13 @@ impl Hub {
             protocol: PROTOCOL,
             started_at: rfc3339(Timestamp(self.started_at)),
             sessions: self.store.active_sessions().await?.len(),
-            prompts: self.store.open_prompts().await?.len(),
+            prompts: self
+                .store
+                .open_prompts()
+                .await?
+                .iter()
+                .filter(|open| is_waiting(&open.prompt.state))
+                .count(),
             channels: self.channel_views(),
             trouble: self.trouble.clone(),
         }))
@@ -168,12 +195,12 @@ impl Hub {
             // The guard of the store would say the same; asked first, a late answer hears its own reason and not
             // one about its shape.
             return self
-                .refuse(Some(&prompt), &prompt.state.refusal(), &decided_by, respond)
+                .refuse(Some(&prompt), &prompt.refusal(), &decided_by, respond)
                 .await;
         }
         let rules = Rules {
-            secrets_over_channels: self.settings.secrets_over_channels,
             as_is,
+            ..self.rules()
         };
         // A tool that takes no reason with a refusal gets it as its next instruction.
         let (said, next) = match said {
@@ -192,11 +219,6 @@ impl Hub {
         };
         match answer::check(said, &prompt.sighting, rules) {
             Err(refusal) => self.refuse(Some(&prompt), &refusal, &decided_by, respond).await,
-            // To refuse it is to leave it alone: nobody would hear the reason.
-            Ok(Checked::Cancel) if next.is_some() => {
-                self.refuse(Some(&prompt), &Refusal::NoReason, &decided_by, respond)
-                    .await
-            }
             Ok(Checked::Cancel) => {
                 match self
                     .store
@@ -307,7 +329,6 @@ impl Hub {
         let author = at_the_machine(&decided_by);
         let (_, replaces, handled) = self.queueing(&session, text, author).await?;
         self.store.handle(handled, clock::now()).await?;
-        self.channels.is_due = true;
         self.page_changed();
         let _ = respond.try_send(Response::Queued {
             session_id: session.id.to_string(),
@@ -534,6 +555,7 @@ impl Hub {
             Life {
                 health: None,
                 prompts: prompts.len() as u64,
+                waiting: prompts.iter().filter(|prompt| is_waiting(&prompt.state)).count() as u64,
                 is_awaiting,
             },
             health,
@@ -579,7 +601,6 @@ impl Hub {
             .store
             .resume_session(session.id, &Source::Command, &by, clock::now())
             .await?;
-        self.channels.is_due = true;
         self.send_if_idle(session.id).await?;
         Ok(match was_paused {
             true => Response::Done,
@@ -608,6 +629,14 @@ impl Hub {
             },
         })
     }
+}
+
+/// Somebody may still answer it.
+pub(crate) fn is_waiting(state: &PromptState) -> bool {
+    matches!(
+        state,
+        PromptState::Created | PromptState::Routed | PromptState::AwaitingReply
+    )
 }
 
 async fn heard(health: Option<oneshot::Receiver<Health>>, deadline: tokio::time::Instant) -> Option<Health> {

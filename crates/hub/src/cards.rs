@@ -5,6 +5,7 @@ use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_store::{PromptRecord, Reply, SessionRecord};
 
 use crate::clock;
+use crate::hub::Hub;
 use crate::views::safe_default;
 
 /// The card of a prompt as it stands now, for an offer that carries the prompt's present nonce.
@@ -30,6 +31,7 @@ pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option
             .collect(),
         max_length: sighting.constraints.max_length,
         takes: sighting.takes,
+        takes_secrets: false,
         asked_at: prompt.created_at,
         expires_at: prompt.expires_at,
         seconds_left: prompt
@@ -40,6 +42,16 @@ pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option
         answered: reply.map(answered),
         is_replaced: false,
         level: 0,
+    }
+}
+
+impl Hub {
+    /// The same, with what the operator's settings add to it.
+    pub(crate) fn card(&self, prompt: &PromptRecord, session: &SessionRecord, reply: Option<&Reply>) -> Card {
+        Card {
+            takes_secrets: self.settings.secrets_over_channels,
+            ..card(prompt, session, reply)
+        }
     }
 }
 

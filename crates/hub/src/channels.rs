@@ -3,6 +3,16 @@
 //! # One-at-a-time invariant
 //! A target has at most one task under way. The next is chosen, and made from what is true then, when that one is done:
 //! so edits coalesce, order is kept, and an outage leaves nothing stale behind.
+//!
+//! # Nothing-forgotten invariant
+//! Whether anything is to be done is not announced, it is derived, in [`Channels::must_look`]: something was written since
+//! the last look, a channel said something, or a moment has come. One look is made at one moment: what is not due
+//! then is due at a moment after it, and `next_time` counts it, however long the look took. A moment that has passed
+//! meanwhile rings at once.
+
+mod holds;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -10,25 +20,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atlasbridge_channel::{
-    Address, Block, Button, Card, Done, Handle, Health, Inbound, JobNo, Notice, Outgoing, Target, Task,
-    Undelivered,
+    Address, Block, Button, Done, Handle, Health, Inbound, JobNo, Notice, Outgoing, Target, Task, Undelivered,
 };
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{BootTime, Nonce, SessionId, Timestamp};
+use atlasbridge_model::{BootTime, Nonce, Now, SessionId, Timestamp};
 use atlasbridge_store::{DuePost, NewNotice, NoticeId, PostId, PromptRecord};
 use atlasbridge_wire::command::ChannelView;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::cards::card;
+use self::holds::Holds;
 use crate::clock;
 use crate::hub::{Broken, Event, Hub, random};
 use crate::{pause, words};
 
 /// A channel that failed is started again after this, so often; then `status` says so.
-const RESTART_AFTER: Duration = Duration::from_secs(1);
-const RESTARTS: u32 = 3;
+pub(crate) const RESTART_AFTER: Duration = Duration::from_secs(1);
+pub(crate) const RESTARTS: u32 = 3;
 /// What a channel says and the loop has not heard yet. A full one makes the channel wait.
 const MAILBOX: usize = 64;
 /// How often the time that is left is shown anew.
@@ -92,8 +101,7 @@ struct Running {
     handle: Handle,
     health: Health,
     busy: HashMap<Target, UnderWay>,
-    /// Targets that take nothing before then: the service or its pace says so, whatever is to be shown.
-    held: HashMap<Target, BootTime>,
+    held: Holds,
     failures: u32,
     worker: JoinHandle<()>,
 }
@@ -118,19 +126,19 @@ pub(crate) struct Channels {
     /// When the time left is shown next; `None` while nothing waits.
     countdown_at: Option<BootTime>,
     /// When the first of the chats that want no prompts, and for which one waits, wants them again.
-    unmuted_at: Option<Timestamp>,
-    /// Something may be due.
-    pub(crate) is_due: bool,
+    unmuted_at: Option<BootTime>,
+    /// When the first of the posts and notices becomes due that were not at the last look.
+    post_at: Option<BootTime>,
+    /// A channel has started, or said something, since the last look; or that look failed.
+    is_due: bool,
+    /// What the store had written before the last look.
+    seen_writes: Option<u64>,
 }
 
 impl Running {
     /// Whether it could be given a task now. Whoever holds it back says when that is over: the task under way, or time.
     fn takes(&self, target: &Target) -> bool {
-        let is_held = self
-            .held
-            .get(target)
-            .is_some_and(|until| *until > clock::now().boot);
-        !is_held && !self.busy.contains_key(target)
+        !self.held.holds(target) && !self.busy.contains_key(target)
     }
 }
 
@@ -139,6 +147,20 @@ impl Channels {
     fn takes_something(&self, name: &str) -> bool {
         let running = self.running.iter().find(|running| running.start.name == name);
         running.is_some_and(|running| running.handle.targets.iter().any(|target| running.takes(target)))
+    }
+
+    /// Whether anything may be to do that was not at the last look.
+    fn must_look(&self, writes: u64, now: BootTime) -> bool {
+        self.is_due || self.seen_writes != Some(writes) || self.next_time().is_some_and(|at| at <= now)
+    }
+
+    /// When a channel has something to do next without anything happening before. It may have passed: then that is now.
+    pub(crate) fn next_time(&self) -> Option<BootTime> {
+        // A look that failed is made again.
+        let now = self.is_due.then_some(BootTime(0));
+        let held = self.running.iter().map(|running| running.held.next());
+        let others = [now, self.countdown_at, self.unmuted_at, self.post_at];
+        others.into_iter().chain(held).flatten().min()
     }
 
     fn count_down_from(&mut self, now: BootTime) {
@@ -227,7 +249,7 @@ impl Hub {
             handle,
             health: Health::Starting,
             busy: HashMap::new(),
-            held: HashMap::new(),
+            held: Holds::default(),
             failures,
             worker,
         });
@@ -291,6 +313,13 @@ impl Hub {
                 Ok(())
             }
             Inbound::Polled { gap } => self.polled(name, gap).await,
+            Inbound::Ready => {
+                if let Some(running) = self.channels.find(name) {
+                    running.held.free_all();
+                }
+                self.channels.is_due = true;
+                Ok(())
+            }
         }
     }
 
@@ -346,7 +375,6 @@ impl Hub {
                 .offer(prompt.id, name, &targets, not_before, now)
                 .await?;
         }
-        self.channels.is_due = true;
         Ok(())
     }
 
@@ -361,31 +389,44 @@ impl Hub {
 
     /// Gives each free target its next task.
     pub(crate) async fn feed_channels(&mut self) -> Result<(), Broken> {
-        if !std::mem::take(&mut self.channels.is_due) {
+        let (writes, now) = (self.store.writes(), clock::now());
+        if !self.channels.must_look(writes, now.boot) {
             return Ok(());
         }
-        self.count_down().await?;
+        self.channels.is_due = false;
+        self.channels.seen_writes = Some(writes);
+        let looked = self.look(now).await;
+        self.channels.is_due |= looked.is_err();
+        looked
+    }
+
+    /// All that is to be done at one moment, and the next one.
+    async fn look(&mut self, now: Now) -> Result<(), Broken> {
+        for running in &mut self.channels.running {
+            running.held.lift(now.boot);
+        }
+        self.count_down(now).await?;
         self.channels.unmuted_at = None;
+        self.channels.post_at = None;
         for name in self.channels.names() {
-            for notice in self.store.due_notices(name, clock::now()).await? {
+            for notice in self.store.due_notices(name, now).await? {
                 let target = Target(notice.target.clone());
                 let reply_to = notice.reply_to.clone().map(Address);
                 let errand = Errand::Notice { id: notice.id };
                 match serde_json::from_str(&notice.body) {
                     Ok(body) => self.give(name, target, errand, task_of(body, reply_to)),
-                    Err(_) => {
-                        self.store
-                            .drop_notice(notice.id, "unreadable", clock::now())
-                            .await?
-                    }
+                    Err(_) => self.store.drop_notice(notice.id, "unreadable", now).await?,
                 };
             }
+            let next = self.store.next_post_time(name, now).await?;
+            let next = next.map(|next| in_boot_time(next, now));
+            self.channels.post_at = [self.channels.post_at, next].into_iter().flatten().min();
             if !self.channels.takes_something(name) {
                 continue;
             }
-            for due in self.store.due_posts(name, clock::now()).await? {
+            for due in self.store.due_posts(name, now).await? {
                 let target = Target(due.post.target.clone());
-                if due.post.address.is_none() && !self.may_post(name, &due).await? {
+                if due.post.address.is_none() && !self.may_post(name, &due, now).await? {
                     continue;
                 }
                 let errand = Errand::Post {
@@ -400,17 +441,20 @@ impl Hub {
     }
 
     /// Whether a prompt may appear in a chat now that has not been there before.
-    async fn may_post(&mut self, name: &str, due: &DuePost) -> Result<bool, Broken> {
+    async fn may_post(&mut self, name: &str, due: &DuePost, now: Now) -> Result<bool, Broken> {
         let muted = self.store.chat_state(name, &due.post.target, MUTED_UNTIL).await?;
         let until = muted.and_then(|until| until.parse().ok()).map(Timestamp);
-        let until = until.filter(|until| *until > clock::now().wall);
-        let first = [self.channels.unmuted_at, until].into_iter().flatten().min();
-        self.channels.unmuted_at = first;
+        let until = until.filter(|until| *until > now.wall);
+        let first = [
+            self.channels.unmuted_at,
+            until.map(|until| in_boot_time(until, now)),
+        ];
+        self.channels.unmuted_at = first.into_iter().flatten().min();
         Ok(until.is_none())
     }
 
     fn task_for(&self, due: &DuePost) -> Task {
-        let mut card: Card = card(&due.prompt, &due.session, due.reply.as_ref());
+        let mut card = self.card(&due.prompt, &due.session, due.reply.as_ref());
         card.level = due.post.level.max(if self.settings.show_detail { 2 } else { 0 });
         card.is_replaced = due.is_replaced();
         if let Some(answered) = &mut card.answered
@@ -461,11 +505,13 @@ impl Hub {
         let now = clock::now();
         match &done {
             Done::NotShown(Undelivered::Later { after }) => {
-                let until = now.boot.plus_millis(after.as_millis() as i64);
-                running.held.insert(target.clone(), until);
+                // Rounded up: too early would be told to come later once more.
+                let millis = after.as_micros().div_ceil(1_000);
+                let until = now.boot.plus_millis(millis.try_into().unwrap_or(i64::MAX));
+                running.held.hold(target.clone(), until);
             }
             Done::Shown { .. } | Done::NotShown(Undelivered::Never { .. }) => {
-                running.held.remove(target);
+                running.held.free(target);
             }
         }
         self.channels.is_due = true;
@@ -501,8 +547,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn count_down(&mut self) -> Result<(), Broken> {
-        let now = clock::now();
+    async fn count_down(&mut self, now: Now) -> Result<(), Broken> {
         if self.channels.countdown_at.is_none_or(|at| at > now.boot) {
             return Ok(());
         }
@@ -513,28 +558,6 @@ impl Hub {
         self.channels.countdown_at =
             (waiting > 0).then(|| now.boot.plus_millis(COUNTDOWN.as_millis() as i64));
         Ok(())
-    }
-
-    /// When a channel has something to do next without anything happening before.
-    pub(crate) async fn next_channel_time(&self) -> Result<Option<BootTime>, Broken> {
-        let now = clock::now();
-        let in_boot_time = |at: Timestamp| now.boot.plus_millis(at.0.saturating_sub(now.wall.0).max(0));
-        let mut times = vec![
-            self.channels.countdown_at,
-            self.channels.unmuted_at.map(in_boot_time),
-        ];
-        // Due and not looked at: that could not be read, and is tried again.
-        times.push(self.channels.is_due.then_some(now.boot));
-        for name in self.channels.names() {
-            times.push(self.store.next_post_time(name, now).await?.map(in_boot_time));
-        }
-        let held = self
-            .channels
-            .running
-            .iter()
-            .flat_map(|running| running.held.values());
-        times.extend(held.filter(|until| **until > now.boot).map(|until| Some(*until)));
-        Ok(times.into_iter().flatten().min())
     }
 
     /// Says something to every target of the channels that want to hear it.
@@ -556,7 +579,6 @@ impl Hub {
                 self.store.notify(notice, clock::now()).await?;
             }
         }
-        self.channels.is_due = true;
         Ok(())
     }
 }
@@ -574,6 +596,11 @@ impl Hub {
         });
         Ok(notices.collect())
     }
+}
+
+/// A moment of the wall clock on the clock that does not jump; one that has passed is now.
+fn in_boot_time(at: Timestamp, now: Now) -> BootTime {
+    now.boot.plus_millis(at.0.saturating_sub(now.wall.0).max(0))
 }
 
 pub(crate) fn new_notice(

@@ -86,6 +86,13 @@ pub(crate) enum Event {
         reply_to: Option<Address>,
     },
     Page(Ask),
+    /// The page's server has ended by itself: the one of this number.
+    PageEnded {
+        no: u64,
+    },
+    PageRestart {
+        no: u64,
+    },
 }
 
 pub(crate) struct Hub {
@@ -216,7 +223,6 @@ impl Hub {
         while !self.is_stopping {
             if let Err(error) = self.feed_channels().await {
                 tracing::error!(error = %chain(error.as_ref()), "channels cannot be told");
-                self.channels.is_due = true;
                 self.not_before = clock::now().boot.plus_millis(RETRY.as_millis() as i64);
             }
             self.set_alarm().await;
@@ -357,6 +363,14 @@ impl Hub {
                     .await
             }
             Event::Page(ask) => self.page_asked(ask).await,
+            Event::PageEnded { no } => {
+                self.page_ended(no);
+                Ok(())
+            }
+            Event::PageRestart { no } => {
+                self.page_restart(no);
+                Ok(())
+            }
         }
     }
 
@@ -385,18 +399,23 @@ impl Hub {
                 self.alarm
                     .set(deadline.map(|deadline| deadline.max(self.not_before))),
             ),
-            Err(error) => tracing::error!(error = %chain(error.as_ref()), "deadlines cannot be read"),
+            Err(error) => {
+                tracing::error!(error = %chain(error.as_ref()), "deadlines cannot be read");
+                // Read again soon: a deadline that nobody knows of would pass unheard.
+                let _ = self
+                    .alarm
+                    .set(Some(clock::now().boot.plus_millis(RETRY.as_millis() as i64)));
+            }
         }
     }
 
     async fn next_deadline(&self) -> Result<Option<BootTime>, Broken> {
-        let deadlines = [self.store.next_deadline().await?, self.next_channel_time().await?];
+        let deadlines = [self.store.next_deadline().await?, self.channels.next_time()];
         Ok(deadlines.into_iter().flatten().min())
     }
 
     /// Time is up for some prompts: the safe default of each contends as any answer does.
     async fn expire(&mut self) -> Result<(), Broken> {
-        self.channels.is_due = true;
         for prompt in self.store.due(clock::now()).await? {
             self.expire_one(&prompt).await?;
         }
@@ -431,7 +450,6 @@ impl Hub {
     pub(crate) async fn perform(&mut self, moved: Moved) -> Result<(), Broken> {
         let Moved { prompt, effects } = moved;
         self.trouble = None;
-        self.channels.is_due = true;
         tracing::info!(session = %prompt.session, prompt = %prompt.id, status = prompt.state.status(),
             reason = prompt.state.reason(), "prompt moved");
         for effect in effects {

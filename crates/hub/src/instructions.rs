@@ -171,7 +171,6 @@ impl Hub {
             ..Handled::default()
         };
         self.store.handle(handled, clock::now()).await?;
-        self.channels.is_due = true;
         self.page_changed();
         Ok(true)
     }
@@ -223,7 +222,6 @@ impl Hub {
                 ..Handled::default()
             }
         };
-        self.channels.is_due = true;
         match self.store.accept_queued(prompt.id, then, clock::now()).await? {
             Some(Outcome::Won { reply, prompt }) => {
                 let effects = vec![Do::Deliver(reply.id)];
@@ -278,7 +276,6 @@ impl Hub {
                 ..Handled::default()
             };
             self.store.handle(handled, clock::now()).await?;
-            self.channels.is_due = true;
             self.page_changed();
         }
         Ok(())

@@ -9,6 +9,7 @@ use atlasbridge_channel::Card;
 use atlasbridge_model::answer::{Said, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::PromptState;
+use atlasbridge_model::mask::mask_in_place;
 use atlasbridge_model::{Kind, ReplyId, SessionId};
 use atlasbridge_store::{
     Logins, OpenPrompt, PromptRecord, Redeem, SessionRecord, SessionStatus, Verdict, rfc3339,
@@ -23,10 +24,11 @@ use atlasbridge_wire::session::{self, ToSession, TypingOutcome};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::decisions::PageAnswer;
-use crate::cards::{card, tag};
-use crate::clock;
+use crate::cards::tag;
+use crate::channels::{RESTART_AFTER, RESTARTS};
 use crate::hub::{Broken, Event, Hub, random};
 use crate::peer::Peer;
+use crate::{clock, pause};
 
 /// The name of this channel on the audit log.
 const NAME: &str = "web";
@@ -45,10 +47,26 @@ const MOST_SESSIONS: u32 = 500;
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     config: Option<PageConfig>,
-    served: Option<Served>,
-    trouble: Option<String>,
+    state: Serving,
+    /// How often it was started: the end of an earlier server is no news.
+    no: u64,
+    failures: u32,
     /// Counts what a page may want to look at again.
     changes: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+enum Serving {
+    #[default]
+    Off,
+    On(Served),
+    /// It failed, and is started again by itself.
+    Again {
+        why: String,
+    },
+    Stopped {
+        why: String,
+    },
 }
 
 #[derive(Debug)]
@@ -66,13 +84,25 @@ impl Drop for Served {
 impl Hub {
     /// Serves the page as configured now; what has not changed is left alone.
     pub(crate) fn set_page(&mut self, wanted: Option<PageConfig>) {
-        if self.page.config == wanted && (self.page.served.is_some() || wanted.is_none()) {
+        let is_as_wanted = match &self.page.state {
+            Serving::On(_) | Serving::Again { .. } => true,
+            Serving::Off => wanted.is_none(),
+            // What was wrong may have been mended.
+            Serving::Stopped { .. } => false,
+        };
+        if self.page.config == wanted && is_as_wanted {
             return;
         }
-        self.page.served = None;
-        self.page.trouble = None;
-        self.page.config = wanted.clone();
-        let Some(config) = wanted else {
+        self.page.config = wanted;
+        self.page.failures = 0;
+        self.serve_page();
+    }
+
+    fn serve_page(&mut self) {
+        // Dropped, the old one ends.
+        self.page.state = Serving::Off;
+        self.page.no += 1;
+        let Some(config) = self.page.config.clone() else {
             return;
         };
         let (asks, mut asked) = mpsc::channel(MAILBOX);
@@ -82,24 +112,66 @@ impl Hub {
         };
         match atlasbridge_web::start(config, desk) {
             Ok((handle, work)) => {
-                let events = self.events.clone();
+                let (events, no) = (self.events.clone(), self.page.no);
+                // The server and what it asks end together, and the loop hears of it last.
                 let worker = tokio::spawn(async move {
-                    let serving = tokio::spawn(work);
-                    while let Some(ask) = asked.recv().await {
-                        if events.send(Event::Page(ask)).await.is_err() {
-                            break;
+                    let mut serving = tokio::spawn(async move {
+                        pause::failure("page");
+                        work.await;
+                    });
+                    loop {
+                        tokio::select! {
+                            _ = &mut serving => break,
+                            ask = asked.recv() => {
+                                let Some(ask) = ask else { break };
+                                if events.send(Event::Page(ask)).await.is_err() {
+                                    break;
+                                }
+                            }
                         }
                     }
                     serving.abort();
+                    let _ = events.send(Event::PageEnded { no }).await;
                 });
                 tracing::info!(address = %handle.base_url, "the page is served");
-                self.page.served = Some(Served { handle, worker });
+                self.page.state = Serving::On(Served { handle, worker });
             }
             Err(error) => {
                 let why = crate::hub::chain(&error);
                 tracing::error!(error = %why, "the page cannot be served");
-                self.page.trouble = Some(why);
+                self.page.state = Serving::Stopped { why };
             }
+        }
+    }
+
+    /// The page's server has ended by itself. The rest goes on; it is tried again, a few times.
+    pub(crate) fn page_ended(&mut self, no: u64) {
+        if self.page.no != no {
+            return;
+        }
+        self.page.failures += 1;
+        tracing::error!(failures = self.page.failures, "the page failed");
+        if self.page.failures > RESTARTS {
+            self.page.state = Serving::Stopped {
+                why:
+                    "it failed again and again; the hub's log says why, `atlasbridge hub restart` tries again"
+                        .to_owned(),
+            };
+            return;
+        }
+        self.page.state = Serving::Again {
+            why: "it failed, and is started again".to_owned(),
+        };
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(RESTART_AFTER).await;
+            let _ = events.send(Event::PageRestart { no }).await;
+        });
+    }
+
+    pub(crate) fn page_restart(&mut self, no: u64) {
+        if self.page.no == no {
+            self.serve_page();
         }
     }
 
@@ -110,8 +182,15 @@ impl Hub {
 
     /// All channels, for `status`: the page first, if there is to be one.
     pub(crate) fn channel_views(&self) -> Vec<ChannelView> {
-        let page = self.page.config.as_ref().map(|_| match &self.page.served {
-            Some(served) => ChannelView {
+        let not_served = |state: &str, why: &str| ChannelView {
+            name: NAME.to_owned(),
+            state: state.to_owned(),
+            detail: Some(why.to_owned()),
+            address: None,
+        };
+        let page = match &self.page.state {
+            Serving::Off => None,
+            Serving::On(served) => Some(ChannelView {
                 name: NAME.to_owned(),
                 state: "connected".to_owned(),
                 detail: served
@@ -120,14 +199,10 @@ impl Hub {
                     .as_ref()
                     .map(|fingerprint| format!("certificate SHA-256 {fingerprint}")),
                 address: Some(served.handle.base_url.clone()),
-            },
-            None => ChannelView {
-                name: NAME.to_owned(),
-                state: "stopped".to_owned(),
-                detail: self.page.trouble.clone(),
-                address: None,
-            },
-        });
+            }),
+            Serving::Again { why } => Some(not_served("retrying", why)),
+            Serving::Stopped { why } => Some(not_served("stopped", why)),
+        };
         page.into_iter().chain(self.channels.views()).collect()
     }
 
@@ -245,11 +320,11 @@ impl Hub {
     }
 
     async fn inbox(&self) -> Result<Vec<Card>, Broken> {
-        let open = self.store.open_prompts().await?;
-        let mut cards = Vec::with_capacity(open.len());
-        for OpenPrompt { prompt, session } in open {
+        let standing = self.store.standing_prompts().await?;
+        let mut cards = Vec::with_capacity(standing.len());
+        for OpenPrompt { prompt, session } in standing {
             let reply = self.store.reply_of(prompt.id).await?;
-            cards.push(card(&prompt, &session, reply.as_ref()));
+            cards.push(self.card(&prompt, &session, reply.as_ref()));
         }
         Ok(cards)
     }
@@ -279,6 +354,7 @@ impl Hub {
             is_waiting: prompts
                 .iter()
                 .any(|prompt| matches!(prompt.state, PromptState::AwaitingReply)),
+            is_paused: session.paused_at.is_some(),
             is_connected: self.registry.is_connected(session.id),
             instructions: self.instructions(session, &prompts).await?,
         })
@@ -304,8 +380,8 @@ impl Hub {
         Ok(Some(Instructions {
             max_length: last.sighting.constraints.max_length,
             lines: last.sighting.takes.lines,
-            queued: queued.map(|text| text.text),
-            unsent: unsent.map(|(text, why)| (text.text, why.replace('_', " "))),
+            queued: queued.map(|text| mask_in_place(&text.text).into_owned()),
+            unsent: unsent.map(|(text, why)| (mask_in_place(&text.text).into_owned(), why.replace('_', " "))),
         }))
     }
 
@@ -316,7 +392,7 @@ impl Hub {
         let mut prompts = Vec::new();
         for prompt in self.store.prompts_of(session).await? {
             let reply = self.store.reply_of(prompt.id).await?;
-            prompts.push(card(&prompt, &record, reply.as_ref()));
+            prompts.push(self.card(&prompt, &record, reply.as_ref()));
         }
         Ok(Some(SessionStory {
             session: self.session_card(&record).await?,
@@ -329,7 +405,7 @@ impl Hub {
         let found = self.store.search_prompts(&store_search(search)).await?;
         let cards = found
             .iter()
-            .map(|found| card(&found.prompt, &found.session, found.reply.as_ref()));
+            .map(|found| self.card(&found.prompt, &found.session, found.reply.as_ref()));
         Ok(HistoryPage {
             prompts: cards.collect(),
             // Prompts of one moment are never torn apart, so a full page may be longer than asked for.
@@ -473,14 +549,19 @@ impl Hub {
 
     /// A one-time link: its secret is told once, to whoever asked, and kept nowhere.
     pub(crate) async fn web_link(&mut self) -> Result<Response, Broken> {
-        let Some(served) = &self.page.served else {
-            let reason = match &self.page.trouble {
-                Some(trouble) => format!("the page is not served: {trouble}"),
-                None => {
-                    "the page is switched off; set `enabled = true` in [web] and restart the hub".to_owned()
-                }
-            };
-            return Ok(Response::Refused { reason });
+        let served = match &self.page.state {
+            Serving::On(served) => served,
+            Serving::Again { why } | Serving::Stopped { why } => {
+                return Ok(Response::Refused {
+                    reason: format!("the page is not served: {why}"),
+                });
+            }
+            Serving::Off => {
+                return Ok(Response::Refused {
+                    reason: "the page is switched off; set `enabled = true` in [web] and restart the hub"
+                        .to_owned(),
+                });
+            }
         };
         let base = served.handle.base_url.clone();
         let secret = atlasbridge_web::new_secret().map_err(|error| error.to_string())?;

@@ -21,3 +21,14 @@ pub(crate) fn point(name: &str) {
 
 #[cfg(not(feature = "pause-points"))]
 pub(crate) fn point(_name: &str) {}
+
+/// Fails here if a test has asked for it, with the file `<name>.fails`.
+#[cfg(feature = "pause-points")]
+pub(crate) fn failure(name: &str) {
+    let directory = std::env::var_os("ATLASBRIDGE_PAUSE_DIR").map(std::path::PathBuf::from);
+    let is_asked_for = directory.is_some_and(|directory| directory.join(format!("{name}.fails")).exists());
+    assert!(!is_asked_for, "a test wants {name} to fail");
+}
+
+#[cfg(not(feature = "pause-points"))]
+pub(crate) fn failure(_name: &str) {}

@@ -178,7 +178,8 @@ impl Hub {
     pub(crate) async fn advance(&mut self, prompt: PromptId, event: &lifecycle::Event) -> Result<(), Broken> {
         match self.store.advance(prompt, event, clock::now()).await? {
             Advance::Moved(moved) => self.perform(moved).await,
-            Advance::Refused(_) => Ok(()),
+            // What was left to the terminal, and has been listed since, is gone from its screen.
+            Advance::Refused(_) => self.tell_watchers().await,
         }
     }
 

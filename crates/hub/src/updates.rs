@@ -120,7 +120,6 @@ impl Hub {
                 self.operator_said(&sender, saying, receipt).await
             }
         };
-        self.channels.is_due = true;
         match result {
             Ok(()) => {
                 pause::point("hub-update-recorded");
@@ -247,13 +246,13 @@ impl Hub {
             as_is,
         } = answer;
         let rules = Rules {
-            secrets_over_channels: self.settings.secrets_over_channels,
             as_is,
+            ..self.rules()
         };
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
         let checked = match answer::check(said, &prompt.sighting, rules) {
             // A late answer hears its own reason, and not one about its shape.
-            Err(_) if !is_waiting => Err(prompt.state.refusal()),
+            Err(_) if !is_waiting => Err(prompt.refusal()),
             checked => checked,
         };
         let came = Some(sender.came.clone());
@@ -428,7 +427,6 @@ impl Hub {
                 clock::now(),
             )
             .await?;
-        self.channels.is_due = true;
         Ok(())
     }
 

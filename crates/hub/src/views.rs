@@ -1,6 +1,7 @@
 //! Read-only pictures of what the hub knows, for commands.
 
-use atlasbridge_model::answer::default_value;
+use atlasbridge_model::answer::{self, Rules, default_value};
+use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::{Effect, SafeDefault};
 use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord, SessionStatus, rfc3339};
 use atlasbridge_wire::command::{ChoiceView, PromptView, SessionView};
@@ -39,7 +40,35 @@ pub(crate) fn prompt_view(open: &OpenPrompt) -> PromptView {
         reason: prompt.state.reason().map(str::to_owned),
         word: prompt.state.word_for(sighting.takes).to_owned(),
         safe_default: safe_default(prompt),
+        answers: Vec::new(),
     }
+}
+
+/// The same in a listing of what stands on screens: what nothing more becomes of from here is said to be still there.
+pub(crate) fn standing_view(open: &OpenPrompt, rules: Rules) -> PromptView {
+    let mut view = prompt_view(open);
+    let word = match &open.prompt.state {
+        PromptState::Expired { fallback: None } => Some("expired, still on the screen"),
+        PromptState::Canceled { .. } => Some("left to the terminal"),
+        PromptState::AwaitingReply => {
+            view.answers = answer::taken(&open.prompt.sighting, rules)
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
+            None
+        }
+        PromptState::Created
+        | PromptState::Routed
+        | PromptState::ReplyReceived { .. }
+        | PromptState::Expired { fallback: Some(_) }
+        | PromptState::Injected { .. }
+        | PromptState::Resolved { .. }
+        | PromptState::Failed { .. } => None,
+    };
+    if let Some(word) = word {
+        word.clone_into(&mut view.word);
+    }
+    view
 }
 
 pub(crate) fn safe_default(prompt: &PromptRecord) -> Option<String> {
@@ -57,6 +86,8 @@ pub(crate) fn safe_default(prompt: &PromptRecord) -> Option<String> {
 pub(crate) struct Life {
     pub(crate) health: Option<Health>,
     pub(crate) prompts: u64,
+    /// Prompts that wait for an answer, or for their turn.
+    pub(crate) waiting: u64,
     pub(crate) is_awaiting: bool,
 }
 
@@ -90,5 +121,7 @@ pub(crate) fn session_view(session: &SessionRecord, life: &Life) -> SessionView 
             .map(|millis| millis / 1_000),
         pty_alive: health.is_some_and(|health| health.pty_alive),
         host_healthy: health.is_some(),
+        waiting: life.waiting,
+        paused: session.paused_at.is_some(),
     }
 }

@@ -3,10 +3,12 @@
 use atlasbridge_channel::{Block, Button, Notice};
 use atlasbridge_model::answer::Refusal;
 use atlasbridge_model::lifecycle::{Failure, PromptState, Resolution};
+use atlasbridge_model::mask::mask;
 use atlasbridge_model::opening::Opening;
 use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord};
 use atlasbridge_wire::command::{ChannelView, SessionView};
 
+use crate::answers::is_waiting;
 use crate::instructions::{Busy, Unfit};
 
 /// Sessions in one message; more would be cut by the channel.
@@ -57,18 +59,20 @@ pub(crate) fn sessions(views: &[SessionView], switched_to: Option<&str>) -> Noti
             .as_ref()
             .map(|label| format!(" “{label}”"))
             .unwrap_or_default();
+        let paused = if view.paused { ", paused" } else { "" };
+        let pid = view.pid.map(|pid| format!("pid {pid} · ")).unwrap_or_default();
         let mark = if switched_to == Some(view.session_id.as_str()) {
             " ← plain messages"
         } else {
             ""
         };
         format!(
-            "{} {}{label} · {} · {} · {} prompts{mark}",
+            "{} {}{label} · {}{paused} · {pid}{} · {} waiting{mark}",
             short(&view.session_id),
             view.tool,
             view.state.replace('_', " "),
             duration(view.uptime_seconds),
-            view.prompts
+            view.waiting
         )
     };
     let mut lines: Vec<String> = views.iter().take(MOST_SESSIONS).map(line).collect();
@@ -81,11 +85,22 @@ pub(crate) fn sessions(views: &[SessionView], switched_to: Option<&str>) -> Noti
 pub(crate) fn status(
     version: &str,
     sessions: usize,
-    prompts: usize,
+    standing: &[(OpenPrompt, String)],
     channels: &[ChannelView],
     trouble: Option<&str>,
 ) -> Notice {
-    let mut text = format!("AtlasBridge {version}: {sessions} sessions, {prompts} prompts waiting.");
+    let waiting = standing
+        .iter()
+        .filter(|(open, _)| is_waiting(&open.prompt.state))
+        .count();
+    let mut text = format!("AtlasBridge {version}: {sessions} sessions, {waiting} prompts waiting.");
+    for (open, word) in standing.iter().take(MOST_SESSIONS) {
+        let (code, named) = (code(&open.prompt), named(&open.session));
+        text.push_str(&format!("\n{code} {named}: {word}"));
+    }
+    if standing.len() > MOST_SESSIONS {
+        text.push_str(&format!("\nand {} more", standing.len() - MOST_SESSIONS));
+    }
     for channel in channels {
         let detail = channel
             .detail
@@ -145,7 +160,7 @@ pub(crate) fn deny_and_say(
                 named(session),
                 code(prompt)
             )),
-            Block::Program(text.to_owned()),
+            Block::Program(mask(text).into_owned()),
             Block::Ours(format!(
                 "Answer “{refusing}” and send it as the next instruction, once the tool takes one?{}",
                 match Opening::of(text) {
@@ -167,7 +182,7 @@ pub(crate) fn refuse_with(prompt: &PromptRecord, session: &SessionRecord, text: 
                 named(session),
                 code(prompt)
             )),
-            Block::Program(text.to_owned()),
+            Block::Program(mask(text).into_owned()),
             Block::Ours("Refuse with this as the reason?".to_owned()),
         ],
         buttons: confirm("Do nothing", "Refuse with it", token),
@@ -191,7 +206,7 @@ pub(crate) fn not_plain(
         told.push_str(" (It is no command of mine; /help lists those.)");
     }
     Notice {
-        blocks: vec![Block::Ours(told), Block::Program(text.to_owned())],
+        blocks: vec![Block::Ours(told), Block::Program(mask(text).into_owned())],
         buttons: confirm("Do nothing", "Send it as it is", token),
     }
 }

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::mask::mask;
 use crate::opening::Opening;
 use crate::{Choices, Kind, SafeDefault, Sighting};
 
@@ -109,6 +110,12 @@ pub enum Refusal {
     NotWaiting { status: &'static str, reason: String },
     #[error("this prompt has expired; nothing was typed")]
     Expired,
+    #[error("this prompt has expired: “{value}” {} at the deadline; your answer came too late and was not typed", taken_word(*applied))]
+    DefaultTaken {
+        value: String,
+        /// The screen has shown it; otherwise it is on its way.
+        applied: bool,
+    },
     #[error("another prompt of the same session is waiting first; answer that one, this one comes next")]
     Queued,
     #[error("a process inside a supervised session may not answer prompts, not even those of other sessions")]
@@ -118,7 +125,7 @@ pub enum Refusal {
     #[error("this prompt asks for {wanted}; use `atlasbridge reply PROMPT VALUE`")]
     NeedsValue { wanted: &'static str },
     #[error(
-        "this prompt has no answer that refuses; choose one with `atlasbridge reply`, or answer at the terminal"
+        "this prompt has no answer that refuses, so nothing was typed, and it still waits; `atlasbridge reply PROMPT VALUE` answers it, `atlasbridge reply PROMPT cancel` leaves it to the terminal"
     )]
     NoRefusingAnswer,
     #[error("this prompt takes no reason; deny it, and send the text as the next instruction")]
@@ -154,7 +161,7 @@ impl Refusal {
             Refusal::UnknownPrompt => "unknown_prompt",
             Refusal::AmbiguousPrompt => "ambiguous_prompt",
             Refusal::NotWaiting { .. } => "not_waiting",
-            Refusal::Expired => "expired",
+            Refusal::Expired | Refusal::DefaultTaken { .. } => "expired",
             Refusal::Queued => "queued",
             Refusal::InsideSession => "inside_session",
             Refusal::NotAChoice { .. } => "not_a_choice",
@@ -184,6 +191,10 @@ impl Refusal {
                 format!("Too late: this prompt is {}{reason}. Nothing was typed.", status.replace('_', " "))
             }
             Refusal::Expired => "This prompt has expired. Nothing was typed.".to_owned(),
+            Refusal::DefaultTaken { value, applied } => format!(
+                "Expired: “{value}” {} at the deadline. Your answer came too late and was not typed.",
+                taken_word(*applied)
+            ),
             Refusal::Queued => {
                 "Another prompt of this session waits first. Answer that one; this one comes next.".to_owned()
             }
@@ -195,7 +206,9 @@ impl Refusal {
                 format!("This prompt asks for {wanted}. Send it as a reply to its message.")
             }
             Refusal::NoRefusingAnswer => {
-                "No answer of this prompt refuses. Choose one of its answers, or leave it to the terminal.".to_owned()
+                "No answer of this prompt refuses, so nothing was typed. Choose one of its answers, or leave it to the \
+                 terminal."
+                    .to_owned()
             }
             Refusal::NoReason => {
                 "This prompt takes no reason. Refuse it, and send the text as the next instruction.".to_owned()
@@ -226,16 +239,21 @@ impl Refusal {
     }
 }
 
+/// Only what was seen to be taken is said to be.
+fn taken_word(applied: bool) -> &'static str {
+    match applied {
+        true => "was taken",
+        false => "was sent",
+    }
+}
+
 /// Does `said` fit this prompt? If so, what is to be typed?
 pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, Refusal> {
     let value = match said {
         Said::Cancel => return Ok(Checked::Cancel),
         Said::UseDefault => default_value(sighting)?,
         Said::Approve => approving_value(sighting)?,
-        Said::Deny => match refusing_value(sighting)? {
-            Some(value) => value,
-            None => return Ok(Checked::Cancel),
-        },
+        Said::Deny => refusing_value(sighting)?,
         Said::DenyWith(reason) if sighting.takes.reason => Value::Refused {
             reason: within(typeable(reason, true)?, sighting)?,
         },
@@ -258,6 +276,21 @@ pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, 
         Said::Text(text) => text_value(text, sighting, rules)?,
     };
     Ok(Checked::Type(value))
+}
+
+/// The words that are taken as an answer to this prompt: whatever offers ways to answer offers these.
+pub fn taken(sighting: &Sighting, rules: Rules) -> Vec<&'static str> {
+    let words = [
+        ("approve", Said::Approve),
+        ("deny", Said::Deny),
+        ("choice", Said::Row(0)),
+        ("enter", Said::Enter),
+        ("text", Said::Text("a text".to_owned())),
+        ("default", Said::UseDefault),
+        ("cancel", Said::Cancel),
+    ];
+    let is_taken = |(word, said): (&'static str, Said)| check(&said, sighting, rules).is_ok().then_some(word);
+    words.into_iter().filter_map(is_taken).collect()
 }
 
 /// The value of a prompt's safe default.
@@ -288,18 +321,20 @@ fn approving_value(sighting: &Sighting) -> Result<Value, Refusal> {
     }
 }
 
-/// `None`: nothing on the screen refuses, so to refuse is to leave the prompt alone.
-fn refusing_value(sighting: &Sighting) -> Result<Option<Value>, Refusal> {
+/// # No-refusal-in-name-only invariant
+/// Where nothing on the screen refuses, nothing is refused: whoever said *deny* hears that, and the prompt still waits. To
+/// leave it to the terminal is another wish, with a word of its own.
+fn refusing_value(sighting: &Sighting) -> Result<Value, Refusal> {
     match sighting.kind {
         Kind::YesNo | Kind::MultipleChoice => sighting
             .choices
             .as_ref()
             .and_then(Choices::refusing)
             .and_then(|row| choice_value(sighting, row))
-            .map(Some)
             .ok_or(Refusal::NoRefusingAnswer),
-        Kind::ConfirmEnter => Err(Refusal::NoRefusingAnswer),
-        Kind::FreeText | Kind::Password | Kind::Idle | Kind::Unknown => Ok(None),
+        Kind::ConfirmEnter | Kind::FreeText | Kind::Password | Kind::Idle | Kind::Unknown => {
+            Err(Refusal::NoRefusingAnswer)
+        }
     }
 }
 
@@ -315,13 +350,13 @@ fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Re
                     .map_or_else(|| own_text(text, sighting, refusal), Ok),
             },
             None => Err(Refusal::NotAChoice {
-                given: text,
+                given: mask(&text).into_owned(),
                 choices: labels(None),
             }),
         },
         Kind::ConfirmEnter if text.is_empty() || text.eq_ignore_ascii_case("enter") => Ok(Value::Enter),
         Kind::ConfirmEnter => Err(Refusal::NotAChoice {
-            given: text,
+            given: mask(&text).into_owned(),
             choices: "enter".to_owned(),
         }),
         Kind::Password if !rules.secrets_over_channels => Err(Refusal::SecretsOff),
@@ -411,7 +446,7 @@ fn chosen(text: &str, choices: &Choices) -> Result<Value, Refusal> {
             })
         })
         .ok_or_else(|| Refusal::NotAChoice {
-            given: wanted.to_owned(),
+            given: mask(wanted).into_owned(),
             choices: labels(Some(choices)),
         })
 }

@@ -31,4 +31,4 @@ pub use prompt::{
 };
 pub use sighting::{Fingerprint, Sighting};
 pub use strokes::{Pace, Stroke, Strokes};
-pub use time::{BootTime, Now, Timestamp};
+pub use time::{BootTime, LONGEST_MUTE, Now, Timestamp};

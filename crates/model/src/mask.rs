@@ -71,6 +71,23 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     masked
 }
 
+/// The same, each secret by as many dots as it has characters: for what is told by its length.
+pub fn mask_in_place(text: &str) -> Cow<'_, str> {
+    let secrets = secrets(text);
+    if secrets.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut end = 0;
+    for secret in secrets {
+        masked.push_str(&text[end..secret.start]);
+        masked.extend(text[secret.clone()].chars().map(|_| '•'));
+        end = secret.end;
+    }
+    masked.push_str(&text[end..]);
+    Cow::Owned(masked)
+}
+
 /// Where the secrets of `text` stand: byte ranges, in order, none touching another. For what must keep its shape.
 pub fn secrets(text: &str) -> Vec<Range<usize>> {
     let named = NAMED

@@ -3,6 +3,7 @@
 //! At the input box of an agent the first character decides what a text is: `!rm -rf x` is run by a shell, `/clear` is a
 //! command, `@` picks a file. Whoever writes from afar may mean plain words, so such a text is never sent unasked.
 
+use crate::mask::mask;
 use crate::visible::{is_seen, visible};
 
 /// What a text becomes by its first character.
@@ -26,7 +27,7 @@ const MOST_QUOTED: usize = 60;
 impl Opening {
     /// `None`: plain text. Blanks and characters that nobody sees hide nothing: they are passed over, as tools do.
     pub fn of(text: &str) -> Option<Self> {
-        let text = text.trim_matches(|char| !is_seen(char));
+        let text = mask(text.trim_matches(|char| !is_seen(char)));
         match text.chars().next()? {
             '!' => Some(Opening::Shell),
             '/' => Some(Opening::Command),

@@ -1,5 +1,7 @@
 //! Time as a value. The rules never read a clock: a shell passes `Now` in.
 
+use std::time::Duration;
+
 /// Wall-clock milliseconds since 1970, for showing to people only: it may jump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
@@ -31,3 +33,6 @@ impl BootTime {
         self.0.saturating_sub(earlier.0).max(0) as u64
     }
 }
+
+/// The longest silence that a chat may ask for. Whoever wants more than a week has left, and should leave the list.
+pub const LONGEST_MUTE: Duration = Duration::from_secs(7 * 24 * 3_600);

@@ -291,7 +291,7 @@ fn reason_to_refuse(found: Option<PromptRecord>, answer: &AcceptedAnswer, draft:
     let refusal = match step(&prompt.state, &answered, deadline, draft.now) {
         Step::Moved(..) if prompt.nonce != answer.nonce => return Reason::OtherNonce,
         Step::Moved(..) => return Reason::TooOften,
-        Step::Refused(Refusal::NotWaiting { .. }) => prompt.state.refusal(),
+        Step::Refused(Refusal::NotWaiting { .. }) => prompt.refusal(),
         Step::Refused(refusal) => refusal,
     };
     let reason = refusal.name();

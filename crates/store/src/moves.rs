@@ -7,9 +7,12 @@
 //! Every move asks for the messages that show the prompt to be shown anew, in its own transaction: no crash can lose
 //! the edit that takes a button away.
 
+use std::borrow::Cow;
+
 use atlasbridge_model::answer::{self, Refusal, Source, Value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, Event, PromptState, Resolution, Step, step};
+use atlasbridge_model::mask::mask_in_place;
 use atlasbridge_model::{Nonce, Now, PromptId, ReplyId, SessionId};
 
 use crate::inbox::{self, CameBy, Handled, Once};
@@ -280,7 +283,11 @@ async fn leave_to_terminal(
                 source: operator.source.to_string(),
                 decided_by: operator.decided_by.clone(),
             };
-            perform(draft, found, Event::CanceledByOperator, behind).await?
+            let late = found.refusal();
+            match perform(draft, found, Event::CanceledByOperator, behind).await? {
+                Advance::Refused(_) => Advance::Refused(late),
+                moved @ Advance::Moved(_) => moved,
+            }
         }
     };
     if let Advance::Refused(refusal) = &advance {
@@ -303,10 +310,23 @@ async fn advance(
     event: Event,
     behind: Behind,
 ) -> Result<Advance, BackendError> {
+    if let Event::Left { .. } | Event::HostLost = event {
+        note_left(draft, prompt).await?;
+    }
     match load(&mut draft.conn, prompt).await? {
         Some(found) => perform(draft, found, event, behind).await,
         None => Ok(Advance::Refused(Refusal::UnknownPrompt)),
     }
+}
+
+/// The dialog is gone, whatever had become of its prompt before.
+async fn note_left(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendError> {
+    sqlx::query("UPDATE prompts SET left_at = $1 WHERE id = $2 AND left_at IS NULL")
+        .bind(draft.now.wall.0)
+        .bind(prompt.to_string())
+        .execute(&mut draft.conn)
+        .await?;
+    Ok(())
 }
 
 async fn advance_all(
@@ -380,6 +400,9 @@ async fn perform(
         }));
     }
     prompt.state = state;
+    if prompt.state.is_over() || matches!(prompt.state, PromptState::Injected { .. }) {
+        mask_reply(draft, prompt.id).await?;
+    }
     posts::touch(draft, prompt.id, Answerable::of(&prompt.state)).await?;
     // A queued prompt expires without its fallback: only the new state says whether there is a reply.
     if let (Behind::Deadline(reply), PromptState::Expired { fallback: Some(_) }) = (&behind, &prompt.state) {
@@ -388,6 +411,27 @@ async fn perform(
     let record = on_record(draft, &prompt, behind).await?;
     draft.record(record).await?;
     Ok(Advance::Moved(Moved { prompt, effects }))
+}
+
+/// # Kept-no-longer-than-needed invariant
+/// A reply is kept as it is to be typed until it is known to be typed, or that it never will be: a hub that dies before that
+/// sends it again. The move that settles it takes out what looks like a secret, in its own transaction.
+async fn mask_reply(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendError> {
+    let value: Option<String> =
+        sqlx::query_scalar("SELECT value FROM replies WHERE prompt_id = $1 AND kind IN ('text', 'refused')")
+            .bind(prompt.to_string())
+            .fetch_optional(&mut draft.conn)
+            .await?;
+    let Some(Cow::Owned(masked)) = value.as_deref().map(mask_in_place) else {
+        return Ok(());
+    };
+    draft.must_scrub = true;
+    sqlx::query("UPDATE replies SET value = $2 WHERE prompt_id = $1")
+        .bind(prompt.to_string())
+        .bind(masked)
+        .execute(&mut draft.conn)
+        .await?;
+    Ok(())
 }
 
 /// `false`: somebody else moved it since it was read. Columns of an earlier state are kept: a prompt that failed

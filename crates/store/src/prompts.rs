@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use atlasbridge_model::answer::{Source, Value};
+use atlasbridge_model::answer::{Refusal, Source, Value, default_value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
-use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
+use atlasbridge_model::lifecycle::{Event, PromptState, Resolution, Step, step};
 use atlasbridge_model::{
     BootTime, IdempotencyKey, Kind, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Timestamp,
 };
@@ -33,6 +33,31 @@ pub struct PromptRecord {
 }
 
 impl PromptRecord {
+    /// What somebody hears whose answer comes now, unless it waits for one: where the deadline has answered, with what.
+    pub fn refusal(&self) -> Refusal {
+        let is_by_deadline = match &self.state {
+            PromptState::Expired { fallback } => fallback.is_some(),
+            PromptState::Injected { source, .. }
+            | PromptState::Resolved {
+                how: Resolution::Applied { source },
+            } => *source == Source::Timeout,
+            PromptState::Created
+            | PromptState::Routed
+            | PromptState::AwaitingReply
+            | PromptState::ReplyReceived { .. }
+            | PromptState::Resolved { .. }
+            | PromptState::Canceled { .. }
+            | PromptState::Failed { .. } => false,
+        };
+        match default_value(&self.sighting) {
+            Ok(value) if is_by_deadline => Refusal::DefaultTaken {
+                value: value.on_record(),
+                applied: matches!(self.state, PromptState::Resolved { .. }),
+            },
+            Ok(_) | Err(_) => self.state.refusal(),
+        }
+    }
+
     /// The deadline on the clock of this boot. Times of another boot cannot be compared: whoever waited then waits
     /// no more, so they count as passed.
     pub(crate) fn deadline_under(&self, boot_id: &str) -> Option<BootTime> {
@@ -151,19 +176,34 @@ impl Store {
 
     /// What is not over, oldest first.
     pub async fn open_prompts(&self) -> Result<Vec<OpenPrompt>, QueryError> {
-        const WHAT: &str = "the open prompts";
-        let rows = sqlx::query(
-            "SELECT * FROM prompts WHERE status NOT IN ('resolved', 'canceled', 'failed')
-             ORDER BY created_at, session_id, sighting",
-        );
-        let open = prompts(WHAT, rows.fetch_all(&self.reader).await)?;
+        self.listed("the open prompts", OPEN).await
+    }
+
+    /// What stands on a screen, as far as is known, oldest first: what is not over, and what somebody left to the terminal
+    /// and nobody has answered there yet.
+    pub async fn standing_prompts(&self) -> Result<Vec<OpenPrompt>, QueryError> {
+        const STANDING: &str = "status NOT IN ('resolved', 'canceled', 'failed')
+             OR (status = 'canceled' AND reason = 'by_operator' AND left_at IS NULL
+                 AND session_id IN (SELECT id FROM sessions WHERE status = 'active')
+                 AND NOT EXISTS (SELECT 1 FROM prompts later
+                     WHERE later.session_id = prompts.session_id AND later.sighting > prompts.sighting))";
+        self.listed("the prompts on screens", STANDING).await
+    }
+
+    async fn listed(&self, what: &'static str, which: &'static str) -> Result<Vec<OpenPrompt>, QueryError> {
+        let sql = format!("SELECT * FROM prompts WHERE {which} ORDER BY created_at, session_id, sighting");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&self.reader)
+            .await;
+        let open = prompts(what, rows)?;
         // Sessions never go away, so asking second cannot miss one.
-        let rows = sqlx::query(
-            "SELECT * FROM sessions WHERE id IN
-                 (SELECT session_id FROM prompts WHERE status NOT IN ('resolved', 'canceled', 'failed'))
-                 OR status = 'active'",
+        let sql = format!(
+            "SELECT * FROM sessions WHERE id IN (SELECT session_id FROM prompts WHERE {which}) OR status = 'active'"
         );
-        let sessions = sessions(WHAT, rows.fetch_all(&self.reader).await)?;
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&self.reader)
+            .await;
+        let sessions = sessions(what, rows)?;
         let with_session = |prompt: PromptRecord| {
             let session = sessions
                 .iter()
@@ -274,6 +314,9 @@ impl Store {
         prompts("the prompts whose time is up", rows.fetch_all(&self.reader).await)
     }
 }
+
+/// Prompts of which something may still become.
+const OPEN: &str = "status NOT IN ('resolved', 'canceled', 'failed')";
 
 /// Fewer digits than this name a prompt by accident.
 const SHORTEST_PREFIX: usize = 4;

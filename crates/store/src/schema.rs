@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_channels.sql"),
     include_str!("../migrations/0003_hooks.sql"),
     include_str!("../migrations/0004_instructions.sql"),
+    include_str!("../migrations/0005_left.sql"),
 ];
 
 /// How long a statement waits for another process's lock. Nobody else writes; a backup tool may hold it briefly.
@@ -55,6 +56,8 @@ fn writing(path: &Path) -> SqliteConnectOptions {
         .journal_mode(SqliteJournalMode::Wal)
         // 1.1 ms instead of 0.03 ms: what was accepted survives the power cord.
         .synchronous(SqliteSynchronous::Full)
+        // What is written over is gone from the file, and not merely no longer pointed at.
+        .pragma("secure_delete", "ON")
         .foreign_keys(true)
         .busy_timeout(BUSY)
 }

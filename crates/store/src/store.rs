@@ -10,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use atlasbridge_model::Now;
 use atlasbridge_model::audit::{AuditEvent, ChainEnd, Link};
@@ -37,6 +38,8 @@ pub struct Store {
     /// Reads see what is committed and never wait for the disk.
     pub(crate) reader: SqlitePool,
     pub(crate) boot_id: Arc<str>,
+    /// How many transactions were committed.
+    writes: Arc<AtomicU64>,
 }
 
 /// Why the store could not be opened.
@@ -139,6 +142,7 @@ impl Store {
                 boot_id: boot_id.clone(),
                 end,
                 lines: String::new(),
+                must_scrub: false,
             },
             marked: log.mark(),
             log: Some(log),
@@ -147,6 +151,7 @@ impl Store {
             writer: Arc::new(Mutex::new(writer)),
             reader,
             boot_id,
+            writes: Arc::default(),
         };
         Ok((store, recovery))
     }
@@ -172,6 +177,12 @@ impl Store {
         Ok(())
     }
 
+    /// Grows with everything that is written, by whichever handle: whoever has acted on what was there at one number
+    /// need not look again before there is another.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Acquire)
+    }
+
     /// One transaction with its audit lines, in a task of its own: whoever asked may stop waiting, the work is
     /// finished all the same.
     pub(crate) async fn write<T, W>(&self, now: Now, work: W) -> Result<T, BackendError>
@@ -180,7 +191,13 @@ impl Store {
         W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
     {
         let writer = self.writer.clone();
-        let task = tokio::spawn(async move { writer.lock_owned().await.transact(now, work).await });
+        let writes = self.writes.clone();
+        let task = tokio::spawn(async move {
+            let written = writer.lock_owned().await.transact(now, work).await;
+            // An error too: a commit may have been made before the rest failed.
+            writes.fetch_add(1, Ordering::Release);
+            written
+        });
         task.await.unwrap_or(Err(BackendError::Stopped))
     }
 }
@@ -214,11 +231,18 @@ impl Writer {
                 self.marked = log.mark();
                 let lines = std::mem::take(&mut self.draft.lines);
                 self.log = Some(log.append(lines, self.draft.end.next_seq - 1).await?);
+                if std::mem::take(&mut self.draft.must_scrub) {
+                    // What is in the write-ahead log is there until it is written over. Somebody who reads right now
+                    // keeps it for as long; then the next one who scrubs, or the next start, takes it away.
+                    let scrubbed = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
+                    let _ = scrubbed.execute(&mut self.draft.conn).await;
+                }
                 Ok(value)
             }
             Err(error) => {
                 self.draft.end = before;
                 self.draft.lines.clear();
+                self.draft.must_scrub = false;
                 if self.draft.is_undone().await {
                     self.log = Some(log);
                 }
@@ -245,6 +269,8 @@ pub(crate) struct Draft {
     pub(crate) boot_id: Arc<str>,
     end: ChainEnd,
     lines: String,
+    /// Something was overwritten that must not be found in what the database has put aside.
+    pub(crate) must_scrub: bool,
 }
 
 impl Draft {

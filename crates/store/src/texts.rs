@@ -4,8 +4,11 @@
 //! A text leaves here in the transaction that tells its sender: with the end of the prompt that took it, when it is taken back,
 //! or when a newer one takes its place. What could not be sent stays to be seen until a newer text of its session comes.
 
+use std::borrow::Cow;
+
 use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::mask::mask_in_place;
 use atlasbridge_model::{Now, ReplyId, SessionId};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -228,6 +231,25 @@ pub(crate) async fn set_sent(draft: &mut Draft, reply: ReplyId) -> Result<(), Ba
         .bind(reply.to_string())
         .execute(&mut draft.conn)
         .await?;
+    // The reply has it now.
+    mask_text(draft, reply).await
+}
+
+/// Nobody will type it from here: what looks like a secret is taken out.
+async fn mask_text(draft: &mut Draft, reply: ReplyId) -> Result<(), BackendError> {
+    let text: Option<String> = sqlx::query_scalar("SELECT text FROM queued_texts WHERE reply_id = $1")
+        .bind(reply.to_string())
+        .fetch_optional(&mut draft.conn)
+        .await?;
+    let Some(Cow::Owned(masked)) = text.as_deref().map(mask_in_place) else {
+        return Ok(());
+    };
+    draft.must_scrub = true;
+    sqlx::query("UPDATE queued_texts SET text = $2 WHERE reply_id = $1")
+        .bind(reply.to_string())
+        .bind(masked)
+        .execute(&mut draft.conn)
+        .await?;
     Ok(())
 }
 
@@ -245,6 +267,7 @@ pub(crate) async fn set_unsent(draft: &mut Draft, reply: ReplyId, why: &str) -> 
         .bind(why)
         .execute(&mut draft.conn)
         .await?;
+    mask_text(draft, reply).await?;
     if row.try_get::<&str, _>("state")? == "sent" {
         return Ok(());
     }

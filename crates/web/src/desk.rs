@@ -172,6 +172,8 @@ pub struct SessionCard {
     pub exit_code: Option<i32>,
     pub prompts: u64,
     pub is_waiting: bool,
+    /// Too many answers came over channels: no more are taken from there until somebody resumes it.
+    pub is_paused: bool,
     /// Its host is connected to the hub.
     pub is_connected: bool,
     /// What its tool takes as instructions; `None` where it has never waited for one, or has ended.

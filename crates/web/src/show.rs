@@ -5,7 +5,7 @@
 
 use atlasbridge_channel::{Card, SessionTag};
 use atlasbridge_model::answer::Source;
-use atlasbridge_model::lifecycle::{Failure, PromptState, Resolution};
+use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::visible::{visible, without_gaps};
 use atlasbridge_model::{Effect, Kind, Level, Timestamp};
 use serde::Serialize;
@@ -91,6 +91,7 @@ pub(crate) struct SessionJson {
     exit_code: Option<i32>,
     prompts: u64,
     is_waiting: bool,
+    is_paused: bool,
     is_connected: bool,
     instructions: Option<InstructionsJson>,
 }
@@ -184,6 +185,7 @@ pub(crate) fn session(card: &SessionCard) -> SessionJson {
         exit_code: card.exit_code,
         prompts: card.prompts,
         is_waiting: card.is_waiting,
+        is_paused: card.is_paused,
         is_connected: card.is_connected,
         instructions: card.instructions.as_ref().map(instructions),
     }
@@ -281,6 +283,9 @@ fn meaning(card: &Card) -> Option<&'static str> {
                 "Neither AtlasBridge nor the keyboard answered it. Look at the session."
             }
         },
+        PromptState::Canceled {
+            why: Cancellation::ByOperator,
+        } => "Nothing was typed. The question is left to the terminal.",
         PromptState::Canceled { .. } => "Nothing was typed.",
         PromptState::Failed { why } => match why {
             Failure::PromptChanged => "The screen showed something else by then. Nothing was typed.",
@@ -312,7 +317,8 @@ fn takes(card: &Card) -> TakesJson {
         text: match card.kind {
             Kind::FreeText | Kind::Idle | Kind::Unknown => true,
             Kind::YesNo | Kind::MultipleChoice => takes.own_text,
-            Kind::ConfirmEnter | Kind::Password => false,
+            Kind::Password => card.takes_secrets,
+            Kind::ConfirmEnter => false,
         },
         reason: takes.reason || refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
         reason_at_once: takes.reason,

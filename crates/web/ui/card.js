@@ -12,7 +12,7 @@ const endOf = (card, me) => h(`p.end.${card.tone}`, h("strong", card.word), card
 const dialogOf = (card) => h("pre.dialog", {tabindex: 0, role: "group", "aria-label": "What the terminal shows"}, visible(card.detail || card.excerpt));
 
 /** A line to send, or several lines. What `send` has done with it is gone. */
-export function lineForm(label, action, {max_length: most, lines}, send) {
+export function lineForm(label, action, {max_length: most, lines, kind}, send) {
 	const count = h("span");
 	const button = h(`button.${action === "Send" ? "accepts" : "refuses"}`, action);
 	button.type = "submit";
@@ -23,7 +23,7 @@ export function lineForm(label, action, {max_length: most, lines}, send) {
 		button.disabled = !length || length > most;
 		button.dataset.off = Number(button.disabled);
 	};
-	const input = h(lines ? "textarea" : "input", {autocomplete: "off", autocapitalize: "off", enterkeyhint: lines ? "enter" : "send", oninput: weigh});
+	const input = h(lines ? "textarea" : "input", {type: kind === "password" ? kind : "text", autocomplete: "off", autocapitalize: "off", enterkeyhint: lines ? "enter" : "send", oninput: weigh});
 	weigh();
 	return h("form.line", {onsubmit: async (event) => {
 		event.preventDefault();
@@ -52,7 +52,7 @@ export class CardView {
 				h("p.dim", session.label && [h("b", visible(session.tool)), " "], "in ", quoted(session.cwd, "code"))), this.timer),
 			!isRepeated && kind !== "idle" && h("p.question", {dir: "auto"}, visible(card.excerpt)),
 			dialogOf(card),
-			kind === "password" && h("p.note", "Type it at the terminal: passwords are not taken from here unless secrets_over_channels is switched on."),
+			kind === "password" && !card.takes.text && h("p.note", "Type it at the terminal: secrets_over_channels is switched off."),
 			card.confidence === "low" && h("p.note", "No known dialog was recognised. Look at the screen before you send anything."),
 			this.state, this.answers, this.problem,
 			h("footer", this.silence, h("span.links", h("span.hint", "1–9 points, Enter sends"), this.leave, moment(card.asked_at),
@@ -95,7 +95,7 @@ export class CardView {
 		const add = (effect, face, answer, key) => groups[Number(effect === "refuses")].push(
 			h(`button.answer.${effect}`, {onclick: () => this.send(answer)}, key && h("kbd", String(key)), h("span", face)));
 		card.choices.forEach(({label, effect}, row) => add(effect, quoted(label), {choice: row}, row + 1));
-		if (["confirm_enter", "unknown", "free_text"].includes(card.kind)) add("other", "Press Enter", {say: "enter"}, 1);
+		if (["confirm_enter", "unknown", "free_text"].includes(card.kind)) add("other", card.kind === "unknown" ? "Send Enter" : "Press Enter", {say: "enter"}, 1);
 		const {takes} = card;
 		if (takes.reason) groups[1].push(h("details", h("summary", "Deny with a reason…"), lineForm(takes.reason_at_once ? "Reason, heard with the refusal" : "Reason, sent as the next instruction", "Deny", card, (text) => this.send({deny_with_reason: text}))));
 		const label = {idle: "Next instruction", multiple_choice: takes.several ? "Your own answer, or several: 1,2" : "Your own answer"}[card.kind] ?? "Answer";

@@ -26,8 +26,9 @@ function following(look) {
 	};
 }
 
-function tag({status, exit_code, is_connected, is_waiting}) {
+function tag({status, exit_code, is_connected, is_waiting, is_paused}) {
 	if (status !== "active") return h(`span.tag.${status === "completed" ? "calm" : "bad"}`, status, exit_code !== null && ` · exit ${exit_code}`);
+	if (is_paused) return h("span.tag.wary", "paused: too many answers");
 	return is_connected ? h(`span.tag.${is_waiting ? "wary" : "good"}`, is_waiting ? "waiting for you" : "running") : h("span.tag.wary", "running, not connected");
 }
 

@@ -122,6 +122,9 @@ pub struct PromptView {
     pub word: String,
     /// What silence will do: the label of the safe default, or nothing.
     pub safe_default: Option<String>,
+    /// The words that would be taken as an answer now: `approve`, `deny`, `choice`, `enter`, `text`, `default`, `cancel`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,4 +189,10 @@ pub struct SessionView {
     pub seconds_since_output: Option<u64>,
     pub pty_alive: bool,
     pub host_healthy: bool,
+    /// Prompts that wait for an answer, or for their turn.
+    #[serde(default)]
+    pub waiting: u64,
+    /// Too many answers came over channels: no more are taken from there until somebody resumes it.
+    #[serde(default)]
+    pub paused: bool,
 }

@@ -493,9 +493,10 @@ fn responses() {
                 reason: None,
                 word: "waiting".into(),
                 safe_default: Some("no".into()),
+                answers: vec!["approve".into(), "deny".into()],
             }],
         },
-        r#"{"response":"approvals","prompts":[{"prompt_id":"p","session_id":"s","tool":"bash","label":null,"cwd":"/tmp","kind":"yes_no","confidence":"high","excerpt":"Go on?","detail":"Go on?","choices":[{"label":"yes","keys":"y\r","refuses":false}],"expires_at":"2026-01-01T00:00:00.000Z","expires_in_ms":600000,"created_at":"2026-01-01T00:00:00.000Z","status":"awaiting_reply","reason":null,"word":"waiting","safe_default":"no"}]}"#,
+        r#"{"response":"approvals","prompts":[{"prompt_id":"p","session_id":"s","tool":"bash","label":null,"cwd":"/tmp","kind":"yes_no","confidence":"high","excerpt":"Go on?","detail":"Go on?","choices":[{"label":"yes","keys":"y\r","refuses":false}],"expires_at":"2026-01-01T00:00:00.000Z","expires_in_ms":600000,"created_at":"2026-01-01T00:00:00.000Z","status":"awaiting_reply","reason":null,"word":"waiting","safe_default":"no","answers":["approve","deny"]}]}"#,
     );
     check(
         Response::Status(HubView {
@@ -534,8 +535,10 @@ fn responses() {
             seconds_since_output: Some(2),
             pty_alive: true,
             host_healthy: true,
+            waiting: 1,
+            paused: false,
         }),
-        r#"{"response":"session","session_id":"s","tool":"bash","command":["bash"],"cwd":"/tmp","label":null,"status":"active","state":"running","pid":5,"host_pid":4,"started_at":"2026-01-01T00:00:00.000Z","ended_at":null,"uptime_seconds":6,"exit_code":null,"prompts":1,"seconds_since_output":2,"pty_alive":true,"host_healthy":true}"#,
+        r#"{"response":"session","session_id":"s","tool":"bash","command":["bash"],"cwd":"/tmp","label":null,"status":"active","state":"running","pid":5,"host_pid":4,"started_at":"2026-01-01T00:00:00.000Z","ended_at":null,"uptime_seconds":6,"exit_code":null,"prompts":1,"seconds_since_output":2,"pty_alive":true,"host_healthy":true,"waiting":1,"paused":false}"#,
     );
     check(
         Response::WebLink {

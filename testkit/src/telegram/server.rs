@@ -170,7 +170,11 @@ async fn handle(shared: Arc<Shared>, line: Line, request: Request) -> Response {
             return Response::new(Body::empty());
         }
     };
-    shared.act(|state, _| state.calls[number].status = Some(response.status().as_u16()));
+    shared.act(|state, now| {
+        let call = &mut state.calls[number];
+        call.status = Some(response.status().as_u16());
+        call.answered_at = Some(now);
+    });
     response
 }
 
@@ -404,6 +408,7 @@ impl State {
             at: now,
             params,
             status: None,
+            answered_at: None,
         });
         self.calls.len() - 1
     }

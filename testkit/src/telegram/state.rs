@@ -33,6 +33,8 @@ pub struct Call {
     pub params: Value,
     /// What it was answered with; nothing while it waits, and if the answer never went out.
     pub status: Option<u16>,
+    /// When that was; a long poll is answered long after it came.
+    pub answered_at: Option<Duration>,
 }
 
 #[derive(Debug)]

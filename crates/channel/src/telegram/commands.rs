@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use atlasbridge_model::LONGEST_MUTE;
+
 use crate::Command;
 
 /// Longest word that is repeated to the person.
 const MOST_WORD: usize = 32;
-const LONGEST_MUTE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What a text that begins with a slash is.
 #[derive(Debug, PartialEq, Eq)]
@@ -124,6 +125,7 @@ mod tests {
         check("/mute 2h", minutes(120));
         check("/mute 120s", minutes(2));
         check("/mute 1 h", minutes(60));
+        check("/mute 7d", minutes(7 * 24 * 60));
         check("/mute off", minutes(0));
         check("/mute 0", minutes(0));
         check("/unmute", minutes(0));
@@ -135,6 +137,7 @@ mod tests {
             "m",
             "1.5h",
             "99999999999999999999h",
+            "8d",
             "400d",
             "3 0m",
         ] {

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::api::{BATCH, POLL_HOLD, Trouble};
 use super::incoming::{self, Guest, Incoming};
-use super::service::{Service, backoff};
+use super::service::{Service, Way, backoff};
 use crate::{Health, Inbound, Receipt, Recorded, Update, UpdateNo};
 
 /// Longest wait for the hub to write one update down.
@@ -70,6 +70,8 @@ struct Heard {
 enum Next {
     Again,
     After(Duration),
+    /// Nobody answers: after this, or as soon as a message got through.
+    Retry(Duration),
     End(End),
 }
 
@@ -106,16 +108,21 @@ impl Poller {
             match self.round().await {
                 Next::Again => {}
                 Next::After(pause) => sleep(pause).await,
+                Next::Retry(pause) => tokio::select! {
+                    () = sleep(pause) => {}
+                    () = self.service.freed(Way::Polling) => {}
+                },
                 Next::End(end) => return end,
             }
         }
     }
 
     async fn round(&mut self) -> Next {
+        let began = Instant::now();
         let polled = self.poll().await;
         let next = match polled {
             Ok(updates) => self.handle(updates).await,
-            Err(trouble) => self.mend(trouble).await,
+            Err(trouble) => self.mend(trouble, began).await,
         };
         next.unwrap_or_else(Next::End)
     }
@@ -141,7 +148,7 @@ impl Poller {
     }
 
     async fn handle(&mut self, mut updates: Vec<Value>) -> Result<Next, End> {
-        self.service.worked();
+        self.service.worked(Way::Polling, Instant::now());
         self.note_gap();
         let is_drained = updates.len() < self.limit;
         let before = self.offset;
@@ -222,7 +229,7 @@ impl Poller {
         Ok(Next::After(backoff(self.unrecorded)))
     }
 
-    async fn mend(&mut self, trouble: Trouble) -> Result<Next, End> {
+    async fn mend(&mut self, trouble: Trouble, began: Instant) -> Result<Next, End> {
         tracing::debug!(%trouble, "poll failed");
         let (why, pause) = match trouble {
             Trouble::Unauthorized | Trouble::NotFound => {
@@ -249,7 +256,10 @@ impl Poller {
             }
             Trouble::BadRequest(_) | Trouble::Forbidden(_) => (trouble.to_string(), REFUSED),
             Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) | Trouble::TooLong => {
-                (trouble.to_string(), self.service.failed(Instant::now()))
+                let pause = self.service.failed(Way::Polling, began, Instant::now());
+                let why = trouble.to_string();
+                self.tell_health(Health::Retrying { why }).await?;
+                return Ok(Next::Retry(pause));
             }
         };
         self.tell_health(Health::Retrying { why }).await?;

@@ -28,6 +28,7 @@ pub(crate) fn card(kind: Kind, text: &str, choices: &[(&str, Effect)]) -> Card {
             .collect(),
         max_length: 200,
         takes: atlasbridge_model::Takes::NOTHING,
+        takes_secrets: false,
         asked_at: Timestamp(0),
         expires_at: Some(Timestamp(600_000)),
         seconds_left: Some(540),

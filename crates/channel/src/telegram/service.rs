@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::api::Api;
@@ -12,79 +13,115 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// What somebody must mend is not tried again by the worker; the hub asks rarely whether it was.
 const STOPPED: Duration = Duration::from_secs(600);
 
+/// The two ways of talking to the service. What fails on one may work on the other, so each has pauses of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Polling,
+    Sending,
+}
+
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) api: Api,
     known: Mutex<Known>,
+    /// Somebody who waits to send, or to poll, need not wait any longer.
+    sending_freed: Notify,
+    polling_freed: Notify,
+    /// A poll was answered.
+    heard: Notify,
     /// Until when no tap may be answered: the service counts them by themselves.
     taps_held: Mutex<Option<Instant>>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
-    Up,
-    Down { failures: u32, until: Instant },
-    Stopped,
+/// Pure: every moment is passed in.
+#[derive(Debug, Default)]
+struct Known {
+    polling: Line,
+    sending: Line,
+    /// The service asked everybody for patience: that is kept, whatever else is known.
+    patience: Option<Instant>,
+    is_stopped: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Line {
+    /// The last good answer.
+    worked_at: Option<Instant>,
+    down: Option<Down>,
+    /// When the other way had news: a call that was begun before says nothing about the time after.
+    freed_at: Option<Instant>,
+}
+
+/// No good answer since then.
+#[derive(Debug, Clone, Copy)]
+struct Down {
+    since: Instant,
+    failures: u32,
+    until: Instant,
 }
 
 impl Service {
     pub(crate) fn new(api: Api) -> Self {
         Self {
             api,
-            known: Mutex::new(Known::Up),
+            known: Mutex::default(),
+            sending_freed: Notify::new(),
+            polling_freed: Notify::new(),
+            heard: Notify::new(),
             taps_held: Mutex::new(None),
         }
     }
 
     /// How long no call makes sense. `None`: now does.
-    pub(crate) fn wait(&self, now: Instant) -> Option<Duration> {
-        match *self.known() {
-            Known::Up => None,
-            Known::Down { until, .. } => until.checked_duration_since(now).filter(|left| !left.is_zero()),
-            Known::Stopped => Some(STOPPED),
-        }
+    pub(crate) fn wait(&self, way: Way, now: Instant) -> Option<Duration> {
+        self.known().wait(way, now)
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        *self.known() == Known::Stopped
+        self.known().is_stopped
     }
 
-    pub(crate) fn worked(&self) {
-        let mut known = self.known();
-        if *known != Known::Stopped {
-            *known = Known::Up;
+    /// A good answer. Where it is the first sign of life, whoever waits on the other way need not wait any longer.
+    pub(crate) fn worked(&self, way: Way, now: Instant) {
+        let is_news = self.known().worked(way, now);
+        if way == Way::Polling {
+            self.heard.notify_one();
         }
+        match way {
+            Way::Polling if is_news => self.sending_freed.notify_one(),
+            Way::Sending if is_news => self.polling_freed.notify_one(),
+            Way::Polling | Way::Sending => {}
+        }
+    }
+
+    /// Waits until a way that was down may be tried again before its pause is over. Dropped meanwhile, it loses nothing.
+    pub(crate) async fn freed(&self, way: Way) {
+        match way {
+            Way::Polling => self.polling_freed.notified().await,
+            Way::Sending => self.sending_freed.notified().await,
+        }
+    }
+
+    /// Waits until a poll was answered since this was last asked. Dropped meanwhile, it loses nothing.
+    pub(crate) async fn heard(&self) {
+        self.heard.notified().await;
     }
 
     /// No more calls: the token is wrong. How long until the hub may ask again.
     pub(crate) fn stop(&self) -> Duration {
-        *self.known() = Known::Stopped;
+        self.known().is_stopped = true;
         STOPPED
     }
 
-    /// A call failed: how long until the next. Calls that fail together count once.
-    pub(crate) fn failed(&self, now: Instant) -> Duration {
-        let mut known = self.known();
-        let failures = match *known {
-            Known::Stopped => return STOPPED,
-            Known::Up => 1,
-            Known::Down { until, .. } if until > now => return until - now,
-            Known::Down { failures, .. } => failures.saturating_add(1),
-        };
-        let pause = backoff(failures);
-        *known = Known::Down {
-            failures,
-            until: now + pause,
-        };
-        pause
+    /// A call that was begun then has failed: how long until the next. Calls that fail together count once.
+    pub(crate) fn failed(&self, way: Way, began: Instant, now: Instant) -> Duration {
+        self.known().failed(way, began, now)
     }
 
     /// The service asked everybody for patience.
     pub(crate) fn hold(&self, until: Instant) {
         let mut known = self.known();
-        if *known != Known::Stopped {
-            *known = Known::Down { failures: 0, until };
-        }
+        known.patience = known.patience.max(Some(until));
     }
 
     /// When the next tap may be answered.
@@ -98,8 +135,72 @@ impl Service {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        // Each write is one assignment: there is no half of one to be afraid of.
+        // Nothing below panics between two writes: there is no half of one to be afraid of.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn line(&mut self, way: Way) -> (&mut Line, &mut Line) {
+        match way {
+            Way::Polling => (&mut self.polling, &mut self.sending),
+            Way::Sending => (&mut self.sending, &mut self.polling),
+        }
+    }
+
+    fn wait(&mut self, way: Way, now: Instant) -> Option<Duration> {
+        if self.is_stopped {
+            return Some(STOPPED);
+        }
+        let pause = self.line(way).0.down.map(|down| down.until);
+        let until = pause.max(self.patience)?;
+        until.checked_duration_since(now).filter(|left| !left.is_zero())
+    }
+
+    /// Whether it is news for the other way.
+    ///
+    /// # One-sign-of-life invariant
+    /// A way is freed when the other one comes back, and by the first good answer of the other one since it went down
+    /// itself; not by those that follow. So a service that answers polls and refuses messages is asked at growing distances
+    /// all the same.
+    fn worked(&mut self, way: Way, now: Instant) -> bool {
+        let (own, other) = self.line(way);
+        let was_down = own.down.take().is_some();
+        let worked_at = own.worked_at.replace(now);
+        let is_first = other.down.is_some_and(|down| worked_at < Some(down.since));
+        if !was_down && !is_first {
+            return false;
+        }
+        other.freed_at = Some(now);
+        if let Some(down) = &mut other.down {
+            down.until = now;
+            if was_down {
+                down.failures = 0;
+            }
+        }
+        true
+    }
+
+    fn failed(&mut self, way: Way, began: Instant, now: Instant) -> Duration {
+        if self.is_stopped {
+            return STOPPED;
+        }
+        let line = self.line(way).0;
+        if line.freed_at.is_some_and(|freed| began < freed) {
+            return self.wait(way, now).unwrap_or_default();
+        }
+        let before = match line.down {
+            Some(down) if down.until > now => return down.until - now,
+            before => before,
+        };
+        let failures = before.map_or(0, |down| down.failures).saturating_add(1);
+        let pause = backoff(failures);
+        line.down = Some(Down {
+            since: before.map_or(now, |down| down.since),
+            failures,
+            until: now + pause,
+        });
+        pause.max(self.wait(way, now).unwrap_or_default())
     }
 }
 
@@ -145,14 +246,14 @@ mod tests {
     async fn what_fails_together_counts_once_and_success_forgets() {
         let service = service();
         let now = Instant::now();
-        assert_eq!(service.wait(now), None);
-        let pause = service.failed(now);
-        assert_eq!(service.failed(now), pause);
-        assert_eq!(service.wait(now), Some(pause));
-        assert_eq!(service.wait(now + pause), None);
-        assert!(service.failed(now + pause) > Duration::from_millis(1400));
-        service.worked();
-        assert_eq!(service.wait(now), None);
+        assert_eq!(service.wait(Way::Sending, now), None);
+        let pause = service.failed(Way::Sending, now, now);
+        assert_eq!(service.failed(Way::Sending, now, now), pause);
+        assert_eq!(service.wait(Way::Sending, now), Some(pause));
+        assert_eq!(service.wait(Way::Sending, now + pause), None);
+        assert!(service.failed(Way::Sending, now + pause, now + pause) > Duration::from_millis(1400));
+        service.worked(Way::Sending, now);
+        assert_eq!(service.wait(Way::Sending, now), None);
     }
 
     #[tokio::test(start_paused = true)]
@@ -160,16 +261,107 @@ mod tests {
         let service = service();
         let now = Instant::now();
         service.hold(now + Duration::from_secs(9));
-        assert_eq!(service.wait(now), Some(Duration::from_secs(9)));
-        assert_eq!(service.failed(now), Duration::from_secs(9));
+        assert_eq!(service.wait(Way::Sending, now), Some(Duration::from_secs(9)));
+        service.worked(Way::Polling, now);
+        assert_eq!(service.failed(Way::Sending, now, now), Duration::from_secs(9));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_wrong_token_stays_wrong() {
         let service = service();
+        let now = Instant::now();
         service.stop();
-        service.worked();
+        service.worked(Way::Polling, now);
         assert!(service.is_stopped());
-        assert_eq!(service.failed(Instant::now()), STOPPED);
+        assert_eq!(service.failed(Way::Polling, now, now), STOPPED);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_from_before_the_sign_of_life_is_no_reason_to_wait() {
+        let service = service();
+        let now = Instant::now();
+        let second = Duration::from_secs(1);
+        service.failed(Way::Sending, now, now);
+        service.failed(Way::Polling, now, now);
+        service.worked(Way::Polling, now + 2 * second);
+        assert_eq!(
+            service.failed(Way::Sending, now + second, now + 3 * second),
+            Duration::ZERO
+        );
+        assert_eq!(service.wait(Way::Sending, now + 3 * second), None);
+        let pause = service.failed(Way::Sending, now + 3 * second, now + 4 * second);
+        assert!(pause > second / 2, "{pause:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn messages_that_alone_fail_are_tried_at_growing_distances() {
+        let service = service();
+        let mut now = Instant::now();
+        let mut tries = 0;
+        service.failed(Way::Sending, now, now);
+        // Ten minutes, a poll that is answered each second.
+        for _ in 0..600 {
+            now += Duration::from_secs(1);
+            service.worked(Way::Polling, now);
+            if service.wait(Way::Sending, now).is_none() {
+                service.failed(Way::Sending, now, now);
+                tries += 1;
+            }
+        }
+        assert!((10..=25).contains(&tries), "{tries}");
+    }
+
+    /// One outage of both ways and its end, on a clock of its own: each way tries when it may.
+    fn tries_after_an_outage(seed: u64) -> (u64, u64) {
+        let mut chance = seed;
+        let mut roll = |limit: u64| {
+            chance = chance
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (chance >> 33) % limit
+        };
+        let mut known = Known::default();
+        let start = Instant::now();
+        let at = |millis: u64| start + Duration::from_millis(millis);
+        let over = 1 + roll(200_000);
+        let asked = roll(over + 5_000);
+        let mut polls_at = roll(1_000);
+        let mut first_good = None;
+        for now in 0.. {
+            if now >= polls_at {
+                match now >= over {
+                    true => {
+                        known.worked(Way::Polling, at(now));
+                        first_good.get_or_insert(now);
+                        polls_at = now + 30_000;
+                    }
+                    false => {
+                        let began = at(now.saturating_sub(roll(500)));
+                        polls_at = now + known.failed(Way::Polling, began, at(now)).as_millis() as u64 + 1;
+                    }
+                }
+            }
+            if now >= asked && known.wait(Way::Sending, at(now)).is_none() {
+                match now >= over {
+                    true => {
+                        known.worked(Way::Sending, at(now));
+                        return (first_good.unwrap_or(now).max(asked), now);
+                    }
+                    false => drop(known.failed(Way::Sending, at(now), at(now))),
+                }
+            }
+        }
+        unreachable!("the loop has no other end")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_good_answer_lets_everybody_try() {
+        for seed in 0..300 {
+            let (known, sent) = tries_after_an_outage(seed);
+            assert!(
+                sent <= known + 1,
+                "seed {seed}: known at {known} ms, sent at {sent} ms"
+            );
+        }
     }
 }

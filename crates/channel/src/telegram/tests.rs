@@ -397,7 +397,7 @@ async fn a_backlog_is_read_to_its_end_before_a_gap_is_told() {
                 None
             }
             Inbound::Polled { .. } => Some(()),
-            Inbound::Health(_) | Inbound::Done { .. } => None,
+            Inbound::Health(_) | Inbound::Done { .. } | Inbound::Ready => None,
         })
         .await;
     assert_eq!(heard, (40..161).collect::<Vec<_>>());

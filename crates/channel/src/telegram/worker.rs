@@ -11,14 +11,14 @@ use atlasbridge_model::visible::visible;
 use reqwest::multipart;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tokio::task::{self, JoinSet};
+use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::api::Trouble;
 use super::incoming::Guest;
 use super::pace::Pace;
 use super::render::{self, Message};
-use super::service::Service;
+use super::service::{Service, Way};
 use super::{address, chat_of, place_of};
 use crate::{Address, Done, Inbound, JobNo, Outgoing, Target, Task, Undelivered};
 
@@ -29,6 +29,9 @@ const SOON: Duration = Duration::from_millis(200);
 const ODD: Duration = Duration::from_secs(30);
 /// Until somebody has mended the settings.
 const NO_CLIENT: Duration = Duration::from_secs(600);
+/// A call may hang on a connection that is gone, until it has taken all its time. Once a poll that was answered later
+/// tells that the service is there, it gets so long; a good connection needs a tenth of it.
+const LAST_CHANCE: Duration = Duration::from_secs(1);
 const MOST_FILE_NAME: usize = 64;
 
 pub(crate) struct Worker {
@@ -38,12 +41,26 @@ pub(crate) struct Worker {
     inbound: mpsc::Sender<Inbound>,
     calls: JoinSet<Result<Option<Address>, Trouble>>,
     under_way: HashMap<task::Id, Job>,
+    /// When calls are given up that were begun before a poll was answered.
+    last_chance: Option<LastChance>,
+    /// Some were, and none was answered since: on a line that is merely slow the next ones have all their time, or one
+    /// message would be sent over and over.
+    has_given_up: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct LastChance {
+    begun_before: Instant,
+    until: Instant,
 }
 
 struct Job {
     no: JobNo,
     target: Target,
     chat: i64,
+    began: Instant,
+    call: AbortHandle,
+    is_given_up: bool,
 }
 
 /// The hub no longer listens.
@@ -63,12 +80,16 @@ impl Worker {
             inbound,
             calls: JoinSet::new(),
             under_way: HashMap::new(),
+            last_chance: None,
+            has_given_up: false,
         }
     }
 
     /// Until the hub drops its handle. Calls under way are abandoned then: what was not told as done is not done.
     pub(crate) async fn run(mut self, mut mailbox: mpsc::Receiver<Outgoing>) {
+        let service = Arc::clone(&self.service);
         loop {
+            let last_chance = self.last_chance;
             let went_on = tokio::select! {
                 outgoing = mailbox.recv() => match outgoing {
                     Some(outgoing) => self.begin(outgoing).await,
@@ -78,10 +99,44 @@ impl Worker {
                     Ok((id, result)) => self.end(id, result).await,
                     Err(broken) => self.end(broken.id(), Err(Trouble::Network("the call broke"))).await,
                 },
+                () = service.freed(Way::Sending) => {
+                    // What was told to come later may come now.
+                    self.inbound.send(Inbound::Ready).await.map_err(|_| HubGone)
+                }
+                () = service.heard() => {
+                    self.doubt_calls_under_way();
+                    Ok(())
+                }
+                () = over(last_chance) => {
+                    self.give_up_lost_calls();
+                    Ok(())
+                }
             };
             if went_on.is_err() {
                 return;
             }
+        }
+    }
+
+    fn doubt_calls_under_way(&mut self) {
+        if self.under_way.is_empty() || self.has_given_up || self.last_chance.is_some() {
+            return;
+        }
+        let now = Instant::now();
+        self.last_chance = Some(LastChance {
+            begun_before: now,
+            until: now + LAST_CHANCE,
+        });
+    }
+
+    fn give_up_lost_calls(&mut self) {
+        let Some(LastChance { begun_before, .. }) = self.last_chance.take() else {
+            return;
+        };
+        for job in self.under_way.values_mut().filter(|job| job.began < begun_before) {
+            job.call.abort();
+            job.is_given_up = true;
+            self.has_given_up = true;
         }
     }
 
@@ -96,7 +151,7 @@ impl Worker {
             }
         };
         let now = Instant::now();
-        if let Some(after) = self.service.wait(now) {
+        if let Some(after) = self.service.wait(Way::Sending, now) {
             return self.tell(job, target, later(after)).await;
         }
         match self.pace.slot(chat, now, SOON) {
@@ -111,6 +166,9 @@ impl Worker {
                     no: job,
                     target,
                     chat,
+                    began: at,
+                    call: call.clone(),
+                    is_given_up: false,
                 };
                 self.under_way.insert(call.id(), job);
                 Ok(())
@@ -122,20 +180,28 @@ impl Worker {
         let Some(job) = self.under_way.remove(&id) else {
             return Ok(());
         };
-        let done = self.done(job.chat, result);
+        self.has_given_up &= result.is_err();
+        let done = match (result, job.is_given_up) {
+            (Err(_), true) => later(Duration::ZERO),
+            (result, _) => self.done(job.chat, job.began, result),
+        };
         self.tell(job.no, job.target, done).await
     }
 
-    fn done(&mut self, chat: i64, result: Result<Option<Address>, Trouble>) -> Done {
+    fn done(&mut self, chat: i64, began: Instant, result: Result<Option<Address>, Trouble>) -> Done {
         let now = Instant::now();
         let trouble = match result {
             Ok(address) => {
-                self.service.worked();
+                self.service.worked(Way::Sending, now);
                 return Done::Shown { address };
             }
             Err(trouble) => trouble,
         };
         tracing::debug!(%trouble, chat, "not delivered");
+        if let Trouble::BadRequest(_) | Trouble::Forbidden(_) = &trouble {
+            // A refusal is an answer as well.
+            self.service.worked(Way::Sending, now);
+        }
         match trouble {
             Trouble::BadRequest(said) if said.contains("message is not modified") => {
                 Done::Shown { address: None }
@@ -148,7 +214,7 @@ impl Worker {
             Trouble::Unauthorized => later(self.service.stop()),
             Trouble::NotFound | Trouble::Conflict(_) => later(ODD),
             Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) | Trouble::TooLong => {
-                later(self.service.failed(now))
+                later(self.service.failed(Way::Sending, began, now))
             }
         }
     }
@@ -156,6 +222,13 @@ impl Worker {
     async fn tell(&self, job: JobNo, target: Target, done: Done) -> Result<(), HubGone> {
         let inbound = Inbound::Done { job, target, done };
         self.inbound.send(inbound).await.map_err(|_| HubGone)
+    }
+}
+
+async fn over(last_chance: Option<LastChance>) {
+    match last_chance {
+        Some(LastChance { until, .. }) => sleep_until(until).await,
+        None => std::future::pending().await,
     }
 }
 

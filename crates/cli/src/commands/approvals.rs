@@ -50,7 +50,31 @@ fn list(prompts: &[PromptView], output: &Output) {
     let rows: Vec<_> = prompts.iter().map(row).collect();
     output.table(&["prompt", "tool", "question", "choices", "state", "left"], &rows);
     if output.is_terminal() {
-        output.line("\nAnswer with `atlasbridge approve|deny PROMPT` or `atlasbridge reply PROMPT VALUE`.");
+        output.line(&format!("\n{}", ways(prompts)));
+    }
+}
+
+/// How these may be answered: no word that all of them would refuse.
+fn ways(prompts: &[PromptView]) -> String {
+    let takes = |word: &str| {
+        prompts
+            .iter()
+            .any(|prompt| prompt.answers.iter().any(|taken| taken == word))
+    };
+    let verbs: Vec<&str> = ["approve", "deny"]
+        .into_iter()
+        .filter(|word| takes(word))
+        .collect();
+    match (verbs.is_empty(), takes("cancel")) {
+        (_, false) => "They are answered at their terminals.".to_owned(),
+        (true, true) => {
+            "Answer with `atlasbridge reply PROMPT VALUE`; `reply PROMPT cancel` leaves it to the terminal."
+                .to_owned()
+        }
+        (false, true) => format!(
+            "Answer with `atlasbridge {} PROMPT` or `atlasbridge reply PROMPT VALUE`.",
+            verbs.join("|")
+        ),
     }
 }
 
@@ -65,7 +89,8 @@ fn row(prompt: &PromptView) -> Vec<String> {
         ""
     };
     let choices = match prompt.choices.is_empty() {
-        true => prompt.kind.replace('_', " "),
+        true if prompt.answers.is_empty() || prompt.kind != "unknown" => prompt.kind.replace('_', " "),
+        true => prompt.answers.join(" · "),
         false => prompt
             .choices
             .iter()

@@ -293,6 +293,27 @@ fn page(config: &Config, paths: &Paths) -> Option<atlasbridge_web::Config> {
     })
 }
 
+/// # One-event-one-line invariant
+/// Whatever an event says, it is one line of the log: an error of the configuration has several, and what looks like a line
+/// of ours must be one. The formatter hands over each event in one piece.
+struct OneLine<W>(W);
+
+impl<W: std::io::Write> std::io::Write for OneLine<W> {
+    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let line = text
+            .trim_end_matches('\n')
+            .replace('\r', "\\r")
+            .replace('\n', "\\n");
+        writeln!(self.0, "{line}")?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
 fn log_to(paths: &Paths, background: bool) -> anyhow::Result<()> {
     let filter = EnvFilter::try_from_env("ATLASBRIDGE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
     let builder = tracing_subscriber::fmt()
@@ -302,9 +323,11 @@ fn log_to(paths: &Paths, background: bool) -> anyhow::Result<()> {
         let path = paths.hub_log();
         let file = File::options().append(true).create(true).mode(0o600).open(&path);
         let file = file.with_context(|| format!("opening {}", path.display()))?;
-        builder.with_ansi(false).with_writer(file).init();
+        let file = Arc::new(file);
+        let writer = move || OneLine(Arc::clone(&file));
+        builder.with_ansi(false).with_writer(writer).init();
     } else {
-        builder.with_writer(std::io::stderr).init();
+        builder.with_writer(|| OneLine(std::io::stderr())).init();
     }
     Ok(())
 }

@@ -47,10 +47,9 @@ pub(super) fn list(sessions: &[SessionView], output: &Output) {
                 session.session_id.chars().take(8).collect(),
                 session.tool.clone(),
                 session.label.clone().unwrap_or_default(),
-                if session.status == "active" {
-                    session.state.clone()
-                } else {
-                    session.status.clone()
+                match session.status.as_str() {
+                    "active" => state(session),
+                    over => over.to_owned(),
                 },
                 duration(session.uptime_seconds),
                 session.prompts.to_string(),
@@ -83,7 +82,7 @@ fn show(session: &SessionView, output: &Output) {
         ("pid", or_dash(session.pid.map(|pid| pid.to_string()))),
         ("host pid", session.host_pid.to_string()),
         ("status", session.status.clone()),
-        ("state", session.state.clone()),
+        ("state", state(session)),
         ("started", session.started_at.clone()),
         ("ended", or_dash(session.ended_at.clone())),
         (
@@ -114,6 +113,12 @@ fn show(session: &SessionView, output: &Output) {
             .to_owned(),
         ),
     ]);
+}
+
+/// Where a session that runs stands, and that nothing is taken from channels for it, if so.
+fn state(session: &SessionView) -> String {
+    let paused = if session.paused { ", paused" } else { "" };
+    format!("{}{paused}", session.state)
 }
 
 fn duration(seconds: u64) -> String {

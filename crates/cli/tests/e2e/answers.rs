@@ -206,6 +206,7 @@ fn text_that_does_not_fit_is_refused() {
     check_refused(TEXT, &["reply", "ID", &"x".repeat(201)], "at most 200");
     check_refused(TEXT, &["reply", "ID", "one\ntwo"], "one line");
     check_refused(TEXT, &["approve", "ID"], "reply PROMPT VALUE");
+    check_refused(TEXT, &["deny", "ID"], "nothing was typed");
     check_refused(YES_NO, &["reply", "ID", "perhaps"], "none of the choices");
 }
 
@@ -219,6 +220,83 @@ fn a_canceled_prompt_is_left_to_the_terminal() {
     assert_eq!(home.run(["approve", &id]).code, 1);
     terminal.type_keys("n\r");
     assert!(terminal.end().1.contains("got=[n]"));
+}
+
+/// The questions are listed with these words for where they stand.
+#[track_caller]
+fn listed(home: &atlasbridge_testkit::Home, words: &[&str]) {
+    eventually(&format!("what stands on the screens is {words:?}"), || {
+        let listed = home.approvals();
+        let found: Vec<_> = listed
+            .iter()
+            .filter_map(|prompt| prompt["word"].as_str())
+            .collect();
+        (found == words).then_some(())
+    });
+}
+
+#[test]
+fn what_is_left_to_the_terminal_is_listed_until_it_is_answered_there() {
+    let home = home();
+    let mut terminal = home.bash(&format!(r#"{YES_NO}; echo "got=[$answer]"; echo up; sleep 600"#));
+    let id = home.prompt_id();
+    assert_eq!(home.run(["reply", &id, "cancel"]).code, 0);
+    listed(&home, &["left to the terminal"]);
+    let prompt = home.approvals().remove(0);
+    assert_eq!(
+        (&prompt["status"], &prompt["answers"]),
+        (&"canceled".into(), &serde_json::Value::Null)
+    );
+    home.kill_hub();
+    home.run(["hub", "start"]);
+    listed(&home, &["left to the terminal"]);
+    terminal.type_keys("n\r");
+    terminal.wait_for("up");
+    listed(&home, &[]);
+    assert_eq!(home.end_of(&id), "canceled by_operator");
+}
+
+#[test]
+fn what_expires_without_a_default_is_listed_until_it_is_answered_at_the_terminal() {
+    let home = home();
+    home.write_config("[prompts]\ntimeout_seconds = 1\n");
+    let mut terminal = home.bash(r#"read -s -p "Password: " answer; echo up; sleep 600"#);
+    listed(&home, &["expired, still on the screen"]);
+    terminal.type_keys("secret\r");
+    terminal.wait_for("up");
+    listed(&home, &[]);
+}
+
+#[test]
+fn a_question_that_is_not_recognised_takes_what_is_offered_and_nothing_else() {
+    let home = home();
+    let terminal = home.bash(
+        r#"printf 'Wipe the disk (y/n), or whatever you like\n\n'; read -r answer; echo "got=[$answer]""#,
+    );
+    let prompt = home.one_prompt();
+    assert_eq!(prompt["kind"], "unknown", "{prompt}");
+    assert_eq!(prompt["answers"], serde_json::json!(["enter", "text", "cancel"]));
+    let id = prompt["prompt_id"].as_str().unwrap();
+    let yes = home.run(["approve", id]);
+    assert_eq!(
+        (yes.code, yes.stderr.contains("reply PROMPT VALUE")),
+        (1, true),
+        "{yes:?}"
+    );
+    let no = home.run(["deny", id]);
+    assert_eq!(
+        (no.code, no.stderr.contains("nothing was typed")),
+        (1, true),
+        "{no:?}"
+    );
+    assert_eq!(home.prompt_id(), id, "it still waits");
+    let (_, shown) = home.run_in_terminal(&["approvals"]).end();
+    assert!(
+        shown.contains("enter · text · cancel") && !shown.contains("approve"),
+        "{shown}"
+    );
+    assert_eq!(home.run(["reply", id, "y"]).code, 0);
+    assert!(terminal.end().1.contains("got=[y]"));
 }
 
 #[test]

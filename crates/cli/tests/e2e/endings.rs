@@ -28,7 +28,11 @@ fn silence_says_no_once() {
     );
     let late = home.run(["approve", &id]);
     assert_eq!(
-        (late.code, late.stderr.contains("nothing was typed")),
+        (
+            late.code,
+            late.stderr
+                .contains("“No” was taken at the deadline; your answer came too late")
+        ),
         (1, true),
         "{late:?}"
     );
@@ -68,7 +72,11 @@ fn an_approval_that_meets_the_deadline_changes_nothing() {
     expiring.release();
     let told = approve.end();
     assert_eq!(
-        (told.code, told.stderr.contains("nothing was typed")),
+        (
+            told.code,
+            told.stderr
+                .contains("your answer came too late and was not typed")
+        ),
         (1, true),
         "{told:?}"
     );

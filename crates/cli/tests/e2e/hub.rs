@@ -189,6 +189,15 @@ fn settings_change_while_it_runs_and_broken_ones_do_not() {
         "{broken}"
     );
     assert!(reply("sesame").stderr.contains("secrets_over_channels"));
+    let log = fs::read_to_string(home.path().join("hub.log")).unwrap();
+    let told = log.lines().find(|line| line.contains("the old settings stay"));
+    assert!(
+        told.is_some_and(|line| line.contains("secrets_over_channels")),
+        "{log}"
+    );
+    // Every line is an event, and begins with its time.
+    let is_event = |line: &str| line.starts_with("20") && line.contains('Z');
+    assert_eq!(log.lines().find(|line| !is_event(line)), None, "{log}");
 
     home.write_config("[prompts]\nsecrets_over_channels = true\n");
     signal(home.hub_pid().unwrap(), "-HUP");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use atlasbridge_testkit::eventually;
 use serde_json::Value;
 
 use crate::home;
@@ -82,10 +83,51 @@ fn a_secret_that_died_with_the_hub_is_not_typed() {
     assert_eq!(traces_of_secret(&home.path()), Vec::<String>::new());
 }
 
-/// The files below `directory` that hold the secret.
+/// An answer that looks like a token, to a question that is not known to ask for one.
+const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+const ASK_TOKEN: &str = r#"read -r -p "Value for deploy: " answer; [ "${answer/ghp_/}" = 0123456789abcdefghijABCDEFGHIJ012345 ] && clear && echo "it was right"; read -r wait"#;
+
+#[test]
+fn an_answer_that_looks_like_a_token_is_not_kept() {
+    let home = home();
+    let terminal = home.bash(ASK_TOKEN);
+    let id = home.prompt_id();
+    assert_eq!(home.run(["reply", &id, TOKEN]).code, 0);
+    terminal.wait_for("it was right");
+    assert_eq!(home.end_of(&id), "resolved applied");
+    assert_eq!(
+        home.audit_has("REPLY_INJECTED", Some(&id))["value"],
+        "text of 40 characters"
+    );
+    eventually("nothing holds it any more", || {
+        traces_of(TOKEN, &home.path()).is_empty().then_some(())
+    });
+}
+
+#[test]
+fn an_answer_that_looks_like_a_token_outlives_the_hub_until_it_is_typed() {
+    let home = home();
+    let terminal = home.bash(ASK_TOKEN);
+    let id = home.prompt_id();
+    let accepted = home.pause_at("hub-after-accept");
+    let reply = home.start(["reply", &id, TOKEN]);
+    accepted.kill();
+    reply.end();
+    terminal.wait_for("it was right");
+    assert_eq!(home.end_of(&id), "resolved applied");
+    eventually("nothing holds it any more", || {
+        traces_of(TOKEN, &home.path()).is_empty().then_some(())
+    });
+}
+
 fn traces_of_secret(directory: &Path) -> Vec<String> {
+    traces_of(SECRET, directory)
+}
+
+/// The files below `directory` that hold the secret.
+fn traces_of(secret: &str, directory: &Path) -> Vec<String> {
     let output = std::process::Command::new("grep")
-        .args(["-rlaF", SECRET])
+        .args(["-rlaF", secret])
         .arg(directory)
         .output()
         .unwrap();

@@ -29,6 +29,48 @@ fn a_link_works_once() {
     );
 }
 
+/// How `status` says that the page is.
+fn state_of_page(desk: &Desk) -> Value {
+    let status = desk.home.run(["status", "--json"]).json();
+    let channels = status["hub"]["channels"].as_array().cloned().unwrap_or_default();
+    let page = channels.into_iter().find(|channel| channel["name"] == "web");
+    page.map_or(Value::Null, |page| page["state"].clone())
+}
+
+#[test]
+fn a_page_that_fails_is_served_again() {
+    let desk = Desk::new();
+    desk.home.breaks("page");
+    desk.home.run(["hub", "start"]);
+    eventually("the failure is seen", || {
+        (state_of_page(&desk) == "retrying").then_some(())
+    });
+    desk.home.mends("page");
+    eventually("it is served again", || {
+        (state_of_page(&desk) == "connected").then_some(())
+    });
+    assert_eq!(desk.visitor().get("/api/me").status, 200);
+}
+
+#[test]
+fn a_page_that_fails_again_and_again_is_told_by_status() {
+    let desk = Desk::new();
+    desk.home.breaks("page");
+    desk.home.run(["hub", "start"]);
+    eventually("it is given up", || {
+        (state_of_page(&desk) == "stopped").then_some(())
+    });
+    let log = fs::read_to_string(desk.home.path().join("hub.log")).unwrap();
+    assert_eq!(log.matches("the page failed").count(), 4, "{log}");
+    let link = desk.home.run(["open", "--json"]);
+    assert!(
+        link.stdout.contains("again and again") || link.stderr.contains("again and again"),
+        "{link:?}"
+    );
+    // What has nothing to do with it goes on.
+    assert_eq!(desk.home.run(["approvals", "--json"]).stdout.trim(), "[]");
+}
+
 #[test]
 fn a_tool_inside_a_session_gets_no_link() {
     let desk = Desk::new();

@@ -108,7 +108,29 @@ fn an_expired_prompt_ends_in_its_safe_default() {
     let terminal = desk.home.bash(QUESTION);
     let prompt = desk.prompt("Delete 3 files?");
     terminal.wait_for("got=[n]");
+    let button = prompt.button("Yes").unwrap().data.clone();
     desk.ends(&prompt, "expired");
+    // A phone that still shows the button.
+    let late = desk.telegram.forges_tap(ANN, desk.chat, prompt.id, &button);
+    let told = desk
+        .telegram
+        .wait_tap_answer(&late, "a late tap is answered")
+        .text
+        .unwrap();
+    assert!(
+        told.contains("was taken at the deadline") && told.contains("“No”"),
+        "{told}"
+    );
+    let code = desk.home.audit_has("PROMPT_EXPIRED", None)["prompt_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let told = desk.home.run(["approve", &code]);
+    assert_eq!(
+        (told.code, told.stderr.contains("was taken at the deadline")),
+        (1, true),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -33,6 +33,49 @@ fn commands_are_answered() {
 }
 
 #[test]
+fn sessions_and_status_tell_what_waits_now() {
+    let desk = Desk::new();
+    let mut terminal = desk
+        .home
+        .bash(r#"for n in 1 2; do read -p "Delete file $n? (y/n) " answer; done; echo up; sleep 600"#);
+    let first = desk.prompt("Delete file 1?");
+    terminal.type_keys("n\r");
+    desk.ends(&first, "answered");
+    desk.prompt("Delete file 2?");
+    let pid = desk.home.session_is("active")["pid"].as_i64().unwrap();
+    desk.says("/sessions");
+    let listed = desk.hears("1 waiting").text;
+    assert!(listed.contains(&format!("pid {pid}")), "{listed}");
+    let code = desk.home.prompt_id()[..8].to_owned();
+    desk.says("/status");
+    let told = desk.hears("1 prompts waiting").text;
+    assert!(
+        told.lines()
+            .any(|line| line.starts_with(&code) && line.ends_with(": waiting")),
+        "{told}"
+    );
+    desk.home.run(["reply", &code, "cancel"]);
+    desk.says("/status");
+    let told = desk.hears("0 prompts waiting").text;
+    assert!(told.contains(": left to the terminal"), "{told}");
+    terminal.type_keys("n\r");
+    terminal.wait_for("up");
+    desk.says("/sessions");
+    desk.hears("0 waiting");
+}
+
+#[test]
+fn a_silence_lasts_a_week_at_most() {
+    let desk = Desk::new();
+    let terminal = desk.home.bash("echo up; sleep 600");
+    terminal.wait_for("up");
+    desk.says("/mute 8d");
+    desk.hears("at most 7 days");
+    desk.says("/mute 7d");
+    desk.hears("No new prompts here for 168 h");
+}
+
+#[test]
 fn a_session_is_stopped_only_after_a_question() {
     let desk = Desk::new();
     let terminal = desk.home.bash("echo up; sleep 600");

@@ -31,7 +31,12 @@ fn paused(desk: &Desk) -> (Terminal, String) {
     let reply = desk.hears("This session is paused");
     assert!(reply.reply_to.is_some(), "{reply:?}");
     assert_eq!(desk.rejections(), ["too_many", "paused", "paused"]);
-    let session = desk.home.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    let listed = desk.home.sessions().remove(0);
+    assert_eq!(listed["paused"], true, "{listed}");
+    assert!(desk.home.run(["sessions", "list"]).stdout.contains(", paused"));
+    desk.says("/sessions");
+    desk.hears(", paused ·");
+    let session = listed["session_id"].as_str().unwrap().to_owned();
     (terminal, session)
 }
 

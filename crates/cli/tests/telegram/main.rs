@@ -3,9 +3,9 @@
 //!
 //! `answers` taps and texts, to their true end · `commands` what a person may ask for · `notices` what they hear without
 //! asking · `instructions` what a working agent does next · `operators` two people · `limit` too many answers in a minute · `presence` somebody types at the terminal ·
-//! `outage` a service that fails · `quiet` what cannot be shown costs nothing · `strangers` who may not ·
+//! `outage` a service that fails · `outages` how soon what waited is offered after one · `quiet` what cannot be shown costs nothing · `strangers` who may not ·
 //! `secrets` where the token is not · `setup` from a token to a tap · `emulator` a server of others · `forged` whatever is no
-//! answer · `crowd` many sessions on a bad day · `killed` hubs that die at each step. The last three do a tenth of what they can;
+//! answer · `crowd` many sessions on a bad day · `killed` hubs that die at each step. `outages` and the last three do a tenth of what they can;
 //! with `ATLASBRIDGE_TEST_FULL=1` they do all of it.
 #![allow(
     clippy::unwrap_used,
@@ -26,6 +26,7 @@ mod limit;
 mod notices;
 mod operators;
 mod outage;
+mod outages;
 mod presence;
 mod quiet;
 mod secrets;

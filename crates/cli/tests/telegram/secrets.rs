@@ -146,3 +146,21 @@ fn a_token_of_the_environment_does_not_reach_the_tool() {
     let environment = fs::read(environment).unwrap();
     assert!(!environment.is_empty() && !holds_secret(&environment));
 }
+
+#[test]
+fn a_card_says_whether_a_password_is_taken_here() {
+    let desk = Desk::new();
+    let script = r#"read -s -p "Password: " answer; echo "got ${#answer}""#;
+    let terminal = desk.home.bash(script);
+    desk.hears("Secrets are typed at the terminal, not here.");
+    drop(terminal);
+    let on =
+        config(&desk.telegram.api_url(), "").replace("[prompts]", "[prompts]\nsecrets_over_channels = true");
+    desk.home.write_config(&on);
+    desk.home.run(["hub", "restart"]);
+    let terminal = desk.home.bash(script);
+    let prompt = desk.hears("Reply to this message with it");
+    assert!(!prompt.text.contains("not here"), "{}", prompt.text);
+    desk.telegram.replies(crate::ANN, desk.chat, prompt.id, "sesame");
+    terminal.wait_for("got 6");
+}

@@ -46,8 +46,8 @@ impl Hub {
         };
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
         let rules = Rules {
-            secrets_over_channels: self.settings.secrets_over_channels,
             as_is,
+            ..self.rules()
         };
         // A tool that takes no reason with a refusal gets it as its next instruction.
         let (said, next) = match said {
@@ -62,15 +62,11 @@ impl Hub {
             said => (said, None),
         };
         let checked = match answer::check(&said, &prompt.sighting, rules) {
-            Err(_) if !is_waiting => Err(prompt.state.refusal()),
+            Err(_) if !is_waiting => Err(prompt.refusal()),
             checked => checked,
         };
         match checked {
             Err(refusal) => self.page_refused(Some(&prompt), &refusal, visitor, reply).await,
-            Ok(Checked::Cancel) if next.is_some() => {
-                self.page_refused(Some(&prompt), &Refusal::NoReason, visitor, reply)
-                    .await
-            }
             Ok(Checked::Cancel) => {
                 let cancel = Cancel {
                     prompt: prompt.id,
@@ -119,7 +115,6 @@ impl Hub {
                 match outcome {
                     Once::Repeated => Ok(()),
                     Once::First(Outcome::Refused(refusal)) => {
-                        self.channels.is_due = true;
                         drop(reply.send(refused(told(&refusal))));
                         Ok(())
                     }
@@ -230,7 +225,6 @@ impl Hub {
         };
         let (_, replaces, handled) = self.queueing(&session, text, at_the_page(visitor)).await?;
         self.store.handle(handled, clock::now()).await?;
-        self.channels.is_due = true;
         self.page_changed();
         drop(reply.send(Answer::Queued {
             told: words::queued(&session, busy, replaces),

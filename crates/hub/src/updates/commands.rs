@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atlasbridge_channel::{Address, Command};
-use atlasbridge_model::SessionId;
+use atlasbridge_model::{LONGEST_MUTE, SessionId};
 use atlasbridge_store::{Handled, Resume, SessionRecord};
 
 use super::Sender;
@@ -11,9 +11,6 @@ use super::questions::Question;
 use crate::channels::{MUTED_UNTIL, SWITCHED_TO};
 use crate::hub::{Broken, Hub, random};
 use crate::{clock, words};
-
-/// Longest silence that can be asked for.
-const LONGEST_MUTE: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 impl Hub {
     pub(super) async fn commanded(
@@ -33,8 +30,8 @@ impl Hub {
             Command::Status => words::status(
                 &self.identity.version,
                 self.store.active_sessions().await?.len(),
-                self.store.open_prompts().await?.len(),
-                &self.channels.views(),
+                &self.standing().await?,
+                &self.channel_views(),
                 self.trouble.as_deref(),
             ),
             Command::Switch { session } => match self.named_session(session.as_deref()).await? {
@@ -46,9 +43,10 @@ impl Hub {
                     words::say(format!("Plain messages are for {} now.", words::named(&session)))
                 }
             },
-            Command::Mute { time: None } => {
-                words::say("Say how long: /mute 30m, /mute 2h, or /mute off to end it.")
-            }
+            Command::Mute { time: None } => words::say(format!(
+                "Say how long, at most {} days: /mute 30m, /mute 2h, /mute 1d, or /mute off to end it.",
+                LONGEST_MUTE.as_secs() / (24 * 3_600)
+            )),
             Command::Mute {
                 time: Some(Duration::ZERO),
             } => {

@@ -324,6 +324,7 @@ mod tests {
             reason: None,
             word: "waiting".to_owned(),
             safe_default: None,
+            answers: Vec::new(),
         }
     }
 

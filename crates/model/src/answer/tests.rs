@@ -89,7 +89,7 @@ fn a_menu_is_answered_by_label_key_or_number() {
     row(
         Said::Deny,
         &colours,
-        "refused: this prompt has no answer that refuses; choose one with `atlasbridge reply`, or answer at the terminal",
+        &format!("refused: {}", Refusal::NoRefusingAnswer),
     );
     row(
         Said::UseDefault,
@@ -122,7 +122,11 @@ fn text_is_one_line_without_control_characters_and_not_too_long() {
         "refused: the answer has 201 characters, this prompt takes at most 200",
     );
     row(text(""), &free_text(), "type enter");
-    row(Said::Deny, &free_text(), "cancel");
+    row(
+        Said::Deny,
+        &free_text(),
+        &format!("refused: {}", Refusal::NoRefusingAnswer),
+    );
     row(Said::UseDefault, &free_text(), "type enter");
 }
 

@@ -234,8 +234,12 @@ async fn the_deadline_types_the_safe_default_once() {
         .await
         .unwrap();
     assert!(matches!(again, Advance::Refused(_)));
+    let taken = |applied| Refusal::DefaultTaken {
+        value: no().on_record(),
+        applied,
+    };
     let late = store.accept(tap(&prompt), at(601)).await.unwrap();
-    refused(late, Refusal::Expired, &dir, "expired");
+    refused(late, taken(false), &dir, "expired");
 
     for event in [Event::Typed { reply: fallback }, Event::Taken { reply: fallback }] {
         assert!(matches!(

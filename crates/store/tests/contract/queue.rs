@@ -186,6 +186,41 @@ async fn the_end_of_a_host_is_the_end_of_its_prompts() {
 }
 
 #[tokio::test]
+async fn what_is_left_to_the_terminal_stands_until_its_dialog_goes() {
+    let dir = Dir::new();
+    let store = dir.store().await;
+    let (session, other) = (begin(&store).await, begin(&store).await);
+    let (left, moved_on) = (ask(&store, session, 1).await, ask(&store, other, 1).await);
+    for prompt in [&left, &moved_on] {
+        let canceled = store
+            .cancel(prompt.id, &Source::Command, "uid:0", at(1))
+            .await
+            .unwrap();
+        assert!(matches!(canceled, Advance::Moved(_)), "{canceled:?}");
+    }
+    let standing = async || -> Vec<PromptId> {
+        let standing = store.standing_prompts().await.unwrap();
+        standing.iter().map(|open| open.prompt.id).collect()
+    };
+    assert_eq!(standing().await.len(), 2);
+    assert_eq!(store.open_prompts().await.unwrap(), []);
+    // The next question of a session stands where the one before it stood.
+    let next = ask(&store, other, 2).await;
+    let mut expected = vec![left.id, next.id];
+    let mut found = standing().await;
+    expected.sort();
+    found.sort();
+    assert_eq!(found, expected);
+    let gone = Event::Left {
+        how: Departure::AnsweredLocally,
+    };
+    let refused = store.advance(left.id, &gone, at(2)).await.unwrap();
+    assert!(matches!(refused, Advance::Refused(_)), "nothing becomes of it");
+    assert_eq!(standing().await, [next.id]);
+    dir.assert_good();
+}
+
+#[tokio::test]
 async fn deadlines_come_in_their_order() {
     let dir = Dir::new();
     let store = dir.store().await;

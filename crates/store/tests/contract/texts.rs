@@ -110,6 +110,37 @@ async fn deny_and_say_is_one_decision_and_the_text_is_spent_once() {
 }
 
 #[tokio::test]
+async fn a_text_that_looks_like_a_token_is_whole_until_it_is_typed_and_masked_then() {
+    const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let dir = Dir::new();
+    let store = dir.store().await;
+    let session = begin(&store).await;
+    let prompt = ask_with(&store, session, &idle(1)).await;
+    queue(&store, &text(session, &format!("log in with {TOKEN}")), 0).await;
+    let Some(Outcome::Won { reply, .. }) = store.accept_queued(prompt.id, nothing, at(1)).await.unwrap()
+    else {
+        panic!("it waits for an instruction, and there is one")
+    };
+    let whole = Some(Value::Text(format!("log in with {TOKEN}")));
+    assert_eq!(store.undelivered(session).await.unwrap()[0].reply.value, whole);
+    store
+        .advance(prompt.id, &Event::Typed { reply: reply.id }, at(2))
+        .await
+        .unwrap();
+    let kept = store.reply_of(prompt.id).await.unwrap().unwrap().value;
+    assert_eq!(kept, Some(Value::Text(format!("log in with {}", "•".repeat(40)))));
+    drop(store);
+    for file in std::fs::read_dir(dir.database().parent().unwrap()).unwrap() {
+        let path = file.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        let holds = bytes
+            .windows(TOKEN.len())
+            .any(|window| window == TOKEN.as_bytes());
+        assert!(!holds, "{} holds it", path.display());
+    }
+}
+
+#[tokio::test]
 async fn a_newer_text_takes_the_place_of_an_older_and_one_that_does_not_fit_is_kept_to_be_seen() {
     let dir = Dir::new();
     let store = dir.store().await;

@@ -399,6 +399,7 @@ fn session_card() -> SessionCard {
         exit_code: None,
         prompts: 1,
         is_waiting: true,
+        is_paused: false,
         is_connected: true,
         instructions: Some(Instructions {
             max_length: 4000,
@@ -428,6 +429,7 @@ pub(crate) fn card() -> Card {
         ],
         max_length: 200,
         takes: Takes::NOTHING,
+        takes_secrets: false,
         asked_at: Timestamp(1_767_323_045_678),
         expires_at: Some(Timestamp(1_767_323_645_678)),
         seconds_left: Some(600),

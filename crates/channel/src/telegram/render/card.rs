@@ -226,6 +226,11 @@ fn hint(card: &Card) -> String {
         return String::new();
     }
     match card.kind {
+        Kind::Password if card.takes_secrets => {
+            "Reply to this message with it, or type it at the terminal. AtlasBridge keeps it nowhere; this chat does, \
+             until you delete your message."
+                .to_owned()
+        }
         Kind::Password => "Secrets are typed at the terminal, not here.".to_owned(),
         Kind::FreeText | Kind::Idle => {
             let lines = if card.takes.lines {
