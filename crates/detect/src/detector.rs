@@ -79,7 +79,7 @@ struct Candidate {
 
 impl Detector {
     pub fn new(config: DetectorConfig, cols: u16, rows: u16) -> Self {
-        let screen = Screen::new(cols, rows, config.newline_mode);
+        let screen = Screen::new(cols, rows);
         Self {
             config,
             screen,

@@ -137,7 +137,6 @@ fn detector(config: &Config, pack: Option<Arc<Pack>>) -> DetectorConfig {
         stuck_timeout: config.prompts.stuck_timeout,
         echo_suppression: config.prompts.echo_suppression,
         threshold: config.prompts.detection_threshold.hundredths(),
-        newline_mode: !std::io::IsTerminal::is_terminal(&std::io::stdout()),
         // For shells and REPLs an empty prompt is a state, not a message.
         announce_idle: config.prompts.notify_idle && pack.as_ref().is_some_and(|pack| pack.is_agent()),
         pack,

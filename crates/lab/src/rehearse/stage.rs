@@ -61,8 +61,6 @@ impl Stage {
             env: home.environment(config),
             size: SIZE,
             termios: None,
-            newline_translation: true,
-            echo: true,
             foreground: true,
             outer_terminal: None,
         })?;
