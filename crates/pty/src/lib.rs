@@ -66,6 +66,7 @@ mod detached;
 mod harden;
 
 pub use child::{Child, ChildEvent};
+pub use command::NO_INTERPRETER;
 pub use control::{Control, LineMode};
 pub use detached::spawn_detached;
 pub use halves::{ReadHalf, WriteHalf};

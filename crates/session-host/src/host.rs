@@ -209,7 +209,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
     }
     host.tell_guardian();
     let (end, not_started) = host.run()?;
-    let code = code_of(end);
+    let code = end.code();
     host.leave_terminal();
     Ok(Ended {
         code,
@@ -645,19 +645,5 @@ fn was_asked_to(end: End) -> bool {
     match end {
         End::Terminated { .. } => true,
         End::Exited { .. } | End::Signaled { .. } | End::NotStarted { .. } => false,
-    }
-}
-
-/// Exit codes as shells give them.
-fn code_of(end: End) -> i32 {
-    match end {
-        End::Exited { code } | End::Terminated { code } => code,
-        End::Signaled { signal } => 128 + signal,
-        End::NotStarted { errno }
-            if io::Error::from_raw_os_error(errno).kind() == io::ErrorKind::NotFound =>
-        {
-            127
-        }
-        End::NotStarted { .. } => 126,
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, anyhow};
 use atlasbridge_detect::{DetectorConfig, Pack};
 use atlasbridge_model::{SessionId, Timestamp};
+use atlasbridge_pty::NO_INTERPRETER;
 use atlasbridge_session_host::{HostConfig, HubStart};
 
 use crate::agents::{self, Launch, Prepared, Ways};
@@ -126,9 +127,12 @@ fn where_to_answer(config: &Config) -> String {
 
 pub(super) fn tell_not_started(program: &OsStr, code: i32, error: &std::io::Error, output: &Output) {
     let name = program.to_string_lossy();
-    match code {
-        127 => output.notice(&format!("{name}: command not found")),
-        _ => output.notice(&format!("{name}: cannot be executed: {error}")),
+    match (code, error.raw_os_error()) {
+        (127, _) => output.notice(&format!("{name}: command not found")),
+        (_, Some(NO_INTERPRETER)) => output.notice(&format!(
+            "{name}: cannot be executed: the interpreter that its first line names, or its loader, is not there"
+        )),
+        (_, _) => output.notice(&format!("{name}: cannot be executed: {error}")),
     }
 }
 
