@@ -394,7 +394,7 @@ pub(crate) enum Config {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lab {
-    /// List the scenarios
+    /// List the scenarios: those that can be played, and those that are planned, with the reason
     List {
         /// As a JSON array
         #[arg(long)]
@@ -405,10 +405,10 @@ pub(crate) enum Lab {
         after_help = "The truth is what the scenario's tool has read. Exit codes: 0 all passed, 1 one failed."
     )]
     Run {
-        /// The scenarios, for instance QA-001
-        #[arg(value_name = "QA-NNN", conflicts_with = "all")]
+        /// The scenarios, by number or by name, in any case: QA-001, partial-line
+        #[arg(value_name = "SCENARIO", conflicts_with = "all")]
         scenarios: Vec<String>,
-        /// All of them
+        /// All that are implemented
         #[arg(long)]
         all: bool,
         /// As a JSON array
