@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_channels.sql"),
     include_str!("../migrations/0003_hooks.sql"),
     include_str!("../migrations/0004_instructions.sql"),
+    include_str!("../migrations/0005_constraints.sql"),
 ];
 
 /// How long a statement waits for another process's lock. Nobody else writes; a backup tool may hold it briefly.

@@ -427,6 +427,8 @@ pub(crate) fn card() -> Card {
             offer("No\u{200b}", Effect::Refuses),
         ],
         max_length: 200,
+        numbers: None,
+        picks: None,
         takes: Takes::NOTHING,
         asked_at: Timestamp(1_767_323_045_678),
         expires_at: Some(Timestamp(1_767_323_645_678)),
