@@ -181,7 +181,8 @@ fn a_tool_asks_the_same_wherever_it_is_started() {
         "$W | cat",
         "$W > out",
         &format!("{HOLD} $W < hold > out"),
-        "script -qec \"$W\" typescript < /dev/null",
+        // Its input stays open: of one that has ended, `script` makes an end of file at the keyboard.
+        &format!("{HOLD} script -qec \"$W\" typescript < hold"),
         "unset TERM; $W | cat",
     ];
     let started = on_terminal
