@@ -69,8 +69,6 @@ impl Terminal {
                 y_pixels: 0,
             },
             termios: None,
-            newline_translation: true,
-            echo: true,
             foreground: true,
             outer_terminal: None,
         })

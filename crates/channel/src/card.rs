@@ -1,7 +1,9 @@
 //! A prompt as people see it, whatever the channel.
 
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{Detail, Effect, Excerpt, Kind, Level, Nonce, PromptId, SessionId, Takes, Timestamp};
+use atlasbridge_model::{
+    Detail, Effect, Excerpt, Kind, Level, Nonce, PromptId, SessionId, Span, Takes, Timestamp,
+};
 
 /// Everything that a channel may show of a prompt. Excerpt and detail are masked and cut by their types.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +20,10 @@ pub struct Card {
     pub choices: Vec<Offer>,
     /// Longest text that the prompt takes, in characters.
     pub max_length: u16,
+    /// The numbers of its rows, where they have some.
+    pub numbers: Option<Span>,
+    /// How many rows one answer takes, where the prompt says so.
+    pub picks: Option<Span>,
     /// What it takes besides its rows.
     pub takes: Takes,
     /// A password is taken from here: the operator has switched that on.

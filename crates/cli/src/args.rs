@@ -40,8 +40,10 @@ Exit codes: 0 done, 1 refused or failed, 2 bad usage or configuration; `run` exi
 pub(crate) enum Command {
     /// Run a tool as always, with its prompts noticed and answerable from elsewhere
     #[command(
-        after_help = "The exit code is the tool's own; 128+n if signal n ended it, 127 if it was not found, 126 if it \
-                      could not be executed."
+        after_help = "Options come before the tool; what follows its name, or `--`, is the tool's own.\n\n\
+                      The exit code is the tool's own; 128+n if signal n ended it, 127 if it was not found, 126 if it \
+                      could not be executed. The tool has a terminal of its own wherever this runs; into a file or a \
+                      pipe goes what it writes, with its own line ends."
     )]
     Run(Run),
     /// List the prompts that wait
@@ -229,7 +231,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) events: Option<PathBuf>,
     /// The program to run, and its arguments
-    #[arg(value_name = "TOOL", required = true, trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::CommandWithArguments)]
+    #[arg(value_name = "TOOL", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     pub(crate) tool: Vec<OsString>,
 }
 
@@ -392,7 +394,7 @@ pub(crate) enum Config {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lab {
-    /// List the scenarios
+    /// List the scenarios: those that can be played, and those that are planned, with the reason
     List {
         /// As a JSON array
         #[arg(long)]
@@ -403,10 +405,10 @@ pub(crate) enum Lab {
         after_help = "The truth is what the scenario's tool has read. Exit codes: 0 all passed, 1 one failed."
     )]
     Run {
-        /// The scenarios, for instance QA-001
-        #[arg(value_name = "QA-NNN", conflicts_with = "all")]
+        /// The scenarios, by number or by name, in any case: QA-001, partial-line
+        #[arg(value_name = "SCENARIO", conflicts_with = "all")]
         scenarios: Vec<String>,
-        /// All of them
+        /// All that are implemented
         #[arg(long)]
         all: bool,
         /// As a JSON array
@@ -452,7 +454,7 @@ pub(crate) enum Lab {
         #[arg(long, short, value_name = "FILE.cast", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
         /// The program to run, and its arguments
-        #[arg(value_name = "TOOL", required = true, trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::CommandWithArguments)]
+        #[arg(value_name = "TOOL", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
         tool: Vec<OsString>,
     },
 }

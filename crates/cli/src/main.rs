@@ -7,6 +7,7 @@ mod agents;
 mod client;
 mod config;
 mod output;
+mod spelling;
 
 use std::process::ExitCode;
 

@@ -79,7 +79,7 @@ struct Candidate {
 
 impl Detector {
     pub fn new(config: DetectorConfig, cols: u16, rows: u16) -> Self {
-        let screen = Screen::new(cols, rows, config.newline_mode);
+        let screen = Screen::new(cols, rows);
         Self {
             config,
             screen,
@@ -174,6 +174,17 @@ impl Detector {
     pub fn still_shows(&self, no: SightingNo, fingerprint: Fingerprint) -> bool {
         self.current_now()
             .is_some_and(|seen| seen.no == no && seen.fingerprint == fingerprint)
+    }
+
+    /// Whether that very prompt is one that no screen shows and the tool's own hook still asks about. Enough for an answer
+    /// that is said to that hook, and for no other: what is typed needs [`Detector::still_shows`].
+    pub fn still_asks(&self, no: SightingNo, fingerprint: Fingerprint) -> bool {
+        let is_it = |standing: &Standing| {
+            standing.sighting.no == no
+                && standing.sighting.fingerprint == fingerprint
+                && standing.unseen.is_some()
+        };
+        self.standing.as_ref().is_some_and(is_it) && self.word.as_ref().is_some_and(|word| word.by_hook)
     }
 
     /// Somebody has just pressed Enter at the terminal, and the tool's answer to it has not been seen yet: whatever

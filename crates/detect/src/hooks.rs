@@ -128,6 +128,11 @@ impl HookRequest {
         if sighting.choices.is_none() {
             self.stand_in(sighting);
         }
+        if let HookRequest::Claude(request) = self
+            && let Some(picks) = claude::picks(&request.tool)
+        {
+            sighting.constraints.picks = Some(picks);
+        }
     }
 
     /// No recogniser knows the dialog, and the tool has told what it asks: the request's own answers take its place.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Strokes, Takes};
+use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Span, Strokes, Takes};
 
 use crate::packs::{Pack, Words};
 use crate::page::{CursorLine, Page, is_rule};
@@ -38,6 +38,7 @@ mod manner;
 
 pub(crate) use composer::{box_top, is_busy};
 pub(crate) use dialog::moves;
+pub(crate) use line::stated_picks;
 pub(crate) use manner::{Below, Keys, Manner};
 
 /// All that a recogniser may know.
@@ -278,7 +279,29 @@ impl Reading {
             label: mask(&row.label).into_owned(),
             ..row
         };
+        let count = rows.len();
+        if self.kind == Kind::MultipleChoice {
+            self.constraints.numbers = line::stated_numbers(&self.excerpt).or_else(|| numbers_of(&rows));
+            self.constraints.picks = stated_picks(&self.excerpt, count);
+        }
         self.choices = Choices::new(rows.into_iter().map(masked).collect());
         self
     }
+}
+
+/// The numbers that rows are selected by, where all but those that refuse have one.
+fn numbers_of(rows: &[Choice]) -> Option<Span> {
+    let number = |row: &Choice| -> Option<u16> {
+        let keys = row.strokes.as_ref()?.to_text();
+        keys.trim_end_matches('\r').parse().ok()
+    };
+    let mut numbers = Vec::new();
+    for row in rows {
+        match number(row) {
+            Some(number) => numbers.push(number),
+            None if row.effect == Effect::Refuses => {}
+            None => return None,
+        }
+    }
+    Span::new(*numbers.iter().min()?, *numbers.iter().max()?)
 }

@@ -42,23 +42,19 @@ pub struct InputModes {
 }
 
 impl Screen {
-    pub(crate) fn new(cols: u16, rows: u16, newline_mode: bool) -> Self {
+    pub(crate) fn new(cols: u16, rows: u16) -> Self {
         let title = Title::default();
         let config = Config {
             scrolling_history: history::MOST_LINES,
             ..Config::default()
         };
         let term = Term::new(config, &Size::clamped(cols, rows), Listener(title.clone()));
-        let mut screen = Self {
+        Self {
             term,
             parser: Processor::new(),
             title,
             older: VecDeque::new(),
-        };
-        if newline_mode {
-            screen.feed(b"\x1b[20h");
         }
-        screen
     }
 
     pub(crate) fn feed(&mut self, bytes: &[u8]) {

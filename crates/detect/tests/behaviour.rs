@@ -634,10 +634,13 @@ fn a_hook_without_a_dialog_is_drift() {
     assert!(session.detector.still_shows(sighting.no, sighting.fingerprint));
     session.output("\x1b[1;1Hother words").wait(500).told(&[]);
     assert!(!session.detector.still_shows(sighting.no, sighting.fingerprint));
+    // What is said to the hook that asks needs no words on a screen; a status asks nobody.
+    assert!(session.detector.still_asks(sighting.no, sighting.fingerprint));
     session
         .give(GOES_ON)
         .wait(100)
         .told(&["1 gone Unprompted { echoed: false }"]);
+    assert!(!session.detector.still_asks(sighting.no, sighting.fingerprint));
     assert_eq!(session.detector.next_deadline(), None);
 }
 
@@ -649,6 +652,8 @@ fn drift_ends_when_the_dialog_is_recognised() {
         .output(BLOCKED)
         .wait(2_000)
         .told(&["1 drift unrecognised", "1 unknown "]);
+    let sighting = session.detector.current().unwrap();
+    assert!(!session.detector.still_asks(sighting.no, sighting.fingerprint));
     session
         .output(DIALOG)
         .wait(500)

@@ -206,6 +206,29 @@ fn a_question_is_answered_with_one_row_several_or_ones_own_words() {
     assert!(!told.contains("behavior\":\"deny"), "{told}");
 }
 
+/// As many as it says, else any number but none; a question with one answer says nothing of it.
+#[test]
+fn a_question_with_several_answers_says_how_many() {
+    let picks = |request: &HookRequest| {
+        let mut sighting = dialog(
+            "Which database should the service use?",
+            &["PostgreSQL", "SQLite"],
+        );
+        request.enrich(&mut sighting);
+        sighting
+            .constraints
+            .picks
+            .map(|picks| (picks.least(), picks.most()))
+    };
+    assert_eq!(picks(&ask(true)), Some((1, 2)));
+    assert_eq!(picks(&ask(false)), None);
+    let mut input = questions();
+    input["questions"][0]["multiSelect"] = true.into();
+    input["questions"][0]["question"] = "Select exactly 2 of these".into();
+    let both = request(json!({"tool_name": "AskUserQuestion", "tool_input": input}));
+    assert_eq!(picks(&both), Some((2, 2)));
+}
+
 #[test]
 fn several_questions_are_left_to_the_screen() {
     let mut input = questions();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
-use atlasbridge_model::{Choices, Sighting};
+use atlasbridge_model::{Choices, Sighting, Span};
 
 fn seen(text: &str, kernel: KernelWait) -> Option<Sighting> {
     let mut detector = Detector::new(DetectorConfig::default(), 80, 24);
@@ -452,4 +452,42 @@ fn a_mark_below_the_question() {
         &format!("{}{line}\x1b[24;1H--More--", "\r\n".repeat(22)),
         "confirm_enter",
     );
+}
+
+/// The numbers of the rows, and how many of them one answer takes, where the prompt says so.
+#[test]
+fn limits_of_a_list() {
+    let check = |text: &str, expected: &str| {
+        let constraints = seen(text, LINE).expect("a prompt").constraints;
+        let told = |span: Option<Span>| {
+            span.map_or_else(
+                || "-".to_owned(),
+                |span| format!("{}..{}", span.least(), span.most()),
+            )
+        };
+        let said = format!(
+            "numbers {}, picks {}",
+            told(constraints.numbers),
+            told(constraints.picks)
+        );
+        assert_eq!(said, expected, "{text:?}");
+    };
+    let list = "Which database?\r\n  1) PostgreSQL\r\n  2) SQLite\r\n  3) None\r\n";
+    check(&format!("{list}Enter choice [1-3]: "), "numbers 1..3, picks -");
+    check(&format!("{list}Your choice: "), "numbers 1..3, picks -");
+    check(
+        "Toppings\r\n  1) olives\r\n  2) onions\r\n  3) capers\r\nPick 1 to 2 toppings, your choice: ",
+        "numbers 1..3, picks 1..2",
+    );
+    let many: String = (1..=14).map(|row| format!("  {row}) region {row}\r\n")).collect();
+    check(
+        &format!("Regions:\r\n{many}Enter choice: "),
+        "numbers 1..14, picks -",
+    );
+    check(
+        "Sort how?\r\n  a) by name\r\n  b) by date\r\nYour choice: ",
+        "numbers -, picks -",
+    );
+    check("Delete it? (y/n) ", "numbers -, picks -");
+    check("Commit message: ", "numbers -, picks -");
 }

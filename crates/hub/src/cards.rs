@@ -30,6 +30,8 @@ pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option
             })
             .collect(),
         max_length: sighting.constraints.max_length,
+        numbers: sighting.constraints.numbers,
+        picks: sighting.constraints.picks,
         takes: sighting.takes,
         takes_secrets: false,
         asked_at: prompt.created_at,

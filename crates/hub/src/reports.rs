@@ -187,15 +187,14 @@ impl Hub {
     ///
     /// Its prompts end before the session does: a hub that is killed in between finds a session to end.
     async fn ended(&mut self, session: SessionId, end: End) -> Result<(), Broken> {
-        let (status, code) = match end {
-            End::Exited { code } => (SessionStatus::Completed, code),
+        let status = match end {
+            End::Exited { .. } => SessionStatus::Completed,
             // Ctrl-C, a closed terminal, a plain `kill`: somebody's wish, no crash.
             End::Signaled {
-                signal: signal @ (HANGUP | INTERRUPT | TERMINATE),
-            } => (SessionStatus::Terminated, 128 + signal),
-            End::Signaled { signal } => (SessionStatus::Crashed, 128 + signal),
-            End::NotStarted { .. } => (SessionStatus::Crashed, 127),
-            End::Terminated { code } => (SessionStatus::Terminated, code),
+                signal: HANGUP | INTERRUPT | TERMINATE,
+            }
+            | End::Terminated { .. } => SessionStatus::Terminated,
+            End::Signaled { .. } | End::NotStarted { .. } => SessionStatus::Crashed,
         };
         for prompt in self.store.prompts_of(session).await? {
             match reply_under_way(&prompt) {
@@ -211,6 +210,7 @@ impl Hub {
                 }
             }
         }
+        let code = end.code();
         pause::point("hub-before-end");
         self.store
             .end_session(session, status, Some(code), clock::now())

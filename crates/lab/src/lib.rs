@@ -18,4 +18,4 @@ pub use explain::{Explanation, explain};
 pub use record::{RecordConfig, RecordError, Recorded, record};
 pub use rehearse::{LabConfig, PromptTiming, Rehearsal, RehearseError, rehearse};
 pub use replay::{PromptLine, UnknownAdapter, detector_config};
-pub use scenario::{SCENARIOS, Scenario, scenario};
+pub use scenario::{PLANNED, Planned, Platform, SCENARIOS, Scenario, planned_scenario, scenario};

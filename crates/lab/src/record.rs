@@ -114,8 +114,6 @@ pub fn record(config: &RecordConfig) -> Result<Recorded, RecordError> {
         env: config.env.clone(),
         size,
         termios: Termios::of(&stdin).ok(),
-        newline_translation: true,
-        echo: true,
         foreground: true,
         outer_terminal: Some(std::os::fd::AsFd::as_fd(&stdin)),
     })?;

@@ -69,6 +69,8 @@ pub struct PromptTiming {
 pub enum RehearseError {
     #[error("preparing the home of the rehearsal, {}", path.display())]
     Home { path: PathBuf, source: io::Error },
+    #[error("keeping what the rehearsal starts below this process")]
+    Adopt(#[source] io::Error),
     #[error("starting the hub of the rehearsal; {} may say why", log.display())]
     Hub { log: PathBuf, source: io::Error },
     #[error("talking to the hub of the rehearsal")]
@@ -81,7 +83,8 @@ pub enum RehearseError {
     Interrupted(Signal),
 }
 
-/// Plays one scenario. `interrupts` are signals that end the rehearsal, and with it everything it has started.
+/// Plays one scenario. `interrupts` are signals that end the rehearsal, and with it everything it has started: all children
+/// of this process, which must have no others.
 pub fn rehearse(
     scenario: &'static Scenario,
     config: &LabConfig,

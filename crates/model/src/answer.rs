@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::mask::mask;
 use crate::opening::Opening;
-use crate::{Choices, Kind, SafeDefault, Sighting};
+use crate::{Choices, Effect, Kind, SafeDefault, Sighting, Span};
 
 /// What somebody sent, in their words or with a button.
 #[derive(Clone, PartialEq, Eq)]
@@ -134,6 +134,14 @@ pub enum Refusal {
     NoDefault,
     #[error("the answer has {length} characters, this prompt takes at most {limit}")]
     TooLong { length: usize, limit: u16 },
+    #[error("{given} is none of the choices, numbered {}: {choices}", ends(*numbers))]
+    OutOfRange {
+        given: u64,
+        numbers: Span,
+        choices: String,
+    },
+    #[error("the answer has {}, this prompt takes {picks}", rows_in_words(*given))]
+    WrongCount { given: usize, picks: Span },
     #[error("the answer must be one line")]
     NotOneLine,
     #[error("{}; nothing was sent", opening.told(given, "the tool"))]
@@ -170,6 +178,8 @@ impl Refusal {
             Refusal::NoReason => "no_reason",
             Refusal::NoDefault => "no_default",
             Refusal::TooLong { .. } => "too_long",
+            Refusal::OutOfRange { .. } => "out_of_range",
+            Refusal::WrongCount { .. } => "wrong_count",
             Refusal::NotOneLine => "not_one_line",
             Refusal::NotPlain { .. } => "not_plain",
             Refusal::SecretsOff => "secrets_off",
@@ -216,6 +226,12 @@ impl Refusal {
             Refusal::NoDefault => "This prompt has no safe default. Nothing was typed.".to_owned(),
             Refusal::TooLong { length, limit } => {
                 format!("Your answer has {length} characters; this prompt takes at most {limit}. Nothing was typed.")
+            }
+            Refusal::OutOfRange { given, numbers, choices } => {
+                format!("{given} is none of the choices, numbered {}: {choices}. Nothing was typed.", ends(*numbers))
+            }
+            Refusal::WrongCount { given, picks } => {
+                format!("Your answer has {}; this prompt takes {picks}. Nothing was typed.", rows_in_words(*given))
             }
             Refusal::NotOneLine => "The answer must be one line. Nothing was typed.".to_owned(),
             Refusal::NotPlain { opening, given } => {
@@ -275,6 +291,7 @@ pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, 
         },
         Said::Text(text) => text_value(text, sighting, rules)?,
     };
+    counted(&value, sighting)?;
     Ok(Checked::Type(value))
 }
 
@@ -291,6 +308,39 @@ pub fn taken(sighting: &Sighting, rules: Rules) -> Vec<&'static str> {
     ];
     let is_taken = |(word, said): (&'static str, Said)| check(&said, sighting, rules).is_ok().then_some(word);
     words.into_iter().filter_map(is_taken).collect()
+}
+
+/// # As-many-as-asked invariant
+/// An answer has as many rows as the prompt says it takes. A row that refuses is the way out of it, and counts as none.
+fn counted(value: &Value, sighting: &Sighting) -> Result<(), Refusal> {
+    let Some(picks) = sighting.constraints.picks else {
+        return Ok(());
+    };
+    let refuses = |row: usize| {
+        let choice = sighting.choices.as_ref().and_then(|choices| choices.get(row));
+        choice.is_some_and(|choice| choice.effect == Effect::Refuses)
+    };
+    let given = match value {
+        Value::Choice { row, .. } if refuses(*row) => return Ok(()),
+        Value::Choice { .. } => 1,
+        Value::Several(rows) => rows.len(),
+        Value::Refused { .. } | Value::Enter | Value::Text(_) | Value::Secret(_) => return Ok(()),
+    };
+    match picks.holds(given) {
+        true => Ok(()),
+        false => Err(Refusal::WrongCount { given, picks }),
+    }
+}
+
+fn rows_in_words(count: usize) -> String {
+    match count {
+        1 => "1 row".to_owned(),
+        count => format!("{count} rows"),
+    }
+}
+
+fn ends(numbers: Span) -> String {
+    format!("{} to {}", numbers.least(), numbers.most())
 }
 
 /// The value of a prompt's safe default.
@@ -345,9 +395,12 @@ fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Re
         Kind::YesNo | Kind::MultipleChoice => match &sighting.choices {
             Some(choices) => match chosen(&text, choices) {
                 Ok(value) => Ok(value),
-                Err(refusal) => several(&text, choices)
-                    .filter(|_| takes.several)
-                    .map_or_else(|| own_text(text, sighting, refusal), Ok),
+                Err(refusal) => {
+                    let refusal = ranged(&text, choices, sighting).unwrap_or(refusal);
+                    several(&text, choices)
+                        .filter(|_| takes.several)
+                        .map_or_else(|| own_text(text, sighting, refusal), Ok)
+                }
             },
             None => Err(Refusal::NotAChoice {
                 given: mask(&text).into_owned(),
@@ -390,6 +443,18 @@ fn several(text: &str, choices: &Choices) -> Option<Value> {
     }
     rows.sort_unstable();
     (rows.len() > 1).then_some(Value::Several(rows))
+}
+
+/// A number that the prompt does not have is told by its range.
+fn ranged(given: &str, choices: &Choices, sighting: &Sighting) -> Option<Refusal> {
+    let numbers = sighting.constraints.numbers?;
+    let given: u64 = given.trim().parse().ok()?;
+    let is_within = usize::try_from(given).is_ok_and(|given| numbers.holds(given));
+    (!is_within).then(|| Refusal::OutOfRange {
+        given,
+        numbers,
+        choices: labels(Some(choices)),
+    })
 }
 
 /// # No-sentence-into-a-dialog invariant

@@ -179,6 +179,49 @@ impl Choices {
 pub struct Constraints {
     /// Longest text, in characters.
     pub max_length: u16,
+    /// The lowest and the highest number of a row (`min_choice`, `max_choice`): `Enter choice [1-4]`, or a numbered list.
+    /// `None` where rows have no numbers of their own.
+    pub numbers: Option<Span>,
+    /// The fewest and the most rows of one answer (`min_picks`, `max_picks`): `Pick 1 to 3`. `None` where the prompt says
+    /// nothing about it.
+    pub picks: Option<Span>,
+}
+
+/// From the least to the most, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    least: u16,
+    most: u16,
+}
+
+impl Span {
+    /// `None` if it would hold nothing.
+    pub fn new(least: u16, most: u16) -> Option<Self> {
+        (least <= most).then_some(Self { least, most })
+    }
+
+    pub fn least(self) -> u16 {
+        self.least
+    }
+
+    pub fn most(self) -> u16 {
+        self.most
+    }
+
+    pub fn holds(self, number: usize) -> bool {
+        (usize::from(self.least)..=usize::from(self.most)).contains(&number)
+    }
+}
+
+/// `3`, `1 to 3`; from zero on `up to 3`.
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.least, self.most) {
+            (least, most) if least == most => write!(f, "{most}"),
+            (0, most) => write!(f, "up to {most}"),
+            (least, most) => write!(f, "{least} to {most}"),
+        }
+    }
 }
 
 /// Longest free text unless the prompt states another limit.
@@ -191,6 +234,8 @@ impl Default for Constraints {
     fn default() -> Self {
         Self {
             max_length: MAX_LENGTH,
+            numbers: None,
+            picks: None,
         }
     }
 }

@@ -14,6 +14,10 @@ const SHELL: &CStr = c"/bin/sh";
 /// How much of a file without a known format is looked at to tell a script from a binary; bash looks at as much.
 const SCRIPT_SAMPLE: usize = 80;
 
+/// Why a program that is there cannot be executed: what its first line, or its header, names is not there. The kernel has
+/// no number for it; this one says the nearest, that something needed cannot be accessed.
+pub const NO_INTERPRETER: i32 = libc::ELIBACC;
+
 /// Arguments, environment and the files to try, as the kernel wants them.
 pub(crate) struct ExecImage {
     candidates: Vec<CString>,
@@ -51,11 +55,13 @@ impl ExecImage {
 
     /// Becomes the program, as a shell would find it; returns only if it cannot, and why. Runs after the fork.
     ///
-    /// ENOENT: there is none (127, in the words of a shell). Anything else: there is one that cannot be run (126).
+    /// ENOENT: there is none (127, in the words of a shell). Anything else: there is one that cannot be run (126). The
+    /// kernel says ENOENT also of a file whose interpreter or loader is missing; that is told as [`NO_INTERPRETER`].
     pub(crate) fn exec(&mut self) -> i32 {
         let mut refusal = libc::ENOENT;
         for candidate in &self.candidates {
             match execute(candidate, &self.arguments.pointers, &self.environment.pointers) {
+                libc::ENOENT if is_file(candidate) => refusal = NO_INTERPRETER,
                 libc::ENOENT | libc::ENOTDIR => {}
                 libc::EACCES if self.is_searched && !is_file(candidate) => {}
                 libc::EACCES => refusal = libc::EACCES,

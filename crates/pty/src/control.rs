@@ -18,7 +18,8 @@ pub struct Control {
     terminal: TerminalId,
     /// The settings that we gave it; the tool may have changed them since.
     lent: Termios,
-    newline_translation: bool,
+    /// The kernel's own settings for a new terminal.
+    fresh: Termios,
 }
 
 /// How the inner terminal treats what is typed now; the tool changes it at will.
@@ -68,17 +69,12 @@ impl Default for LineMode {
 }
 
 impl Control {
-    pub(crate) fn new(
-        master: Arc<OwnedFd>,
-        terminal: TerminalId,
-        lent: Termios,
-        newline_translation: bool,
-    ) -> Self {
+    pub(crate) fn new(master: Arc<OwnedFd>, terminal: TerminalId, lent: Termios, fresh: Termios) -> Self {
         Self {
             master,
             terminal,
             lent,
-            newline_translation,
+            fresh,
         }
     }
 
@@ -88,11 +84,18 @@ impl Control {
         if self.termios()? != self.lent {
             return Ok(());
         }
-        let settings = match self.newline_translation {
-            true => settings,
-            false => settings.without_newline_translation(),
-        };
-        settings.apply(&self.master)?;
+        settings.for_start(self.fresh).apply(&self.master)?;
+        self.lent = self.termios()?;
+        Ok(())
+    }
+
+    /// Shows what is typed no longer, unless the tool has made its own settings: what comes from a file or a pipe is not
+    /// part of a tool's output.
+    pub fn stop_echo(&mut self) -> io::Result<()> {
+        if self.termios()? != self.lent {
+            return Ok(());
+        }
+        self.lent.without_echo().apply(&self.master)?;
         self.lent = self.termios()?;
         Ok(())
     }

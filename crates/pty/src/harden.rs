@@ -1,10 +1,16 @@
 //! What shields the session host from the tool it runs, and the clocks that deadlines are kept by.
 
+use std::fs;
 use std::io;
 use std::time::Duration;
 
-use rustix::process::{DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior};
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open,
+    set_child_subreaper, set_dumpable_behavior, waitpid,
+};
 use rustix::time::{ClockId, clock_gettime};
+
+use crate::wait::{PollFd, PollFlags, poll};
 
 /// Makes this process hard to reach for its own descendants, which run as the same user.
 ///
@@ -23,6 +29,46 @@ pub fn protect_this_process() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_child_subreaper(Some(getpid()))?;
     Ok(())
+}
+
+/// Whatever this process starts, and what that starts and abandons, stays below it.
+pub fn adopt_orphans() -> io::Result<()> {
+    Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// Ends every child of this process, and those of theirs that become ours by it. Returns when there is none left, so that
+/// nobody writes any more where they wrote; or when one of them has not gone within `limit`.
+///
+/// Of use after [`adopt_orphans`], and for a process that has no children of another's.
+pub fn end_children(limit: Duration) -> io::Result<()> {
+    loop {
+        let children = children()?;
+        if children.is_empty() {
+            return Ok(());
+        }
+        for child in children {
+            // An error: it was collected before.
+            let Ok(ended) = pidfd_open(child, PidfdFlags::empty()) else {
+                continue;
+            };
+            let _ = kill_process(child, Signal::KILL);
+            if poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(limit))? == 0 {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let _ = waitpid(Some(child), WaitOptions::NOHANG);
+        }
+    }
+}
+
+/// Of all threads: an orphan becomes the child of any of them.
+fn children() -> io::Result<Vec<Pid>> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir("/proc/self/task")? {
+        let listed = fs::read_to_string(thread?.path().join("children"))?;
+        let pids = listed.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
+        children.extend(pids.filter_map(Pid::from_raw));
+    }
+    Ok(children)
 }
 
 /// Time since boot, sleep included: an answer that comes after a night with a closed lid is late.

@@ -66,10 +66,11 @@ mod detached;
 mod harden;
 
 pub use child::{Child, ChildEvent};
+pub use command::NO_INTERPRETER;
 pub use control::{Control, LineMode};
 pub use detached::spawn_detached;
 pub use halves::{ReadHalf, WriteHalf};
-pub use harden::{boot_time, monotonic, protect_this_process};
+pub use harden::{adopt_orphans, boot_time, end_children, monotonic, protect_this_process};
 pub use host::{RawTerminal, is_terminal, window_size};
 pub use link::{Change, GuardianNote};
 pub use output::{HostInput, HostOutput, InputKind};

@@ -29,12 +29,9 @@ pub struct SpawnConfig<'a> {
     /// The complete environment of the tool.
     pub env: Vec<(OsString, OsString)>,
     pub size: WindowSize,
-    /// The initial line settings, best those of the outer terminal; `None` for the kernel's.
+    /// The initial line settings, best those of the outer terminal; `None` for the kernel's. Lines are edited and end in
+    /// CR LF all the same: the outer terminal may be raw.
     pub termios: Option<Termios>,
-    /// Whether the terminal turns LF into CR LF; not, if what it writes ends in a file or a pipe.
-    pub newline_translation: bool,
-    /// Whether the terminal shows what is typed, at first; not, if it comes from a file or a pipe.
-    pub echo: bool,
     /// Whether the tool starts in front of its terminal: see [`Child::set_foreground`].
     pub foreground: bool,
     /// The terminal that the guardian restores, if we are on one.
@@ -70,7 +67,7 @@ pub enum SpawnError {
 pub fn spawn(config: &SpawnConfig<'_>) -> Result<Session, SpawnError> {
     let mut image = ExecImage::new(config.program, config.args, &config.env).map_err(SpawnError::Nul)?;
     let (master, slave) = open_terminal().map_err(SpawnError::OpenTerminal)?;
-    let (terminal, settings) = set_up(slave.as_fd(), config).map_err(SpawnError::SetUpTerminal)?;
+    let (terminal, settings, fresh) = set_up(slave.as_fd(), config).map_err(SpawnError::SetUpTerminal)?;
     let (ours, theirs) = open_link().map_err(SpawnError::OpenLink)?;
     let outer = config.outer_terminal.and_then(terminal_for_guardian);
 
@@ -87,7 +84,7 @@ pub fn spawn(config: &SpawnConfig<'_>) -> Result<Session, SpawnError> {
         reader: ReadHalf::new(Arc::clone(&master)),
         writer: WriteHalf::new(Arc::clone(&master)),
         child: Child::new(ours, Arc::clone(&master), leader),
-        control: Control::new(master, terminal, settings, config.newline_translation),
+        control: Control::new(master, terminal, settings, fresh),
     })
 }
 
@@ -102,20 +99,12 @@ fn open_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((master, above_stdio(slave)?))
 }
 
-fn set_up(slave: BorrowedFd<'_>, config: &SpawnConfig<'_>) -> io::Result<(TerminalId, Termios)> {
-    let mut settings = match config.termios {
-        Some(settings) => settings,
-        None => Termios::of(slave)?,
-    };
-    if !config.newline_translation {
-        settings = settings.without_newline_translation();
-    }
-    if !config.echo {
-        settings = settings.without_echo();
-    }
-    settings.apply(slave)?;
+fn set_up(slave: BorrowedFd<'_>, config: &SpawnConfig<'_>) -> io::Result<(TerminalId, Termios, Termios)> {
+    let fresh = Termios::of(slave)?;
+    let settings = config.termios.unwrap_or(fresh);
+    settings.for_start(fresh).apply(slave)?;
     config.size.apply(slave)?;
-    Ok((TerminalId::of(&fstat(slave)?), Termios::of(slave)?))
+    Ok((TerminalId::of(&fstat(slave)?), Termios::of(slave)?, fresh))
 }
 
 /// Packets, so that a report is read whole or not at all.

@@ -81,8 +81,25 @@ impl Termios {
         self
     }
 
-    pub(crate) fn without_newline_translation(mut self) -> Self {
-        self.output &= !libc::ONLCR;
+    /// These settings for a program that is about to start. A terminal that does not edit lines is in the hands of somebody
+    /// who reads key by key, a shell's line editor, a pager, a program that has started us from its own screen; those
+    /// settings are nobody's but theirs, and a fresh terminal's are taken with this one's special characters.
+    pub(crate) fn for_start(self, fresh: Self) -> Self {
+        let settings = match self.has_local_flag(libc::ICANON) {
+            true => self,
+            false => Self {
+                input: fresh.input | self.input & libc::IUTF8,
+                special: self.special,
+                ..fresh
+            },
+        };
+        settings.with_newline_translation()
+    }
+
+    /// LF is written as CR LF, and nothing else is changed on the way out.
+    fn with_newline_translation(mut self) -> Self {
+        self.output |= libc::OPOST | libc::ONLCR;
+        self.output &= !(libc::OCRNL | libc::ONOCR | libc::ONLRET | libc::OLCUC);
         self
     }
 

@@ -30,7 +30,7 @@ use crate::hooks::Hooks;
 use crate::journal::Journal;
 use crate::link::Link;
 use crate::pause;
-use crate::relay::{Relay, Turn};
+use crate::relay::{LineEnds, Relay, Turn};
 use crate::{Ended, HostConfig, RunError};
 use showing::Watch;
 
@@ -123,6 +123,10 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         InputKind::Terminal => Some(Front::of(&stdin, shows_terminal).map_err(RunError::Raw)?),
         InputKind::Stream | InputKind::Nobody => None,
     };
+    let line_ends = match shows_terminal {
+        true => LineEnds::OfTheTerminal,
+        false => LineEnds::OfTheTool,
+    };
     let size = terminal_size();
     let session = spawn(&SpawnConfig {
         program: &config.program,
@@ -130,8 +134,6 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         env: config.env.clone(),
         size,
         termios: Termios::of(&stdin).or_else(|_| Termios::of(&stdout)).ok(),
-        newline_translation: shows_terminal,
-        echo: input.kind() != InputKind::Stream,
         foreground: front.as_ref().is_none_or(Front::may_take),
         outer_terminal: front.is_some().then(|| stdin.as_fd()),
     })?;
@@ -157,7 +159,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
     };
     let mut host = Host {
         began: monotonic(),
-        relay: Relay::new(session.reader, output),
+        relay: Relay::new(session.reader, output, line_ends),
         gate: Gate::new(
             session.writer,
             Journal::new(config.journal.clone()),
@@ -179,6 +181,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         keyboard: Keyboard {
             input,
             state: KeyboardState::Open,
+            is_shown: true,
             ends_in_line: true,
         },
         front,
@@ -210,7 +213,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
     }
     host.tell_guardian();
     let (end, not_started) = host.run()?;
-    let code = code_of(end);
+    let code = end.code();
     host.leave_terminal();
     Ok(Ended {
         code,
@@ -279,6 +282,10 @@ struct Early {
 struct Keyboard {
     input: HostInput,
     state: KeyboardState,
+    /// The tool's terminal shows what is typed, unless the tool wants otherwise. Not from the first byte on that came
+    /// from a file or a pipe: it would stand in the output as if the tool had said it. A pipe that is silent, as a
+    /// supervisor holds it open, changes nothing: the lines of those who answer from elsewhere end on the screen.
+    is_shown: bool,
     /// No line was begun and not ended: one end-of-file character is enough.
     ends_in_line: bool,
 }
@@ -566,6 +573,10 @@ impl Host {
                 if self.come_too_late(keys) {
                     return;
                 }
+                if self.keyboard.is_shown && self.keyboard.input.kind() == InputKind::Stream {
+                    self.keyboard.is_shown = false;
+                    let _ = self.control.stop_echo();
+                }
                 self.keyboard.ends_in_line = keys.ends_with(b"\n");
                 self.sent_locally |= keys.iter().any(|key| SENDS_A_LINE.contains(key));
                 let _ = self.gate.type_local(keys);
@@ -647,19 +658,5 @@ fn was_asked_to(end: End) -> bool {
     match end {
         End::Terminated { .. } => true,
         End::Exited { .. } | End::Signaled { .. } | End::NotStarted { .. } => false,
-    }
-}
-
-/// Exit codes as shells give them.
-fn code_of(end: End) -> i32 {
-    match end {
-        End::Exited { code } | End::Terminated { code } => code,
-        End::Signaled { signal } => 128 + signal,
-        End::NotStarted { errno }
-            if io::Error::from_raw_os_error(errno).kind() == io::ErrorKind::NotFound =>
-        {
-            127
-        }
-        End::NotStarted { .. } => 126,
     }
 }

@@ -1,4 +1,7 @@
 //! Bytes from the tool to the terminal: one buffer, back-pressure instead of a queue.
+//!
+//! The tool is always on a terminal, and there a line ends in CR LF. A person's terminal gets that as it is; a file or a pipe
+//! gets the lines as the tool wrote them ([`LineEnds`]). Whoever looks at the bytes sees what the tool's terminal said.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,7 +17,8 @@ pub(crate) struct Relay {
     reader: ReadHalf,
     output: HostOutput,
     buffer: Box<[u8]>,
-    /// What of the buffer the terminal has not taken.
+    plain: Option<Plain>,
+    /// What of the buffer, or of its plain form, the terminal has not taken.
     unsent: std::ops::Range<usize>,
     sink: Sink,
     /// The tool's side is closed and drained: reading again would only say so again.
@@ -28,6 +32,52 @@ enum Sink {
     Closed,
 }
 
+/// How lines end in what we write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineEnds {
+    /// As the tool's terminal ends them, for a terminal: every byte as it came.
+    OfTheTerminal,
+    /// As the tool ended them, for everything else: `run -- printf 'a\n' | od -c` says what `printf` alone says.
+    OfTheTool,
+}
+
+/// The tool's output without the CR that its terminal put before each LF.
+///
+/// # Exact where the terminal translates
+/// There each LF has such a CR, so taking one away is all there is to undo; a CR that the tool wrote itself stays. A
+/// tool that has switched the translation off writes that CR itself; in a log it is as unwanted, and a terminal behind `tee`
+/// adds it again. The settings of the moment are not asked: they may be newer than the bytes.
+#[derive(Debug, Default)]
+struct Plain {
+    bytes: Vec<u8>,
+    /// The last byte was a CR. Whose it is, the next byte says.
+    holds_cr: bool,
+}
+
+impl Plain {
+    /// Replaces what was there before.
+    fn take(&mut self, bytes: &[u8]) {
+        self.bytes.clear();
+        for &byte in bytes {
+            if self.holds_cr && byte != b'\n' {
+                self.bytes.push(b'\r');
+            }
+            self.holds_cr = byte == b'\r';
+            if !self.holds_cr {
+                self.bytes.push(byte);
+            }
+        }
+    }
+
+    /// Nothing comes any more.
+    fn end(&mut self) {
+        self.bytes.clear();
+        if std::mem::take(&mut self.holds_cr) {
+            self.bytes.push(b'\r');
+        }
+    }
+}
+
 /// What one turn brought.
 #[derive(Debug)]
 pub(crate) enum Turn<'a> {
@@ -39,11 +89,15 @@ pub(crate) enum Turn<'a> {
 }
 
 impl Relay {
-    pub(crate) fn new(reader: ReadHalf, output: HostOutput) -> Self {
+    pub(crate) fn new(reader: ReadHalf, output: HostOutput, line_ends: LineEnds) -> Self {
         Self {
             reader,
             output,
             buffer: vec![0; BUFFER].into(),
+            plain: match line_ends {
+                LineEnds::OfTheTerminal => None,
+                LineEnds::OfTheTool => Some(Plain::default()),
+            },
             unsent: 0..0,
             sink: Sink::Open,
             has_ended: false,
@@ -55,8 +109,9 @@ impl Relay {
         self.unsent.is_empty() && !self.has_ended
     }
 
+    /// Everything was read, and taken.
     pub(crate) fn has_ended(&self) -> bool {
-        self.has_ended
+        self.has_ended && self.unsent.is_empty()
     }
 
     pub(crate) fn wants_to_write(&self) -> bool {
@@ -92,13 +147,24 @@ impl Relay {
     pub(crate) fn pump(&mut self) -> io::Result<Turn<'_>> {
         match self.reader.read(&mut self.buffer)? {
             ReadOutcome::Data(count) => {
-                self.unsent = 0..count;
+                self.unsent = match &mut self.plain {
+                    Some(plain) => {
+                        plain.take(&self.buffer[..count]);
+                        0..plain.bytes.len()
+                    }
+                    None => 0..count,
+                };
                 self.flush()?;
                 Ok(Turn::Data(&self.buffer[..count]))
             }
             ReadOutcome::WouldBlock => Ok(Turn::Nothing),
             ReadOutcome::End => {
                 self.has_ended = true;
+                if let Some(plain) = &mut self.plain {
+                    plain.end();
+                    self.unsent = 0..plain.bytes.len();
+                    self.flush()?;
+                }
                 Ok(Turn::End)
             }
         }
@@ -106,7 +172,8 @@ impl Relay {
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while !self.unsent.is_empty() && self.sink == Sink::Open {
-            match self.output.write(&self.buffer[self.unsent.clone()])? {
+            let bytes = self.plain.as_ref().map_or(&*self.buffer, |plain| &plain.bytes);
+            match self.output.write(&bytes[self.unsent.clone()])? {
                 WriteOutcome::Wrote(count) => self.unsent.start += count,
                 WriteOutcome::WouldBlock => return Ok(()),
                 WriteOutcome::Closed => self.sink = Sink::Closed,
@@ -114,5 +181,40 @@ impl Relay {
         }
         self.unsent = 0..0;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In one piece, and cut at each place: the terminal's bytes come as they like.
+    #[track_caller]
+    fn check(terminal: &str, tool: &str) {
+        for cut in 0..=terminal.len() {
+            let (first, second) = terminal.as_bytes().split_at(cut);
+            let mut plain = Plain::default();
+            let mut written = Vec::new();
+            for piece in [first, second] {
+                plain.take(piece);
+                written.extend_from_slice(&plain.bytes);
+            }
+            plain.end();
+            written.extend_from_slice(&plain.bytes);
+            assert_eq!(
+                written.escape_ascii().to_string(),
+                tool.as_bytes().escape_ascii().to_string()
+            );
+        }
+    }
+
+    #[test]
+    fn one_cr_comes_off_each_line_end() {
+        check("a\r\nb\r\n", "a\nb\n");
+        check("\r\n\r\n", "\n\n");
+        check("made for\r\r\nanother\r\r\n", "made for\r\nanother\r\n");
+        check("10%\r20%\r", "10%\r20%\r");
+        check("\r\r\r", "\r\r\r");
+        check("", "");
     }
 }

@@ -8,7 +8,7 @@ use atlasbridge_model::answer::{Refusal, Source, Value, default_value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Event, PromptState, Resolution, Step, step};
 use atlasbridge_model::{
-    BootTime, IdempotencyKey, Kind, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Timestamp,
+    BootTime, IdempotencyKey, Kind, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Span, Timestamp,
 };
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
@@ -392,8 +392,9 @@ async fn insert(draft: &mut Draft, prompt: &PromptRecord) -> Result<(), BackendE
     sqlx::query(
         "INSERT INTO prompts (id, session_id, sighting, idempotency_key, kind, confidence, excerpt, detail, choices,
                               max_length, offers_default, entry, fingerprint, nonce, status, created_at, changed_at,
-                              expires_at, deadline, boot_id, takes)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $18, $19, $20)",
+                              expires_at, deadline, boot_id, takes, min_choice, max_choice, min_picks, max_picks)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $18, $19, $20,
+                 $21, $22, $23, $24)",
     )
     .bind(prompt.id.to_string())
     .bind(prompt.session.to_string())
@@ -415,6 +416,10 @@ async fn insert(draft: &mut Draft, prompt: &PromptRecord) -> Result<(), BackendE
     .bind(prompt.deadline.map(|at| at.0))
     .bind(&prompt.boot_id)
     .bind(rows::takes_text(sighting.takes))
+    .bind(sighting.constraints.numbers.map(Span::least))
+    .bind(sighting.constraints.numbers.map(Span::most))
+    .bind(sighting.constraints.picks.map(Span::least))
+    .bind(sighting.constraints.picks.map(Span::most))
     .execute(&mut draft.conn)
     .await?;
     Ok(())

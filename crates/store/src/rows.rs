@@ -10,7 +10,7 @@ use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::{
     BootTime, Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Pace, ReplyId,
-    Sighting, SightingNo, Stroke, Strokes, Takes, Timestamp,
+    Sighting, SightingNo, Span, Stroke, Strokes, Takes, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::Row;
@@ -47,6 +47,22 @@ pub(crate) fn prompt(row: &SqliteRow) -> Result<PromptRecord, BackendError> {
     })
 }
 
+/// Both ends or none.
+fn span(row: &SqliteRow, least: &str, most: &str) -> Result<Option<Span>, BackendError> {
+    let end = |name: &str| -> Result<Option<u16>, BackendError> {
+        let end: Option<i64> = row.try_get(name)?;
+        end.map(|end| u16::try_from(end).map_err(|_| unreadable("range of choices")))
+            .transpose()
+    };
+    match (end(least)?, end(most)?) {
+        (None, None) => Ok(None),
+        (Some(least), Some(most)) => Span::new(least, most)
+            .map(Some)
+            .ok_or(unreadable("range of choices")),
+        (Some(_), None) | (None, Some(_)) => Err(unreadable("range of choices")),
+    }
+}
+
 fn sighting(row: &SqliteRow) -> Result<Sighting, BackendError> {
     let confidence: i64 = row.try_get("confidence")?;
     let max_length: i64 = row.try_get("max_length")?;
@@ -66,6 +82,8 @@ fn sighting(row: &SqliteRow) -> Result<Sighting, BackendError> {
             .transpose()?,
         constraints: Constraints {
             max_length: u16::try_from(max_length).map_err(|_| unreadable("longest answer"))?,
+            numbers: span(row, "min_choice", "max_choice")?,
+            picks: span(row, "min_picks", "max_picks")?,
         },
         offers_default: row.try_get("offers_default")?,
         takes: takes_of(row.try_get("takes")?)?,

@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0003_hooks.sql"),
     include_str!("../migrations/0004_instructions.sql"),
     include_str!("../migrations/0005_left.sql"),
+    include_str!("../migrations/0006_constraints.sql"),
 ];
 
 /// How long a statement waits for another process's lock. Nobody else writes; a backup tool may hold it briefly.

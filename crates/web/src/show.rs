@@ -7,7 +7,7 @@ use atlasbridge_channel::{Card, SessionTag};
 use atlasbridge_model::answer::Source;
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::visible::{visible, without_gaps};
-use atlasbridge_model::{Effect, Kind, Level, Timestamp};
+use atlasbridge_model::{Effect, Kind, Level, Span, Timestamp};
 use serde::Serialize;
 
 use crate::desk::{AuditLine, Instructions, SessionCard};
@@ -26,6 +26,12 @@ pub(crate) struct CardJson {
     detail: String,
     choices: Vec<OfferJson>,
     max_length: u16,
+    /// The lowest and the highest number of a row, where rows have numbers.
+    min_choice: Option<u16>,
+    max_choice: Option<u16>,
+    /// The fewest and the most rows of one answer, where the prompt says so.
+    min_picks: Option<u16>,
+    max_picks: Option<u16>,
     asked_at: String,
     expires_at: Option<String>,
     seconds_left: Option<u64>,
@@ -74,6 +80,8 @@ struct TakesJson {
     reason_at_once: bool,
     /// Several rows are an answer: `1,3`.
     several: bool,
+    /// How many rows are one, in words: `several`, `choose 1 to 3`.
+    rows: String,
     /// A text may have several lines.
     lines: bool,
     /// The tool's own hook is told: answers are said, not typed.
@@ -148,6 +156,10 @@ pub(crate) fn card(card: &Card) -> CardJson {
             })
             .collect(),
         max_length: card.max_length,
+        min_choice: card.numbers.map(Span::least),
+        max_choice: card.numbers.map(Span::most),
+        min_picks: card.picks.map(Span::least),
+        max_picks: card.picks.map(Span::most),
         asked_at: rfc3339(card.asked_at),
         expires_at: card.expires_at.map(rfc3339),
         seconds_left: card.seconds_left,
@@ -323,6 +335,9 @@ fn takes(card: &Card) -> TakesJson {
         reason: takes.reason || refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
         reason_at_once: takes.reason,
         several: takes.several,
+        rows: card
+            .picks
+            .map_or_else(|| "several".to_owned(), |picks| format!("choose {picks}")),
         lines: takes.lines,
         by_hook: takes.is_by_hook(),
     }

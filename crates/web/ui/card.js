@@ -98,7 +98,7 @@ export class CardView {
 		if (["confirm_enter", "unknown", "free_text"].includes(card.kind)) add("other", card.kind === "unknown" ? "Send Enter" : "Press Enter", {say: "enter"}, 1);
 		const {takes} = card;
 		if (takes.reason) groups[1].push(h("details", h("summary", "Deny with a reason…"), lineForm(takes.reason_at_once ? "Reason, heard with the refusal" : "Reason, sent as the next instruction", "Deny", card, (text) => this.send({deny_with_reason: text}))));
-		const label = {idle: "Next instruction", multiple_choice: takes.several ? "Your own answer, or several: 1,2" : "Your own answer"}[card.kind] ?? "Answer";
+		const label = {idle: "Next instruction", multiple_choice: takes.several ? `Your own answer, or ${takes.rows}: 1,2` : "Your own answer"}[card.kind] ?? "Answer";
 		fill(this.answers, takes.text && lineForm(label, "Send", {...card, ...takes}, (text) => this.send({text})), h("div.choices", groups.map((group) => group.length > 0 && h("div", group))));
 	}
 

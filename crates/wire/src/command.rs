@@ -112,6 +112,9 @@ pub struct PromptView {
     pub excerpt: String,
     pub detail: String,
     pub choices: Vec<ChoiceView>,
+    /// What the prompt says about the answers that it takes.
+    #[serde(default)]
+    pub constraints: ConstraintsView,
     /// RFC 3339; absent where the prompt does not expire.
     pub expires_at: Option<String>,
     pub expires_in_ms: Option<u64>,
@@ -125,6 +128,22 @@ pub struct PromptView {
     /// The words that would be taken as an answer now: `approve`, `deny`, `choice`, `enter`, `text`, `default`, `cancel`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ConstraintsView {
+    /// Longest text, in characters.
+    pub max_length: u16,
+    /// The lowest and the highest number of a row, where rows have numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_choice: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_choice: Option<u16>,
+    /// The fewest and the most rows of one answer, where the prompt says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_picks: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_picks: Option<u16>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,8 @@
 //! What a host reports is numbered and kept by it until the hub has noted it durably, so a hub may be killed at
 //! any moment; what the hub sends is kept in its store until the host has reported an outcome.
 
+use std::io;
+
 use serde::{Deserialize, Serialize};
 
 use crate::picture::Change;
@@ -116,6 +118,20 @@ pub enum End {
     Terminated {
         code: i32,
     },
+}
+
+impl End {
+    /// The exit code as shells give it. What `run` exits with and what is recorded are one number because both ask here.
+    pub fn code(self) -> i32 {
+        match self {
+            End::Exited { code } | End::Terminated { code } => code,
+            End::Signaled { signal } => 128 + signal,
+            End::NotStarted { errno } => match io::Error::from_raw_os_error(errno).kind() {
+                io::ErrorKind::NotFound => 127,
+                _ => 126,
+            },
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,6 +21,14 @@ pub struct Sighting {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
     pub max_length: u16,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_choice: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_choice: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_picks: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_picks: Option<u16>,
     pub offers_default: bool,
     #[serde(default, skip_serializing_if = "Takes::is_nothing")]
     pub takes: Takes,
@@ -127,6 +135,10 @@ impl From<&model::Sighting> for Sighting {
                 .flat_map(|choices| choices.iter().map(Choice::from))
                 .collect(),
             max_length: sighting.constraints.max_length,
+            min_choice: sighting.constraints.numbers.map(model::Span::least),
+            max_choice: sighting.constraints.numbers.map(model::Span::most),
+            min_picks: sighting.constraints.picks.map(model::Span::least),
+            max_picks: sighting.constraints.picks.map(model::Span::most),
             offers_default: sighting.offers_default,
             takes: sighting.takes.into(),
             entry: match sighting.entry {
@@ -156,6 +168,8 @@ impl TryFrom<Sighting> for model::Sighting {
             ),
             constraints: model::Constraints {
                 max_length: twin.max_length,
+                numbers: span(twin.min_choice, twin.max_choice, "min_choice")?,
+                picks: span(twin.min_picks, twin.max_picks, "min_picks")?,
             },
             offers_default: twin.offers_default,
             takes: twin.takes.into(),
@@ -165,6 +179,19 @@ impl TryFrom<Sighting> for model::Sighting {
             },
             fingerprint: twin.fingerprint.parse().map_err(|_| TwinError("fingerprint"))?,
         })
+    }
+}
+
+/// Both ends or none.
+fn span(
+    least: Option<u16>,
+    most: Option<u16>,
+    field: &'static str,
+) -> Result<Option<model::Span>, TwinError> {
+    match (least, most) {
+        (None, None) => Ok(None),
+        (Some(least), Some(most)) => model::Span::new(least, most).map(Some).ok_or(TwinError(field)),
+        (Some(_), None) | (None, Some(_)) => Err(TwinError(field)),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use atlasbridge_model::picture;
 use atlasbridge_wire::command::{
-    ChannelView, ChoiceView, HubView, LoginView, PromptView, Request, Response, SessionView,
+    ChannelView, ChoiceView, ConstraintsView, HubView, LoginView, PromptView, Request, Response, SessionView,
 };
 use atlasbridge_wire::journal::Entry as JournalEntry;
 use atlasbridge_wire::picture::Change;
@@ -57,6 +57,10 @@ fn sighted(typed_ms_ago: Option<u64>) -> Report {
             ],
         }],
         max_length: 200,
+        min_choice: None,
+        max_choice: None,
+        min_picks: None,
+        max_picks: None,
         offers_default: false,
         takes: Takes::default(),
         entry: Entry::Line,
@@ -193,6 +197,10 @@ fn what_a_hook_adds() {
             several: true,
             ..Takes::default()
         },
+        min_choice: Some(1),
+        max_choice: Some(4),
+        min_picks: Some(1),
+        max_picks: Some(3),
         ..sighting
     };
     check(
@@ -200,7 +208,7 @@ fn what_a_hook_adds() {
             sighting: by_hook,
             typed_ms_ago: None,
         }),
-        r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"Yes","effect":"accepts"}],"max_length":200,"offers_default":false,"takes":{"reason":true,"several":true},"entry":"line","fingerprint":"00000000000000000000000000000000"}}}"#,
+        r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"Yes","effect":"accepts"}],"max_length":200,"min_choice":1,"max_choice":4,"min_picks":1,"max_picks":3,"offers_default":false,"takes":{"reason":true,"several":true},"entry":"line","fingerprint":"00000000000000000000000000000000"}}}"#,
     );
     for (value, text) in [
         (
@@ -486,6 +494,13 @@ fn responses() {
                     keys: "y\r".into(),
                     refuses: false,
                 }],
+                constraints: ConstraintsView {
+                    max_length: 200,
+                    min_choice: Some(1),
+                    max_choice: Some(4),
+                    min_picks: None,
+                    max_picks: None,
+                },
                 expires_at: Some("2026-01-01T00:00:00.000Z".into()),
                 expires_in_ms: Some(600_000),
                 created_at: "2026-01-01T00:00:00.000Z".into(),
@@ -496,7 +511,7 @@ fn responses() {
                 answers: vec!["approve".into(), "deny".into()],
             }],
         },
-        r#"{"response":"approvals","prompts":[{"prompt_id":"p","session_id":"s","tool":"bash","label":null,"cwd":"/tmp","kind":"yes_no","confidence":"high","excerpt":"Go on?","detail":"Go on?","choices":[{"label":"yes","keys":"y\r","refuses":false}],"expires_at":"2026-01-01T00:00:00.000Z","expires_in_ms":600000,"created_at":"2026-01-01T00:00:00.000Z","status":"awaiting_reply","reason":null,"word":"waiting","safe_default":"no","answers":["approve","deny"]}]}"#,
+        r#"{"response":"approvals","prompts":[{"prompt_id":"p","session_id":"s","tool":"bash","label":null,"cwd":"/tmp","kind":"yes_no","confidence":"high","excerpt":"Go on?","detail":"Go on?","choices":[{"label":"yes","keys":"y\r","refuses":false}],"constraints":{"max_length":200,"min_choice":1,"max_choice":4},"expires_at":"2026-01-01T00:00:00.000Z","expires_in_ms":600000,"created_at":"2026-01-01T00:00:00.000Z","status":"awaiting_reply","reason":null,"word":"waiting","safe_default":"no","answers":["approve","deny"]}]}"#,
     );
     check(
         Response::Status(HubView {

@@ -27,6 +27,8 @@ pub(crate) fn card(kind: Kind, text: &str, choices: &[(&str, Effect)]) -> Card {
             })
             .collect(),
         max_length: 200,
+        numbers: None,
+        picks: None,
         takes: atlasbridge_model::Takes::NOTHING,
         takes_secrets: false,
         asked_at: Timestamp(0),

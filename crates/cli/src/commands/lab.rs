@@ -9,8 +9,9 @@ use anyhow::Context;
 use atlasbridge_detect::Moment;
 use atlasbridge_detect::recording::replay;
 use atlasbridge_lab::{
-    Explanation, LabConfig, PromptLine, PromptTiming, RecordConfig, Rehearsal, RehearseError, SCENARIOS,
-    Scenario, UnknownAdapter, detector_config, explain, read_cast, record, rehearse, scenario,
+    Explanation, LabConfig, PLANNED, Planned, PromptLine, PromptTiming, RecordConfig, Rehearsal,
+    RehearseError, SCENARIOS, Scenario, UnknownAdapter, detector_config, explain, planned_scenario,
+    read_cast, record, rehearse, scenario,
 };
 use atlasbridge_pty::{Signal, Signals};
 use serde_json::{Value, json};
@@ -20,12 +21,18 @@ use crate::args::Lab;
 use crate::client::SESSION_MARKER;
 use crate::config::{Environment, Paths};
 use crate::output::Output;
+use crate::spelling::nearest;
 
 /// The command line asks for something that is not there; exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadUsage {
-    #[error("there is no scenario {0}; `atlasbridge lab list` lists them")]
-    Scenario(String),
+    #[error("there is no scenario {word}{}; `atlasbridge lab list` lists them", meant.map_or_else(String::new, |meant| format!(", did you mean {meant}?")))]
+    Scenario {
+        word: String,
+        meant: Option<&'static str>,
+    },
+    #[error("{} ({}) cannot be played: {}", .0.id, .0.name, .0.because)]
+    Planned(&'static Planned),
     #[error("name a scenario, for instance QA-001, or say --all; `atlasbridge lab list` lists them")]
     NoScenario,
     #[error(
@@ -58,31 +65,93 @@ pub(super) fn run(command: Lab, output: &Output) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// A scenario as `lab list` shows it.
+struct Row {
+    id: &'static str,
+    name: &'static str,
+    platform: &'static str,
+    status: &'static str,
+    /// What it shows, or why it cannot be played.
+    says: &'static str,
+}
+
+impl Row {
+    const IMPLEMENTED: &str = "implemented";
+    const PLANNED: &str = "planned";
+
+    /// All of them, by number.
+    fn all() -> Vec<Row> {
+        let implemented = SCENARIOS.iter().map(|scenario| Row {
+            id: scenario.id,
+            name: scenario.name,
+            platform: scenario.platform().as_str(),
+            status: Row::IMPLEMENTED,
+            says: scenario.shows,
+        });
+        let planned = PLANNED.iter().map(|scenario| Row {
+            id: scenario.id,
+            name: scenario.name,
+            platform: scenario.platform.as_str(),
+            status: Row::PLANNED,
+            says: scenario.because,
+        });
+        let mut rows: Vec<Row> = implemented.chain(planned).collect();
+        rows.sort_unstable_by_key(|row| row.id);
+        rows
+    }
+
+    fn is_planned(&self) -> bool {
+        self.status == Row::PLANNED
+    }
+}
+
 fn list(json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    let rows = Row::all();
     if json {
-        let rows = SCENARIOS
-            .iter()
-            .map(|scenario| json!({ "id": scenario.id, "name": scenario.name, "shows": scenario.shows }));
+        let rows = rows.iter().map(|row| {
+            json!({
+                "id": row.id,
+                "name": row.name,
+                "platform": row.platform,
+                "status": row.status,
+                "shows": (!row.is_planned()).then_some(row.says),
+                "reason": row.is_planned().then_some(row.says),
+            })
+        });
         output.json(&rows.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let rows: Vec<_> = SCENARIOS
+    let cells: Vec<_> = rows
         .iter()
-        .map(|scenario| {
-            [scenario.id, scenario.name, scenario.shows]
+        .map(|row| {
+            [row.id, row.name, row.platform, row.status, row.says]
                 .map(str::to_owned)
                 .to_vec()
         })
         .collect();
-    output.table(&["scenario", "name", "shows"], &rows);
+    output.table(
+        &["scenario", "name", "platform", "status", "shows, or why not"],
+        &cells,
+    );
+    let count = format!(
+        "{} scenarios: {} implemented, {} planned",
+        rows.len(),
+        SCENARIOS.len(),
+        PLANNED.len()
+    );
     if output.is_terminal() {
-        output.line("\nPlay one with `atlasbridge lab run QA-001`, all with `atlasbridge lab run --all`.");
+        output.line(&format!(
+            "\n{count}.\nPlay one with `atlasbridge lab run QA-001` or by its name, all with `atlasbridge lab run --all`."
+        ));
+    } else {
+        // Whoever reads rows gets rows alone.
+        output.notice(&count);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn run_scenarios(ids: &[String], all: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    let chosen = chosen(ids, all)?;
+fn run_scenarios(words: &[String], all: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    let chosen = chosen(words, all)?;
     if std::env::var_os(SESSION_MARKER).is_some() {
         return Err(BadUsage::InsideSession.into());
     }
@@ -126,16 +195,30 @@ fn run_scenarios(ids: &[String], all: bool, json: bool, output: &Output) -> anyh
     })
 }
 
-fn chosen(ids: &[String], all: bool) -> Result<Vec<&'static Scenario>, BadUsage> {
+fn chosen(words: &[String], all: bool) -> Result<Vec<&'static Scenario>, BadUsage> {
     if all {
         return Ok(SCENARIOS.iter().collect());
     }
-    if ids.is_empty() {
+    if words.is_empty() {
         return Err(BadUsage::NoScenario);
     }
-    ids.iter()
-        .map(|id| scenario(id).ok_or_else(|| BadUsage::Scenario(id.clone())))
-        .collect()
+    words.iter().map(|word| meant_by(word)).collect()
+}
+
+fn meant_by(word: &str) -> Result<&'static Scenario, BadUsage> {
+    if let Some(planned) = planned_scenario(word) {
+        return Err(BadUsage::Planned(planned));
+    }
+    let known: Vec<&str> = SCENARIOS
+        .iter()
+        .flat_map(|scenario| [scenario.id, scenario.name])
+        .collect();
+    // Numbers are near each other in letters alone: QA-777 is no slip for QA-007.
+    let is_number = word.chars().any(|char| char.is_ascii_digit());
+    scenario(word).ok_or_else(|| BadUsage::Scenario {
+        word: word.to_owned(),
+        meant: nearest(word, &known).filter(|_| !is_number),
+    })
 }
 
 /// Everything but our own variables: the lab's processes live in homes of their own.

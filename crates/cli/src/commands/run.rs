@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, anyhow};
 use atlasbridge_detect::{DetectorConfig, Pack};
 use atlasbridge_model::{SessionId, Timestamp};
+use atlasbridge_pty::NO_INTERPRETER;
 use atlasbridge_session_host::{HostConfig, HubStart};
 
 use crate::agents::{self, Launch, Prepared, Ways};
@@ -126,9 +127,12 @@ fn where_to_answer(config: &Config) -> String {
 
 pub(super) fn tell_not_started(program: &OsStr, code: i32, error: &std::io::Error, output: &Output) {
     let name = program.to_string_lossy();
-    match code {
-        127 => output.notice(&format!("{name}: command not found")),
-        _ => output.notice(&format!("{name}: cannot be executed: {error}")),
+    match (code, error.raw_os_error()) {
+        (127, _) => output.notice(&format!("{name}: command not found")),
+        (_, Some(NO_INTERPRETER)) => output.notice(&format!(
+            "{name}: cannot be executed: the interpreter that its first line names, or its loader, is not there"
+        )),
+        (_, _) => output.notice(&format!("{name}: cannot be executed: {error}")),
     }
 }
 
@@ -137,7 +141,6 @@ fn detector(config: &Config, pack: Option<Arc<Pack>>) -> DetectorConfig {
         stuck_timeout: config.prompts.stuck_timeout,
         echo_suppression: config.prompts.echo_suppression,
         threshold: config.prompts.detection_threshold.hundredths(),
-        newline_mode: !std::io::IsTerminal::is_terminal(&std::io::stdout()),
         // For shells and REPLs an empty prompt is a state, not a message.
         announce_idle: config.prompts.notify_idle && pack.as_ref().is_some_and(|pack| pack.is_agent()),
         pack,

@@ -13,6 +13,7 @@ use super::problem::{self, ConfigErrors, Place, Problem, Warning};
 use super::schema::{self, FROM_ENVIRONMENT, Presence, SECTIONS, SETTINGS, Setting};
 use super::secret::Secret;
 use super::shape::{self, Value, Wrong};
+use crate::spelling::nearest;
 
 /// Checked settings by path, defaults included, each with the place that it came from.
 #[derive(Debug, Clone)]
@@ -431,7 +432,7 @@ fn suggestion(prefix: &str, key: &str) -> String {
         .filter(|(section, _)| *section == prefix)
         .map(|(_, key)| key)
         .collect();
-    if let Some(near) = nearest(key, &neighbours) {
+    if let Some(near) = nearest(&key.replace('-', "_"), &neighbours) {
         return format!("did you mean `{near}`?");
     }
     let elsewhere = SETTINGS.iter().find(|setting| setting.key() == key);
@@ -440,39 +441,4 @@ fn suggestion(prefix: &str, key: &str) -> String {
         (None, "") => format!("the sections are {}", neighbours.join(", ")),
         (None, _) => format!("[{prefix}] has {}", neighbours.join(", ")),
     }
-}
-
-fn nearest<'a>(key: &str, names: &[&'a str]) -> Option<&'a str> {
-    let key = key.to_lowercase().replace('-', "_");
-    let continues = |name: &&&str| key.len() >= 4 && (name.starts_with(&key) || key.starts_with(**name));
-    // A third of the letters may differ; more, and the suggestion is a guess.
-    let by_distance = names
-        .iter()
-        .map(|name| (distance(&key, name), *name))
-        .filter(|(distance, name)| *distance <= key.chars().count().max(name.len()) / 3)
-        .min();
-    match by_distance {
-        Some((_, name)) => Some(name),
-        None => names.iter().find(continues).copied(),
-    }
-}
-
-/// Letters to insert, remove, replace or swap with their neighbour to make one word of the other.
-fn distance(one: &str, other: &str) -> usize {
-    let one: Vec<char> = one.chars().collect();
-    let other: Vec<char> = other.chars().collect();
-    let mut rows = vec![(0..=other.len()).collect::<Vec<_>>()];
-    for i in 1..=one.len() {
-        let mut row = vec![i];
-        for j in 1..=other.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(one[i - 1] != other[j - 1]);
-            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[one.len()][other.len()]
 }

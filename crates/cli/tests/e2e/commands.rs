@@ -97,6 +97,50 @@ fn exit_codes_tell_bad_usage_from_failure() {
     }
 }
 
+/// What stands before the tool is ours: a slip there must not become a program, nor a session, nor a hub.
+#[test]
+fn an_unknown_option_before_the_tool_starts_nothing() {
+    let home = home();
+    for (args, says) in [
+        (vec!["run", "--labl", "x", "--", "true"], "'--label'"),
+        (vec!["run", "--labl=x", "true"], "'--label'"),
+        (vec!["run", "--quiet", "--no-hook", "true"], "'--no-hooks'"),
+        (vec!["run", "-x", "true"], "unexpected argument '-x'"),
+        (vec!["run", "--labl"], "'--label'"),
+        (vec!["lab", "record", "--outputs", "x", "true"], "'--output'"),
+    ] {
+        let told = home.run(&args);
+        assert_eq!((told.code, told.stdout.as_str()), (2, ""), "{args:?}: {told:?}");
+        assert!(told.stderr.contains(says), "{args:?}: {told:?}");
+    }
+    let made: Vec<_> = fs::read_dir(home.path()).unwrap().flatten().collect();
+    assert!(made.is_empty(), "{made:?}");
+}
+
+/// What follows the tool, or `--`, is the tool's.
+#[test]
+fn options_behind_the_tool_are_its_own() {
+    let home = home();
+    for (args, code, stdout) in [
+        (
+            vec!["run", "echo", "--label", "x", "--", "-q"],
+            0,
+            "--label x -- -q\n",
+        ),
+        (vec!["run", "--quiet", "echo", "--quiet"], 0, "--quiet\n"),
+        (vec!["run", "sh", "-c", "exit 7"], 7, ""),
+        (vec!["run", "--", "echo", "--", "-n"], 0, "-- -n\n"),
+        (vec!["run", "--", "--labl"], 127, ""),
+    ] {
+        let ended = home.run(&args);
+        assert_eq!(
+            (ended.code, ended.stdout.as_str()),
+            (code, stdout),
+            "{args:?}: {ended:?}"
+        );
+    }
+}
+
 #[test]
 fn a_broken_configuration_stops_run_before_the_tool_starts() {
     let home = home();

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use atlasbridge_testkit::Home;
+
 use crate::scene::{home, program};
 
 #[test]
@@ -58,15 +60,30 @@ fn what_cannot_be_started_is_said_on_a_restored_terminal() {
     fs::write(&plain, "#!/bin/sh\n").unwrap();
     let folder = home.scratch().display().to_string();
     let plain = plain.display().to_string();
+    let executable = |name: &str, content: &[u8]| {
+        let file = home.scratch().join(name);
+        fs::write(&file, content).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        file.display().to_string()
+    };
+    let foreign = executable("foreign", b"\x00no program of this machine");
+    let orphan = executable("orphan", b"#!/no/such/interpreter\n");
     for (tool, code, says) in [
         ("no-such-tool", 127, "no-such-tool: command not found"),
         ("/no/such/tool", 127, "/no/such/tool: command not found"),
         (plain.as_str(), 126, "cannot be executed: Permission denied"),
         (folder.as_str(), 126, "cannot be executed: Permission denied"),
+        (foreign.as_str(), 126, "cannot be executed: Exec format error"),
+        (
+            orphan.as_str(),
+            126,
+            "cannot be executed: the interpreter that its first line names, or its loader, is not there",
+        ),
     ] {
         let ended = home.run(["run", "--", tool]);
         assert_eq!((ended.code, ended.stdout.as_str()), (code, ""), "{tool}");
         assert!(ended.stderr.contains(says), "{ended:?}");
+        assert_recorded(&home, code);
 
         let script = format!(
             "stty -a > before; {} run -- {tool}; echo $? > code; stty -a > after",
@@ -86,6 +103,27 @@ fn what_cannot_be_started_is_said_on_a_restored_terminal() {
         assert_eq!(file("code"), format!("{code}\n"));
         assert_eq!(file("before"), file("after"));
     }
+}
+
+/// The same code wherever it is told: in the list, in `sessions show`, on the audit log.
+#[track_caller]
+fn assert_recorded(home: &Home, code: i32) {
+    let session = home.session_is("crashed");
+    assert_eq!(session["exit_code"], code);
+    let id = session["session_id"].as_str().unwrap();
+    let shown = home.run(["sessions", "show", id, "--json"]).json();
+    assert_eq!(shown["exit_code"], code, "{shown:#}");
+    let end = home
+        .audit()
+        .into_iter()
+        .rev()
+        .find(|record| record["event"] == "SESSION_END");
+    assert!(
+        end.as_ref().is_some_and(
+            |end| end["session_id"] == id && end["value"].as_str().unwrap().contains(&code.to_string())
+        ),
+        "{end:#?}"
+    );
 }
 
 #[test]

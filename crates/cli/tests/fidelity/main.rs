@@ -8,6 +8,7 @@
 //! - `side_by_side`: two tmux panes, the same keys, the same picture: bash, vim, less, top, python, job control.
 //! - `bytes`: every byte, both ways: random ones, all recordings, special sequences, queries; a slow terminal.
 //! - `pipes`: input and output that are no terminal: pipes, files, sockets, `/dev/null`, nothing at all.
+//! - `surfaces`: the same prompts, and answers that arrive, on each of them.
 //! - `exits`: exit codes, deadly signals, tools that cannot be started.
 //! - `jobs`: Ctrl-C, Ctrl-Z, background jobs, signals to us and to the tool, a killed and a panicking host.
 //! - `surroundings`: environment, signal dispositions, descriptors, limits, directory.
@@ -30,6 +31,7 @@ mod jobs;
 mod pipes;
 mod side_by_side;
 mod status;
+mod surfaces;
 mod surroundings;
 
 mod scene;

@@ -16,8 +16,6 @@ pub struct DetectorConfig {
     pub echo_suppression: Duration,
     /// Below this, in hundredths, a prompt is only possible.
     pub threshold: u8,
-    /// LF also returns the carriage: the output is not a terminal.
-    pub newline_mode: bool,
     /// Report `Kind::Idle` too.
     pub announce_idle: bool,
     /// What is known of the tool: [`crate::Packs::for_program`].
@@ -30,7 +28,6 @@ impl Default for DetectorConfig {
             stuck_timeout: Duration::from_secs(2),
             echo_suppression: Duration::from_millis(500),
             threshold: 65,
-            newline_mode: false,
             announce_idle: false,
             pack: None,
         }

@@ -1,10 +1,11 @@
 //! Claude Code's hooks: the shapes of its events and decisions, as measured with 2.0.77, 2.1.197 and 2.1.325.
 
 use atlasbridge_model::answer::Value;
-use atlasbridge_model::{Effect, Sighting, Takes};
+use atlasbridge_model::{Effect, Sighting, Span, Takes};
 use serde_json::{Map, Value as Json, json};
 
 use super::{ClaudeRequest, HookEvent, HookRequest, ToolUse};
+use crate::recognise::stated_picks;
 
 /// Asks the person something.
 const QUESTION: &str = "AskUserQuestion";
@@ -152,6 +153,13 @@ pub(super) fn takes(tool: &ToolUse) -> Takes {
         several: question.is_some_and(is_multiple),
         lines: false,
     }
+}
+
+/// How many options one answer to a question with several takes: as many as it says, else any number but none.
+pub(super) fn picks(tool: &ToolUse) -> Option<Span> {
+    let question = question(tool).filter(|question| is_multiple(question))?;
+    let rows = options(question).count();
+    stated_picks(words(question), rows).or_else(|| Span::new(1, u16::try_from(rows).ok()?))
 }
 
 /// Answers of the request's own, where no dialog could be read.

@@ -129,6 +129,16 @@ mod tests {
             ("<Cancel>", Effect::Refuses),
             ("SQLite", Effect::Other),
             ("Notes", Effect::Other),
+            ("None", Effect::Other),
+            ("None of these", Effect::Other),
+            ("Quite a lot", Effect::Other),
+            ("Exits on error", Effect::Other),
+            ("Denylist", Effect::Other),
+            ("Allowlist", Effect::Other),
+            ("Installation guide", Effect::Other),
+            ("Accepted licences", Effect::Other),
+            ("Refuser", Effect::Refuses),
+            ("Continuer", Effect::Accepts),
         ] {
             assert_eq!(effect(label), expected, "{label}");
         }
@@ -155,6 +165,8 @@ mod tests {
             (["Yes, try it", "Not now"], true),
             (["Yes, and switch to default", "No"], false),
             (["Trust and continue", "Quit"], false),
+            (["Yes", "None"], false),
+            (["Yesterday", "No"], false),
         ] {
             assert_eq!(is_yes_no_pair(&labels), expected, "{labels:?}");
         }

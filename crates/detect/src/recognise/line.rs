@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
-use atlasbridge_model::Constraints;
+use atlasbridge_model::{Constraints, MAX_LENGTH, Span};
 use regex::Regex;
 
 use super::Look;
+use super::labels::{Pattern, pattern};
 use crate::page::is_rule;
 
 /// Most blanks between a question and the cursor: a column further right is a table, not a question.
@@ -65,7 +66,60 @@ pub(crate) fn constraints(question: &str) -> Constraints {
         let captures = regex.as_ref()?.captures(question)?;
         captures.get(1)?.as_str().parse().ok()
     });
-    found.map_or_else(Constraints::default, |max_length| Constraints { max_length })
+    Constraints {
+        max_length: found.unwrap_or(MAX_LENGTH),
+        numbers: None,
+        picks: None,
+    }
+}
+
+/// The numbers that a question states for its rows: `Enter choice [1-4]:`, `Your selection (0-20)?`.
+pub(crate) fn stated_numbers(question: &str) -> Option<Span> {
+    static RANGE: Pattern = pattern!(r"[\[(<]\s*(\d{1,3})\s*(?:-|–|\.\.\.?|to)\s*(\d{1,3})\s*[\])>]");
+    span_of(&RANGE.captures(question)?)
+}
+
+/// How many rows one answer takes, where a question says so: `Pick 1 to 3`, `select up to two`, `choose exactly 2 options`.
+/// Numbers alone are none: `Choose 2` and `Select 1-4:` name rows.
+pub(crate) fn stated_picks(question: &str, rows: usize) -> Option<Span> {
+    static BETWEEN: Pattern = pattern!(
+        r"(?i)\b(?:pick|choose|select|check|tick|mark)\s+(?:between\s+|from\s+)?(\d{1,2}|one|two|three|four|five|six)\s*(?:-|–|to|and)\s*(\d{1,2}|one|two|three|four|five|six)\s+[a-z]"
+    );
+    static EXACTLY: Pattern = pattern!(
+        r"(?i)\b(?:pick|choose|select|check|tick|mark)\s+exactly\s+(\d{1,2}|one|two|three|four|five|six)\b"
+    );
+    static AT_MOST: Pattern = pattern!(
+        r"(?i)\b(?:pick|choose|select|check|tick|mark)\s+(?:up to|at most|no more than|a maximum of)\s+(\d{1,2}|one|two|three|four|five|six)\b"
+    );
+    static AT_LEAST: Pattern = pattern!(
+        r"(?i)\b(?:pick|choose|select|check|tick|mark)\s+(?:at least|no fewer than|a minimum of)\s+(\d{1,2}|one|two|three|four|five|six)\b"
+    );
+    let one = |pattern: &Pattern| count_of(pattern.captures(question)?.get(1)?.as_str());
+    if let Some(captures) = BETWEEN.captures(question) {
+        return span_of(&captures);
+    }
+    if let Some(exactly) = one(&EXACTLY) {
+        return Span::new(exactly, exactly);
+    }
+    let rows = u16::try_from(rows).ok()?;
+    match (one(&AT_LEAST), one(&AT_MOST)) {
+        (None, None) => None,
+        (least, most) => Span::new(least.unwrap_or(0), most.unwrap_or(rows)),
+    }
+}
+
+fn span_of(captures: &regex::Captures<'_>) -> Option<Span> {
+    Span::new(
+        count_of(captures.get(1)?.as_str())?,
+        count_of(captures.get(2)?.as_str())?,
+    )
+}
+
+fn count_of(word: &str) -> Option<u16> {
+    const WORDS: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
+    let word = word.to_ascii_lowercase();
+    let spelled = (1..).zip(WORDS).find(|(_, name)| *name == word);
+    word.parse().ok().or(spelled.map(|(count, _)| count))
 }
 
 #[cfg(test)]
@@ -81,6 +135,39 @@ mod tests {
             ("Name:", 200),
         ] {
             assert_eq!(constraints(question).max_length, expected, "{question}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_rows_are_in_brackets() {
+        for (question, expected) in [
+            ("Enter choice [1-4]:", Some((1, 4))),
+            ("Your selection (0-20)?", Some((0, 20))),
+            ("Which one? <2..7>", Some((2, 7))),
+            ("Range [9-1]:", None),
+            ("First sector (2048-40959, default 2048):", None),
+            ("Enter choice:", None),
+        ] {
+            let span = stated_numbers(question).map(|span| (span.least(), span.most()));
+            assert_eq!(span, expected, "{question}");
+        }
+    }
+
+    #[test]
+    fn counts_of_rows_are_said_in_words() {
+        for (question, expected) in [
+            ("Pick 1 to 3 toppings:", Some((1, 3))),
+            ("Choose between two and four features", Some((2, 4))),
+            ("Select exactly 2:", Some((2, 2))),
+            ("Select up to three of these", Some((0, 3))),
+            ("Tick at least one box", Some((1, 5))),
+            ("Select 1-4:", None),
+            ("Choose 2", None),
+            ("Choose 1 or 2 please", None),
+            ("Which package manager?", None),
+        ] {
+            let span = stated_picks(question, 5).map(|span| (span.least(), span.most()));
+            assert_eq!(span, expected, "{question}");
         }
     }
 

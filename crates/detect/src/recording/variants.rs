@@ -43,7 +43,7 @@ impl Recording {
     /// Something spins at the edge of the screen, twenty times a second, for as long as the program runs. It is drawn
     /// while the program pauses, at the end of an empty row, and the cursor is put back.
     pub fn with_spinner(&self) -> Self {
-        let mut screen = Screen::new(self.cols, self.rows, false);
+        let mut screen = Screen::new(self.cols, self.rows);
         let mut steps: Vec<Step> = Vec::new();
         let mut next = Moment(TURN);
         let mut turn = 0;

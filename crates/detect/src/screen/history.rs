@@ -79,7 +79,7 @@ mod tests {
 
     #[track_caller]
     fn check(bytes: &str, most: usize, expected: &[&str]) {
-        let mut screen = Screen::new(10, 2, false);
+        let mut screen = Screen::new(10, 2);
         screen.feed(bytes.as_bytes());
         assert_eq!(screen.scrolled_off(most), expected, "{bytes:?}");
     }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn lines_and_their_number_are_bounded() {
-        let mut screen = Screen::new(10, 2, false);
+        let mut screen = Screen::new(10, 2);
         screen.feed("y".repeat(20_000).as_bytes());
         screen.feed(b"\r\n");
         for number in 0..2 * MOST_LINES {
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(lines.len(), MOST_LINES);
         assert_eq!(lines.last().map(String::as_str), Some("1998"));
 
-        let mut screen = Screen::new(10, 2, false);
+        let mut screen = Screen::new(10, 2);
         screen.feed("y".repeat(2_000).as_bytes());
         screen.feed(b"\r\na\r\nb\r\n");
         assert_eq!(screen.scrolled_off(9)[0], "y".repeat(LINE_CHARS));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_resize_keeps_the_lines_and_shows_none_of_them_again() {
-        let mut screen = Screen::new(10, 3, false);
+        let mut screen = Screen::new(10, 3);
         screen.feed(b"a\r\nb\r\nc\r\nd\r\ne");
         screen.resize(12, 6);
         assert_eq!(screen.rows(), ["c", "d", "e", "", "", ""]);

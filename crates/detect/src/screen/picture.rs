@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     fn screen(bytes: &[u8]) -> Screen {
-        let mut screen = Screen::new(20, 4, false);
+        let mut screen = Screen::new(20, 4);
         screen.feed(bytes);
         screen
     }

@@ -317,6 +317,7 @@ mod tests {
             excerpt: excerpt.to_owned(),
             detail: String::new(),
             choices: Vec::new(),
+            constraints: Default::default(),
             expires_at: None,
             expires_in_ms: None,
             created_at: String::new(),

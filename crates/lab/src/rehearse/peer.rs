@@ -9,7 +9,7 @@ use std::time::Duration;
 use atlasbridge_wire::command::{Request, Response};
 use atlasbridge_wire::{Greeting, Hello, Lines, Role, decode, encode};
 
-/// How long the hub may take to greet, and to go when it is told to.
+/// How long the hub may take to greet.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
@@ -62,15 +62,6 @@ impl Peer {
             heard.push(decode(&line).map_err(io::Error::other)?);
         }
         Ok(heard)
-    }
-
-    /// Tells the hub to stop, and waits until it has hung up.
-    pub(crate) fn stop_hub(mut self) {
-        let mut buffer = [0; 1024];
-        if self.ask(&Request::StopHub).is_ok() {
-            // It says that it will, and then its end of the socket goes with it.
-            while matches!(self.stream.read(&mut buffer), Ok(1..)) {}
-        }
     }
 
     fn send<T: serde::Serialize>(&mut self, frame: &T) -> io::Result<()> {

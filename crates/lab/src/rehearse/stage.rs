@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use atlasbridge_detect::{Detector, DetectorConfig, Moment, Observation};
 use atlasbridge_pty::{
     ChildEvent, PollFd, PollFlags, ReadOutcome, Session, Signals, SpawnConfig, WindowSize, WriteOutcome,
-    poll, spawn, spawn_detached,
+    adopt_orphans, end_children, poll, spawn, spawn_detached,
 };
 use atlasbridge_wire::command::{Request, Response};
 use serde_json::Value;
@@ -30,8 +30,8 @@ const SIZE: WindowSize = WindowSize {
 };
 /// How long a hub may take to start.
 const HUB_START: Duration = Duration::from_secs(30);
-/// How long a killed session host may take to be gone.
-const KILLED: Duration = Duration::from_secs(5);
+/// How long a killed process may take to be gone: as long as the kernel needs, and no longer than anybody waits.
+const KILLED: Duration = Duration::from_secs(30);
 /// What is kept of the terminal's output, to show what stood there when something failed.
 const KEPT_OUTPUT: usize = 32 * 1024;
 
@@ -50,6 +50,7 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn set(scenario: &Scenario, config: &LabConfig) -> Result<Self, RehearseError> {
+        adopt_orphans().map_err(RehearseError::Adopt)?;
         let home = Home::make(scenario, config)?;
         home.start_hub(config)?;
         let mut watcher = home.connect()?;
@@ -61,8 +62,6 @@ impl Stage {
             env: home.environment(config),
             size: SIZE,
             termios: None,
-            newline_translation: true,
-            echo: true,
             foreground: true,
             outer_terminal: None,
         })?;
@@ -221,29 +220,6 @@ impl Stage {
     }
 }
 
-/// A session host that is left would start the hub again: so first it, then the hub.
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let deadline = Instant::now() + KILLED;
-        if !self.has_ended {
-            let _ = self.session.child.kill_tool();
-        }
-        while !self.has_ended && Instant::now() < deadline {
-            let mut child = [PollFd::new(&self.session.child, PollFlags::IN)];
-            let _ = poll(
-                &mut child,
-                Some(deadline.saturating_duration_since(Instant::now())),
-            );
-            self.has_ended = matches!(
-                self.session.child.next_event(),
-                Ok(Some(
-                    ChildEvent::Exited { .. } | ChildEvent::Signaled { .. } | ChildEvent::LeaderLost
-                ))
-            );
-        }
-    }
-}
-
 /// The directory of one rehearsal, and its hub.
 #[derive(Debug)]
 struct Home {
@@ -337,11 +313,12 @@ impl Home {
     }
 }
 
+/// # Nobody is left
+/// Everything that a rehearsal starts stays below this process. It is ended and collected before the directory goes: a hub
+/// that were only told to stop would still write there, and a session host start another one.
 impl Drop for Home {
     fn drop(&mut self) {
-        if let Ok(hub) = self.connect() {
-            hub.stop_hub();
-        }
+        let _ = end_children(KILLED);
         let _ = fs::remove_dir_all(&self.directory);
     }
 }

@@ -296,3 +296,64 @@ fn what_only_a_hook_takes() {
         "refused: this prompt takes no reason; deny it, and send the text as the next instruction",
     );
 }
+
+/// Rows and the limits that the prompt states for them.
+fn limited(numbers: Option<(u16, u16)>, picks: Option<(u16, u16)>, several: bool) -> Sighting {
+    let span = |ends: (u16, u16)| Span::new(ends.0, ends.1);
+    let mut sighting = menu(&["Logs", "Cache", "Backups", "No"]);
+    sighting.constraints.numbers = numbers.and_then(span);
+    sighting.constraints.picks = picks.and_then(span);
+    sighting.takes.several = several;
+    sighting
+}
+
+#[test]
+fn a_number_that_the_prompt_does_not_have_is_told_by_its_range() {
+    let sighting = limited(Some((1, 4)), None, false);
+    for (given, expected) in [
+        (
+            "7",
+            "7 is none of the choices, numbered 1 to 4: Logs · Cache · Backups · No",
+        ),
+        (
+            "0",
+            "0 is none of the choices, numbered 1 to 4: Logs · Cache · Backups · No",
+        ),
+        (
+            "all",
+            "\"all\" is none of the choices: Logs · Cache · Backups · No",
+        ),
+    ] {
+        let refusal = check(&text(given), &sighting, Rules::default()).unwrap_err();
+        assert_eq!(refusal.to_string(), expected);
+    }
+    assert!(check(&text("4"), &sighting, Rules::default()).is_ok());
+}
+
+#[test]
+fn an_answer_has_as_many_rows_as_the_prompt_takes() {
+    let refused = |said: Said, sighting: &Sighting| {
+        check(&said, sighting, Rules::default())
+            .err()
+            .map(|refusal| refusal.to_string())
+    };
+    let two_or_three = limited(None, Some((2, 3)), true);
+    let too_few = Some("the answer has 1 row, this prompt takes 2 to 3".to_owned());
+    assert_eq!(refused(text("1"), &two_or_three), too_few);
+    assert_eq!(refused(Said::Row(0), &two_or_three), too_few);
+    assert_eq!(refused(text("1,3"), &two_or_three), None);
+    assert_eq!(
+        refused(text("1,2,3,4"), &two_or_three),
+        Some("the answer has 4 rows, this prompt takes 2 to 3".to_owned())
+    );
+    // The way out of it stays open, also for silence.
+    for said in [text("No"), Said::Deny, Said::UseDefault] {
+        assert_eq!(refused(said, &two_or_three), None);
+    }
+    let at_most_one = limited(None, Some((0, 1)), true);
+    assert_eq!(refused(text("2"), &at_most_one), None);
+    assert_eq!(
+        refused(text("1,2"), &at_most_one),
+        Some("the answer has 2 rows, this prompt takes up to 1".to_owned())
+    );
+}

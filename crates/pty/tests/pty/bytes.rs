@@ -29,14 +29,26 @@ fn every_byte_goes_through_both_ways() {
     assert!(stage.output == sent, "the bytes differ");
 }
 
+/// Whatever the outer terminal was set to: the tool has one on which lines are edited and end as lines do.
 #[test]
-fn newlines_are_translated_only_for_a_terminal() {
-    for (newline_translation, expected) in [(true, "a\r\nb\r\n"), (false, "a\nb\n")] {
-        let mut stage = Stage::run_with("printf", &["a\\nb\\n"], &[], |config| {
-            config.newline_translation = newline_translation;
+fn a_tool_starts_on_a_sane_terminal() {
+    for settings in [
+        "sane",
+        "raw -echo",
+        "-icanon -echo min 2",
+        "-onlcr",
+        "-opost",
+        "ocrnl onlret",
+    ] {
+        let mut outer = Stage::sh(&format!("stty {settings}; echo ready; sleep 1000"));
+        outer.until_output("ready");
+        let settings = outer.session.control.termios().unwrap();
+        let mut stage = Stage::run_with("printf", &["a\\nb\\rc\\n"], &[], |config| {
+            config.termios = Some(settings);
         });
         stage.until_end();
-        assert_eq!(stage.text(), expected);
+        assert_eq!(stage.text(), "a\r\nb\rc\r\n");
+        assert_eq!(stage.session.control.line_mode(), COOKED);
     }
 }
 

@@ -181,8 +181,6 @@ fn a_nul_byte_is_refused() {
         env: Vec::new(),
         size: SIZE,
         termios: None,
-        newline_translation: true,
-        echo: true,
         foreground: true,
         outer_terminal: None,
     };

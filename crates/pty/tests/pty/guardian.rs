@@ -20,8 +20,6 @@ pub(crate) fn play_host() {
         env: std::env::vars_os().collect(),
         size: SIZE,
         termios: None,
-        newline_translation: true,
-        echo: true,
         foreground: true,
         outer_terminal: Some(stdin.as_fd()),
     };

@@ -59,8 +59,6 @@ impl Stage {
             env,
             size: SIZE,
             termios: None,
-            newline_translation: true,
-            echo: true,
             foreground: true,
             outer_terminal: None,
         };

@@ -135,16 +135,23 @@ impl Host {
     }
 
     pub(super) fn facts(&self, request: &Request, reader: Reader) -> Facts {
+        let decision = request
+            .value
+            .as_ref()
+            .and_then(|value| self.hooks.decision(request.sighting, value));
+        // What is said to the request's own connection needs no screen where none has shown it: a clock that runs there
+        // would otherwise keep every answer out.
+        let asked = || {
+            let asks = |seen: &&Sighting| self.detector.still_asks(seen.no, seen.fingerprint);
+            self.detector.current().filter(|_| decision.is_some()).filter(asks).cloned()
+        };
         Facts {
             now: boot_time().as_millis() as i64,
-            standing: self.detector.current_now(),
+            standing: self.detector.current_now().or_else(asked),
+            decision,
             answered_locally: self.answered_locally.contains(&request.sighting)
                 || self.detector.is_being_answered(request.sighting, self.now()),
             half_typed: self.detector.typed_since(request.sighting, self.now()),
-            decision: request
-                .value
-                .as_ref()
-                .and_then(|value| self.hooks.decision(request.sighting, value)),
             takes_paste: self.detector.screen().input_modes().bracketed_paste,
             other_foreground: self.asked_by.is_some() && self.control.foreground_group() != self.asked_by,
             reader,

@@ -2,7 +2,7 @@
 
 use atlasbridge_detect::{Departure, Drift, Event, KernelWait, Observation, Waits};
 use atlasbridge_model::{Sighting, SightingNo, lifecycle};
-use atlasbridge_pty::{InputKind, TtyWait};
+use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
 
 use super::{Host, MOST_LEFT_OPEN};
@@ -68,7 +68,7 @@ impl Host {
             },
             canonical: probe.canonical,
             // Where we switched the echo off, its absence says nothing about a secret.
-            echo: probe.echo || self.keyboard.input.kind() == InputKind::Stream,
+            echo: probe.echo || !self.keyboard.is_shown,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use atlasbridge_model::answer::{Refusal, Source, Value};
 use atlasbridge_model::lifecycle::{Do, Event, NotApplied, PromptState, Resolution};
-use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId, Sighting, Takes};
+use atlasbridge_model::{Constraints, Nonce, PromptId, ReplyId, SessionId, Sighting, Span, Takes};
 use atlasbridge_store::{AcceptedAnswer, Advance, AdvanceError, Outcome, PromptRecord, Store, StoreConfig};
 
 use crate::world::{
@@ -56,15 +56,19 @@ async fn answers_for_a_hook_are_read_back_as_they_were() {
             several: true,
             lines: number == 1,
         };
+        let constraints = Constraints {
+            max_length: 40,
+            numbers: Span::new(0, 12),
+            picks: Span::new(u16::from(number == 1), 3),
+        };
         let sighting = Sighting {
             takes,
+            constraints,
             ..yes_no(number)
         };
         let prompt = ask_with(&store, session, &sighting).await;
-        assert_eq!(
-            store.prompt(prompt.id).await.unwrap().unwrap().sighting.takes,
-            takes
-        );
+        let kept = store.prompt(prompt.id).await.unwrap().unwrap().sighting;
+        assert_eq!((kept.takes, kept.constraints), (takes, constraints));
         let answer = AcceptedAnswer {
             value: value.clone(),
             ..tap(&prompt)

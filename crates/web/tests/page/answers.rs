@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use atlasbridge_model::answer::{Said, Source};
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::picture::{Row, Run, Style};
-use atlasbridge_model::{Picture, PromptId, ReplyId, Takes};
+use atlasbridge_model::{Picture, PromptId, ReplyId, Span, Takes};
 use atlasbridge_web::desk::{Key, Typing};
 use serde_json::{Value, json};
 
@@ -118,6 +118,10 @@ async fn a_card_tells_everything_and_hides_nothing() {
             { "label": "No⟨U+200B⟩", "effect": "refuses" },
         ],
         "max_length": 200,
+        "min_choice": null,
+        "max_choice": null,
+        "min_picks": null,
+        "max_picks": null,
         "asked_at": "2026-01-02T03:04:05.678Z",
         "expires_at": "2026-01-02T03:14:05.678Z",
         "seconds_left": 600,
@@ -130,7 +134,7 @@ async fn a_card_tells_everything_and_hides_nothing() {
         "meaning": null,
         "is_open": true,
         "answered": null,
-        "takes": { "text": false, "reason": true, "reason_at_once": false, "several": false, "lines": false, "by_hook": false },
+        "takes": { "text": false, "reason": true, "reason_at_once": false, "several": false, "rows": "several", "lines": false, "by_hook": false },
     }] });
     assert_eq!(response.json(), expected);
 }
@@ -139,6 +143,7 @@ async fn a_card_tells_everything_and_hides_nothing() {
 async fn a_card_tells_what_it_takes_besides_its_rows() {
     let hub = Hub::start();
     let login = hub.new_login();
+    hub.state().prompts[0].picks = Span::new(1, 2);
     hub.state().prompts[0].takes = Takes {
         reason: true,
         own_text: true,
@@ -153,7 +158,7 @@ async fn a_card_tells_what_it_takes_besides_its_rows() {
     let told = Request::get(&hub, &login, &path).send().await.json();
     let card = &told["prompts"][0];
     assert_eq!(card["word"], "being answered", "what a hook is told is not typed");
-    let expected = json!({ "text": true, "reason": true, "reason_at_once": true, "several": true, "lines": false, "by_hook": true });
+    let expected = json!({ "text": true, "reason": true, "reason_at_once": true, "several": true, "rows": "choose 1 to 2", "lines": false, "by_hook": true });
     assert_eq!(card["takes"], expected);
 }
 

@@ -428,6 +428,8 @@ pub(crate) fn card() -> Card {
             offer("No\u{200b}", Effect::Refuses),
         ],
         max_length: 200,
+        numbers: None,
+        picks: None,
         takes: Takes::NOTHING,
         takes_secrets: false,
         asked_at: Timestamp(1_767_323_045_678),

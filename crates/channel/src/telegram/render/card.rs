@@ -260,12 +260,15 @@ fn besides(card: &Card) -> String {
         (false, true) => "Or send a text, to refuse with it as the reason.",
         (false, false) => "",
     };
-    let rows = match (several, card.choices.len()) {
-        (true, 3..) => "Several: send 1,3.",
-        (true, _) => "Several: send 1,2.",
-        (false, _) => "",
+    let example = if card.choices.len() > 2 { "1,3" } else { "1,2" };
+    let rows = match (several, card.picks) {
+        (true, Some(picks)) => format!("Choose {picks}: send {example}."),
+        (true, None) => format!("Several: send {example}."),
+        // Ticked one by one, and sent with Enter: by somebody at the terminal.
+        (false, Some(picks)) => format!("It takes {picks} of the rows."),
+        (false, None) => String::new(),
     };
-    [text, rows].join(" ").trim().to_owned()
+    [text, &rows].join(" ").trim().to_owned()
 }
 
 fn replaced(card: &Card) -> String {
