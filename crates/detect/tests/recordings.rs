@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use atlasbridge_detect::recording::{Recording, Replay, Replayed, Step, What};
 use atlasbridge_detect::{Drift, Moment, Waits};
-use atlasbridge_model::{Choices, Level, Pace, Strokes};
+use atlasbridge_model::{Choices, Effect, Grant, Level, Pace, Strokes};
 
 mod support;
 
@@ -344,4 +344,62 @@ fn waiting_longer_adds_no_certain_prompt() {
             assert!(soon || low, "{}: {}", labelled.name, seen.sighting.excerpt);
         }
     }
+}
+
+/// What each row of a dialog does, and which one `approve` takes.
+fn consent(choices: &Choices) -> String {
+    let told = choices.iter().enumerate().map(|(row, choice)| {
+        let does = match choice.effect {
+            Effect::Accepts if choices.accepting() == Some(row) => " [APPROVE]",
+            Effect::Accepts => " [accepts]",
+            Effect::Widens(Grant::Session) => " [session]",
+            Effect::Widens(Grant::Always) => " [always]",
+            Effect::Widens(Grant::Mode) => " [mode]",
+            Effect::Widens(Grant::Unknown) => " [more]",
+            Effect::Refuses => " [refuses]",
+            Effect::Other => "",
+        };
+        format!("{}{does}", choice.label)
+    });
+    told.collect::<Vec<_>>().join(" · ")
+}
+
+/// The row that `approve` takes in every dialog that was ever recorded, and what the others grant. A row that changes here
+/// changes what people have allowed when they said yes: the table is read line by line before it is written anew, with
+/// `ATLASBRIDGE_WRITE_TABLES=1`.
+#[test]
+fn approve_takes_the_row_that_grants_least() {
+    let file = support::folder().join("approve.txt");
+    let dialogs: std::collections::BTreeSet<String> = ALL
+        .iter()
+        .flat_map(|labelled| {
+            let choices = labelled
+                .seen
+                .iter()
+                .filter_map(|seen| seen.sighting.choices.as_ref());
+            choices
+                .filter(|choices| choices.offers_consent())
+                .map(|choices| format!("{}: {}\n", labelled.tool, consent(choices)))
+        })
+        .collect();
+    let table: String = dialogs.into_iter().collect();
+    if std::env::var_os("ATLASBRIDGE_WRITE_TABLES").is_some() {
+        std::fs::write(&file, &table).unwrap();
+    }
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    let new: Vec<&str> = table
+        .lines()
+        .filter(|line| !written.lines().any(|old| old == *line))
+        .collect();
+    let gone: Vec<&str> = written
+        .lines()
+        .filter(|line| !table.lines().any(|now| now == *line))
+        .collect();
+    assert!(
+        new.is_empty() && gone.is_empty(),
+        "not in {}:\n{}\nonly there:\n{}",
+        file.display(),
+        new.join("\n"),
+        gone.join("\n")
+    );
 }

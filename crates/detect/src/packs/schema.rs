@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use atlasbridge_model::Kind;
+use atlasbridge_model::{Grant, Kind};
 use regex::Regex;
 use serde::Deserialize;
 use toml::Spanned;
@@ -98,6 +98,11 @@ struct DialogTable {
     refuse_key: Option<RefuseKey>,
     refuses: Option<Spanned<String>>,
     accepts: Option<Spanned<String>>,
+    /// What accepting rows grant.
+    once: Option<Spanned<String>>,
+    session: Option<Spanned<String>>,
+    always: Option<Spanned<String>>,
+    mode: Option<Spanned<String>>,
     leave_out: Option<Spanned<String>>,
     text_field: Option<Spanned<String>>,
     #[serde(default)]
@@ -344,6 +349,8 @@ impl Reader<'_> {
             escape_refuses: matches!(table.refuse_key, Some(RefuseKey::Esc)),
             refuses: self.optional(table.refuses.as_ref()),
             accepts: self.optional(table.accepts.as_ref()),
+            once: self.optional(table.once.as_ref().map(whole).as_ref()),
+            widens: self.widens(table),
             leave_out: self.optional(table.leave_out.as_ref()),
             text_field: self.optional(table.text_field.as_ref()),
             keeps_hints: table.keep_hints,
@@ -360,6 +367,18 @@ impl Reader<'_> {
             row,
             manner,
         })
+    }
+
+    fn widens(&mut self, table: &DialogTable) -> Vec<(LazyRegex, Grant)> {
+        let named = [
+            (&table.session, Grant::Session),
+            (&table.always, Grant::Always),
+            (&table.mode, Grant::Mode),
+        ];
+        let named = named.into_iter();
+        named
+            .filter_map(|(source, grant)| Some((self.regex(source.as_ref()?)?, grant)))
+            .collect()
     }
 
     /// A row of one's own must say where its label is.
@@ -408,6 +427,11 @@ impl Reader<'_> {
             );
         }
     }
+}
+
+/// For nothing less than the whole label.
+fn whole(source: &Spanned<String>) -> Spanned<String> {
+    Spanned::new(source.span(), format!("^(?:{})$", source.get_ref()))
 }
 
 impl From<RowsName> for Rows {
