@@ -194,6 +194,8 @@ pub(crate) enum Rows {
     Buttons,
     /// Letters in the line of the cursor.
     Letters,
+    /// No rows: the last line names a key for each answer, `Enter to stay · Esc to cancel`.
+    Keys,
     /// Nothing to choose: Enter, or a text.
     Nothing,
 }

@@ -85,7 +85,7 @@ fn what_is_wrong_is_told_with_its_line_and_its_cure() {
     );
     refused(
         &format!("{dialog}rows = \"columns\"\nanchor = 'x'\n"),
-        "expected one of `numbered`, `marked`, `buttons`, `letters`, `nothing`",
+        "expected one of `numbered`, `marked`, `buttons`, `letters`, `keys`, `nothing`",
     );
     refused(
         &format!("{dialog}rows = \"marked\"\nanchor = 'x'\nkeys = \"number\"\n"),

@@ -120,6 +120,7 @@ enum RowsName {
     Marked,
     Buttons,
     Letters,
+    Keys,
     Nothing,
 }
 
@@ -390,7 +391,7 @@ impl Reader<'_> {
         let wanted: &[&str] = match table.rows {
             RowsName::Numbered => &["key", "label"],
             RowsName::Marked => &["marker", "label"],
-            RowsName::Buttons | RowsName::Letters | RowsName::Nothing => {
+            RowsName::Buttons | RowsName::Letters | RowsName::Keys | RowsName::Nothing => {
                 self.wrong(
                     source.span().start,
                     "`row` is for numbered and marked rows only",
@@ -441,6 +442,7 @@ impl From<RowsName> for Rows {
             RowsName::Marked => Rows::Marked,
             RowsName::Buttons => Rows::Buttons,
             RowsName::Letters => Rows::Letters,
+            RowsName::Keys => Rows::Keys,
             RowsName::Nothing => Rows::Nothing,
         }
     }
