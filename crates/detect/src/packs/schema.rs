@@ -25,6 +25,10 @@ struct File {
     #[serde(default)]
     answered: Vec<Spanned<String>>,
     #[serde(default)]
+    accepted: Vec<Spanned<String>>,
+    #[serde(default)]
+    refused: Vec<Spanned<String>>,
+    #[serde(default)]
     dialog: Vec<DialogTable>,
     words: Option<super::words::Lists>,
 }
@@ -247,6 +251,10 @@ impl Reader<'_> {
         source.and_then(|source| self.regex(source))
     }
 
+    fn regexes(&mut self, sources: &[Spanned<String>]) -> Vec<LazyRegex> {
+        sources.iter().filter_map(|source| self.regex(source)).collect()
+    }
+
     fn pack(&mut self, parsed: File) -> Pack {
         let name = parsed.tool.name.get_ref().clone();
         let plain = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "-_.".contains(char);
@@ -272,16 +280,10 @@ impl Reader<'_> {
                 );
             }
         }
-        let answered = parsed
-            .answered
-            .iter()
-            .filter_map(|source| self.regex(source))
-            .collect();
-        let busy = parsed
-            .busy
-            .iter()
-            .filter_map(|source| self.regex(source))
-            .collect();
+        let answered = self.regexes(&parsed.answered);
+        let accepted = self.regexes(&parsed.accepted);
+        let refused = self.regexes(&parsed.refused);
+        let busy = self.regexes(&parsed.busy);
         let idle = parsed.idle.as_ref().map(|idle| Idle {
             invitation: self.optional(idle.invitation.as_ref()),
             box_: self.optional(idle.box_.as_ref()),
@@ -323,6 +325,8 @@ impl Reader<'_> {
             idle,
             busy,
             answered,
+            accepted,
+            refused,
             titles,
             tells_status,
             asks_for_status: parsed

@@ -88,6 +88,7 @@ impl Host {
         if let Some(objection) = self.gate.objection(request, self.facts(request)) {
             return self.gate.void(ticket, objection);
         }
+        self.note_deed(request);
         self.reacted = false;
         let now = self.now();
         let Self { gate, hooks, .. } = self;
@@ -126,6 +127,7 @@ impl Host {
 
     pub(super) fn look(&mut self) {
         let Some(no) = self.gate.injecting() else { return };
+        self.judge_deed();
         let current = self.detector.current().filter(|seen| seen.no == no);
         let still_shown = current.is_some_and(|seen| self.detector.still_shows(seen.no, seen.fingerprint));
         let is_over = matches!(self.phase, Phase::LastWords { .. } | Phase::LastNotes { .. });
