@@ -56,7 +56,7 @@ pub(crate) enum Command {
         #[arg(long)]
         watch: bool,
     },
-    /// Give a prompt its plainly accepting answer
+    /// Give a prompt the accepting answer that grants least: this once, and nothing more
     Approve {
         /// The prompt's id, or its first digits
         prompt: String,

@@ -12,6 +12,7 @@ use std::time::Duration;
 use atlasbridge_model::{Detail, Excerpt, Fingerprint, Kind, Sighting, SightingNo, Takes};
 use sha2::{Digest, Sha256};
 
+use crate::deed::Marks;
 use crate::keys::KeyReader;
 use crate::moment::Moment;
 use crate::page::Page;
@@ -185,6 +186,11 @@ impl Detector {
                 && standing.unseen.is_some()
         };
         self.standing.as_ref().is_some_and(is_it) && self.word.as_ref().is_some_and(|word| word.by_hook)
+    }
+
+    /// What the tool says, on the screen as it is now, of dialogs that were answered.
+    pub fn marks(&self) -> Marks {
+        Marks::of(&self.screen.page(), self.config.pack.as_deref())
     }
 
     /// Somebody has just pressed Enter at the terminal, and the tool's answer to it has not been seen yet: whatever

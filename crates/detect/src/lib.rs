@@ -14,6 +14,7 @@ mod moment;
 mod verdict;
 mod witness;
 
+mod deed;
 mod hooks;
 mod packs;
 mod recognise;
@@ -25,6 +26,7 @@ mod status;
 
 pub mod recording;
 
+pub use deed::{Did, Marks, did};
 pub use detector::{
     Departure, Detector, DetectorConfig, Drift, Event, Explanation, Observation, Told, Verdict,
 };

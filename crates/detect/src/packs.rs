@@ -155,6 +155,9 @@ pub struct Pack {
     pub(crate) busy: Vec<LazyRegex>,
     /// Lines that it writes when a dialog was answered.
     pub(crate) answered: Vec<LazyRegex>,
+    /// Lines that it writes when something was accepted, and when it was refused.
+    pub(crate) accepted: Vec<LazyRegex>,
+    pub(crate) refused: Vec<LazyRegex>,
     titles: Vec<(LazyRegex, Claim)>,
     pub(crate) tells_status: bool,
     asks_for_status: bool,
@@ -194,6 +197,8 @@ pub(crate) enum Rows {
     Buttons,
     /// Letters in the line of the cursor.
     Letters,
+    /// No rows: the last line names a key for each answer, `Enter to stay · Esc to cancel`.
+    Keys,
     /// Nothing to choose: Enter, or a text.
     Nothing,
 }
@@ -270,6 +275,8 @@ impl Pack {
         self.dialogs.extend(under.dialogs.iter().cloned());
         self.busy.extend(under.busy.iter().cloned());
         self.answered.extend(under.answered.iter().cloned());
+        self.accepted.extend(under.accepted.iter().cloned());
+        self.refused.extend(under.refused.iter().cloned());
         self.titles.extend(under.titles.iter().cloned());
         self.idle = self.idle.or_else(|| under.idle.clone());
         self.words = self.words.or_else(|| under.words.clone());

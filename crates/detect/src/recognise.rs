@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Span, Strokes, Takes};
+use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Grant, Kind, Span, Strokes, Takes};
 
 use crate::packs::{Pack, Words};
 use crate::page::{CursorLine, Page, is_rule};
@@ -251,18 +251,26 @@ impl Reading {
 
     /// Some row accepts: something is to be allowed.
     pub(crate) fn asks_for_consent(&self) -> bool {
-        self.choices
-            .as_ref()
-            .is_some_and(|choices| choices.accepting().is_some())
+        self.choices.as_ref().is_some_and(Choices::offers_consent)
     }
 
-    /// Words that the person's own pack adds say what a choice does.
+    /// Words that the person's own pack adds say what a choice does. They make no refusal of a row that accepts, and no
+    /// plain yes of one that grants more.
     fn judge_by(&mut self, words: &Words) {
         let judged = |choice: &Choice| Choice {
-            effect: match &choice.label {
-                label if words.refuses.is_match(label) => Effect::Refuses,
-                label if words.accepts.is_match(label) => Effect::Accepts,
-                _ => choice.effect,
+            effect: match (&choice.label, choice.effect) {
+                (label, effect) if words.refuses.is_match(label) => match effect.is_accepting() {
+                    true => Effect::Widens(Grant::Unknown),
+                    false => Effect::Refuses,
+                },
+                (label, effect) if words.accepts.is_match(label) || effect.is_accepting() => {
+                    let by_words = match effect.is_accepting() {
+                        true => effect,
+                        false => labels::accepted(label),
+                    };
+                    words.grants(label).map_or(by_words, Effect::Widens)
+                }
+                (_, effect) => effect,
             },
             ..choice.clone()
         };
@@ -284,7 +292,9 @@ impl Reading {
             self.constraints.numbers = line::stated_numbers(&self.excerpt).or_else(|| numbers_of(&rows));
             self.constraints.picks = stated_picks(&self.excerpt, count);
         }
-        self.choices = Choices::new(rows.into_iter().map(masked).collect());
+        let mut rows: Vec<Choice> = rows.into_iter().map(masked).collect();
+        labels::beside_each_other(&mut rows);
+        self.choices = Choices::new(rows);
         self
     }
 }

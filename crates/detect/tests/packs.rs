@@ -85,7 +85,7 @@ fn what_is_wrong_is_told_with_its_line_and_its_cure() {
     );
     refused(
         &format!("{dialog}rows = \"columns\"\nanchor = 'x'\n"),
-        "expected one of `numbered`, `marked`, `buttons`, `letters`, `nothing`",
+        "expected one of `numbered`, `marked`, `buttons`, `letters`, `keys`, `nothing`",
     );
     refused(
         &format!("{dialog}rows = \"marked\"\nanchor = 'x'\nkeys = \"number\"\n"),
@@ -220,4 +220,76 @@ fn no_letter_and_no_bare_enter_reaches_a_claude_dialog() {
         told(seen(screen, &Packs::embedded(), "claude")),
         "multiple_choice: Yes=1, Yes, and don’t ask again for: rm *=2, !No=3"
     );
+}
+
+/// The row that `approve` takes, by its label.
+fn approved(sighting: Option<Sighting>) -> Option<String> {
+    let choices = sighting?.choices?;
+    let row = choices.accepting()?;
+    choices.get(row).map(|choice| choice.label.clone())
+}
+
+fn own(name: &str, dialog: &str) -> Packs {
+    let text = format!("[tool]\nname = \"{name}\"\n{dialog}");
+    Packs::with_user(vec![(format!("{name}.toml").into(), text)]).unwrap()
+}
+
+/// Silence takes what refuses, so no file may call a yes a refusal.
+#[test]
+fn no_pack_makes_a_refusal_of_a_row_that_accepts() {
+    let screen = "May I?\r\n\r\n❯ 1. Yes, do it\r\n  2. Allow always\r\n  3. Hold\r\n";
+    let dialog =
+        "[[dialog]]\nname = \"d\"\nrows = \"numbered\"\nanchor = 'May I'\nkeys = \"number\"\nrefuses = '.'\n";
+    let by_dialog = own("ship", dialog);
+    assert_eq!(
+        told(seen(screen, &by_dialog, "ship")),
+        "multiple_choice: Yes, do it=1, Allow always=2, !Hold=3"
+    );
+    assert_eq!(approved(seen(screen, &by_dialog, "ship")), None);
+    let by_words = own("generic", "[words]\nrefuses = ['yes', 'allow', 'hold']\n");
+    assert_eq!(
+        told(seen(screen, &by_words, "ship")),
+        "multiple_choice: Yes, do it=1, Allow always=2, !Hold=3"
+    );
+}
+
+/// `once` speaks of the whole label: a row with one more word is another.
+#[test]
+fn a_row_with_a_word_more_is_not_the_one_that_a_pack_calls_plain() {
+    let dialog = "[[dialog]]\nname = \"d\"\nrows = \"numbered\"\nanchor = 'May I'\nkeys = \"number\"\nonce = 'Yes, and go on'\n";
+    let packs = own("ship", dialog);
+    let screen = |first: &str| format!("May I?\r\n\r\n❯ 1. {first}\r\n  2. No\r\n");
+    let taken = |first: &str| approved(seen(&screen(first), &packs, "ship"));
+    assert_eq!(taken("Yes, and go on").as_deref(), Some("Yes, and go on"));
+    assert_eq!(taken("Yes, and go on with all of it"), None);
+    assert_eq!(taken("Yes, and go on unasked"), None);
+}
+
+/// Dialogs that no pack knows: `approve` takes the plain row wherever it stands, and no other in its place.
+#[test]
+fn without_a_pack_the_plain_yes_is_taken_or_none() {
+    let taken = |rows: &[&str]| {
+        let rows = rows.iter().enumerate().map(|(row, label)| {
+            let marker = if row == 0 { "❯" } else { " " };
+            format!("{marker} {}. {label}\r\n", row + 1)
+        });
+        let screen = format!("May I go on?\r\n\r\n{}", rows.collect::<String>());
+        approved(seen(&screen, &Packs::embedded(), "rocket"))
+    };
+    for (rows, expected) in [
+        (
+            &["Yes, and use auto mode", "Yes, manually approve edits", "No"][..],
+            Some("Yes, manually approve edits"),
+        ),
+        (&["Always allow", "Allow once", "Deny"], Some("Allow once")),
+        (&["Allow for this session", "Allow", "Cancel"], Some("Allow")),
+        (&["Yes", "Yes, turbo", "No"], Some("Yes")),
+        (&["Yes, turbo", "Yes, slowly", "No"], None),
+        (&["Allow for this session", "Always allow", "Deny"], None),
+        (&["Yes, and don't ask again", "No"], None),
+        (&["Approve and trust this folder", "Reject"], None),
+        (&["Don't ask again", "Yes", "No"], Some("Yes")),
+    ] {
+        assert_eq!(taken(rows).as_deref(), expected, "{rows:?}");
+    }
 }

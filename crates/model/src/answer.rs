@@ -13,7 +13,7 @@ use crate::{Choices, Effect, Kind, SafeDefault, Sighting, Span};
 /// What somebody sent, in their words or with a button.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Said {
-    /// The plainly accepting answer, whatever it is called on the screen.
+    /// The accepting answer that grants least, whatever it is called on the screen.
     Approve,
     /// The refusing answer.
     Deny,
@@ -125,6 +125,10 @@ pub enum Refusal {
     #[error("this prompt asks for {wanted}; use `atlasbridge reply PROMPT VALUE`")]
     NeedsValue { wanted: &'static str },
     #[error(
+        "no single answer of this prompt accepts once and grants nothing more; pick one with `atlasbridge reply PROMPT ANSWER`: {choices}"
+    )]
+    NoPlainYes { choices: String },
+    #[error(
         "this prompt has no answer that refuses, so nothing was typed, and it still waits; `atlasbridge reply PROMPT VALUE` answers it, `atlasbridge reply PROMPT cancel` leaves it to the terminal"
     )]
     NoRefusingAnswer,
@@ -174,6 +178,7 @@ impl Refusal {
             Refusal::InsideSession => "inside_session",
             Refusal::NotAChoice { .. } => "not_a_choice",
             Refusal::NeedsValue { .. } => "needs_value",
+            Refusal::NoPlainYes { .. } => "no_plain_yes",
             Refusal::NoRefusingAnswer => "no_refusing_answer",
             Refusal::NoReason => "no_reason",
             Refusal::NoDefault => "no_default",
@@ -214,6 +219,9 @@ impl Refusal {
             }
             Refusal::NeedsValue { wanted } => {
                 format!("This prompt asks for {wanted}. Send it as a reply to its message.")
+            }
+            Refusal::NoPlainYes { choices } => {
+                format!("No single answer of this prompt accepts once and grants nothing more. Pick one: {choices}.")
             }
             Refusal::NoRefusingAnswer => {
                 "No answer of this prompt refuses, so nothing was typed. Choose one of its answers, or leave it to the \
@@ -354,14 +362,20 @@ pub fn default_value(sighting: &Sighting) -> Result<Value, Refusal> {
 
 fn approving_value(sighting: &Sighting) -> Result<Value, Refusal> {
     match sighting.kind {
-        Kind::YesNo | Kind::MultipleChoice => sighting
-            .choices
-            .as_ref()
-            .and_then(Choices::accepting)
-            .and_then(|row| choice_value(sighting, row))
-            .ok_or(Refusal::NeedsValue {
-                wanted: "one of its choices",
-            }),
+        Kind::YesNo | Kind::MultipleChoice => {
+            let choices = sighting.choices.as_ref();
+            let least = choices.and_then(Choices::accepting);
+            least.and_then(|row| choice_value(sighting, row)).ok_or_else(|| {
+                match choices.is_some_and(Choices::offers_consent) {
+                    true => Refusal::NoPlainYes {
+                        choices: labels(choices),
+                    },
+                    false => Refusal::NeedsValue {
+                        wanted: "one of its choices",
+                    },
+                }
+            })
+        }
         Kind::ConfirmEnter => Ok(Value::Enter),
         Kind::FreeText | Kind::Idle => Err(Refusal::NeedsValue { wanted: "a text" }),
         Kind::Password => Err(Refusal::NeedsValue { wanted: "a password" }),

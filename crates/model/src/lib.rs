@@ -27,7 +27,7 @@ pub use excerpt::{Detail, Excerpt};
 pub use id::{IdempotencyKey, Nonce, PromptId, ReplyId, SessionId, SightingNo, TypingId};
 pub use picture::Picture;
 pub use prompt::{
-    Choice, Choices, Confidence, Constraints, Effect, Entry, Kind, Level, MAX_INSTRUCTION, MAX_LENGTH,
+    Choice, Choices, Confidence, Constraints, Effect, Entry, Grant, Kind, Level, MAX_INSTRUCTION, MAX_LENGTH,
     SafeDefault, Span, Takes,
 };
 pub use sighting::{Fingerprint, Sighting};

@@ -111,10 +111,49 @@ impl Level {
 /// What choosing a row does, as far as the dialog says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
+    /// Accepts what is asked, this once: the least that can be granted.
     Accepts,
+    /// Accepts, and grants more than that.
+    Widens(Grant),
     /// Refuses or cancels: the only effect that a timeout may have.
     Refuses,
     Other,
+}
+
+impl Effect {
+    /// Whether something is allowed by it, however much.
+    pub fn is_accepting(self) -> bool {
+        match self {
+            Effect::Accepts | Effect::Widens(_) => true,
+            Effect::Refuses | Effect::Other => false,
+        }
+    }
+}
+
+/// What an accepting row grants beyond this once, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Grant {
+    /// Until the tool ends.
+    Session,
+    /// Without an end: a rule, a folder that is trusted, all of a kind.
+    Always,
+    /// A mode of the tool that asks less.
+    Mode,
+    /// Something that nobody here can read off its words. It may be more than all of the others.
+    Unknown,
+}
+
+impl Grant {
+    pub const ALL: [Grant; 4] = [Grant::Session, Grant::Always, Grant::Mode, Grant::Unknown];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Grant::Session => "session",
+            Grant::Always => "always",
+            Grant::Mode => "mode",
+            Grant::Unknown => "unknown",
+        }
+    }
 }
 
 /// One row of a dialog. The label is kept whole; channels cut it for their buttons.
@@ -168,9 +207,21 @@ impl Choices {
         self.0.iter().position(|choice| choice.effect == Effect::Refuses)
     }
 
-    /// The row that plainly accepts: the first accepting one. "Yes, and don't ask again" comes after "Yes".
+    /// The row that *Yes* and `approve` mean.
+    ///
+    /// # Accepting-means-the-least invariant
+    /// It is the only row that accepts this once and grants nothing more, wherever it stands: Claude Code lists the mode
+    /// that asks nothing before the one that asks for each edit. Where every accepting row grants more, or two are plain,
+    /// a person picks one by its label.
     pub fn accepting(&self) -> Option<usize> {
-        self.0.iter().position(|choice| choice.effect == Effect::Accepts)
+        let mut plain = (0..self.0.len()).filter(|&row| self.0[row].effect == Effect::Accepts);
+        let only = plain.next()?;
+        plain.next().is_none().then_some(only)
+    }
+
+    /// Some row accepts: something is to be allowed.
+    pub fn offers_consent(&self) -> bool {
+        self.0.iter().any(|choice| choice.effect.is_accepting())
     }
 }
 

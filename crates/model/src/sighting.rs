@@ -55,7 +55,7 @@ pub(crate) mod tests {
     //! Sightings for the tests of this crate.
 
     use super::*;
-    use crate::{Choice, Effect, Strokes};
+    use crate::{Choice, Effect, Grant, Strokes};
 
     fn sighting(kind: Kind, text: &str, choices: Vec<Choice>) -> Sighting {
         Sighting {
@@ -75,6 +75,8 @@ pub(crate) mod tests {
 
     fn choice(label: &str, keys: &str) -> Choice {
         let effect = match label.to_lowercase() {
+            label if label.contains("don't ask again") => Effect::Widens(Grant::Always),
+            label if label.contains("auto mode") => Effect::Widens(Grant::Mode),
             label if label.starts_with("yes") => Effect::Accepts,
             label if label.starts_with("no") => Effect::Refuses,
             _ => Effect::Other,

@@ -133,6 +133,8 @@ pub(crate) struct Gate {
     echo_window: Duration,
     settle: Duration,
     look_at: Option<Moment>,
+    /// The tool says that it did the opposite of the answer that is under way.
+    is_belied: bool,
 }
 
 impl Gate {
@@ -147,6 +149,7 @@ impl Gate {
             echo_window,
             settle,
             look_at: None,
+            is_belied: false,
         }
     }
 
@@ -296,6 +299,7 @@ impl Gate {
         if outcome == Outcome::Typed {
             self.typing = Some(Typing::begun(ticket, self.settle, now));
             self.look_at = Some(now);
+            self.is_belied = false;
         }
         outcome
     }
@@ -346,6 +350,12 @@ impl Gate {
         self.typing.as_ref().is_none_or(Typing::is_whole)
     }
 
+    /// The tool itself says that it did the opposite of what is being answered: whatever is seen then, it was not taken as
+    /// it was meant.
+    pub(crate) fn belie(&mut self) {
+        self.is_belied = true;
+    }
+
     /// The screen was looked at: go on with the strokes, or say how it ended.
     pub(crate) fn look(&mut self, look: Look, now: Moment) -> Progress {
         let Some(typing) = self.typing.as_mut() else {
@@ -370,6 +380,10 @@ impl Gate {
                 Progress::Pressed { whole }
             }
             Next::Over(outcome) => {
+                let outcome = match outcome {
+                    Outcome::Taken if self.is_belied => Outcome::Unknown,
+                    outcome => outcome,
+                };
                 let (reply, prompt) = (typing.reply, typing.prompt);
                 let (is_dialog, by_key, is_said) = (typing.is_dialog, typing.by_key, typing.is_said());
                 self.ledger.settle(reply, outcome);

@@ -228,6 +228,11 @@ impl Hooks {
         held.request.decision(value, held.dialog.as_ref()?)
     }
 
+    /// What the tool asked for by its hook, where this dialog shows it.
+    pub(crate) fn request_for(&self, no: SightingNo) -> Option<&HookRequest> {
+        self.held_for(no).map(|held| &held.request)
+    }
+
     fn held_for(&self, no: SightingNo) -> Option<&Held> {
         let is_its = |held: &&Held| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
         self.held.iter().find(is_its)

@@ -3,6 +3,7 @@
 mod afar;
 mod answering;
 mod job;
+mod judging;
 mod seeing;
 mod showing;
 mod telling;
@@ -32,6 +33,7 @@ use crate::link::Link;
 use crate::pause;
 use crate::relay::{LineEnds, Relay, Turn};
 use crate::{Ended, HostConfig, RunError};
+use judging::Deed;
 use showing::Watch;
 
 /// Between a polite request to end and SIGKILL (SPEC §5, `sessions stop`).
@@ -190,6 +192,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         answers_status_query: config.answers_status_query,
         hooks,
         unjoined: None,
+        deed: None,
         late_until: Moment::default(),
         last_words: None,
         keys_after: config.keys_after,
@@ -243,6 +246,8 @@ struct Host {
     hooks: Hooks,
     /// A dialog that was seen before its request came, and how long it waits for it.
     unjoined: Option<(Sighting, Moment)>,
+    /// The last answer to a dialog. Forgotten when another dialog is seen: it may ask for the same once more.
+    deed: Option<Deed>,
     /// Until then keys were meant for a dialog that is gone.
     late_until: Moment,
     /// What the tool said last before it finished, by its hook.

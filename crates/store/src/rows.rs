@@ -9,7 +9,7 @@ use std::str::FromStr;
 use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::{
-    BootTime, Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Pace, ReplyId,
+    BootTime, Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Grant, Pace, ReplyId,
     Sighting, SightingNo, Span, Stroke, Strokes, Takes, Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -269,6 +269,9 @@ impl<'a> From<&'a Value> for StoredValue<'a> {
 struct StoredChoice {
     label: String,
     effect: StoredEffect,
+    /// What an accepting row grants beyond this once, by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grants: Option<String>,
     /// Empty where only the tool's own hook can say it.
     strokes: Vec<StoredStroke>,
 }
@@ -307,9 +310,13 @@ impl From<&Choice> for StoredChoice {
         Self {
             label: choice.label.clone(),
             effect: match choice.effect {
-                Effect::Accepts => StoredEffect::Accepts,
+                Effect::Accepts | Effect::Widens(_) => StoredEffect::Accepts,
                 Effect::Refuses => StoredEffect::Refuses,
                 Effect::Other => StoredEffect::Other,
+            },
+            grants: match choice.effect {
+                Effect::Widens(grant) => Some(grant.as_str().to_owned()),
+                Effect::Accepts | Effect::Refuses | Effect::Other => None,
             },
             strokes: choice
                 .strokes
@@ -332,7 +339,10 @@ impl StoredChoice {
                 )?),
             },
             effect: match self.effect {
-                StoredEffect::Accepts => Effect::Accepts,
+                StoredEffect::Accepts => self.grants.map_or(Effect::Accepts, |name| {
+                    let known = Grant::ALL.into_iter().find(|grant| grant.as_str() == name);
+                    Effect::Widens(known.unwrap_or(Grant::Unknown))
+                }),
                 StoredEffect::Refuses => Effect::Refuses,
                 StoredEffect::Other => Effect::Other,
             },

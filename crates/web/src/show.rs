@@ -317,6 +317,7 @@ fn meaning(card: &Card) -> Option<&'static str> {
 fn effect(effect: Effect) -> &'static str {
     match effect {
         Effect::Accepts => "accepts",
+        Effect::Widens(_) => "widens",
         Effect::Refuses => "refuses",
         Effect::Other => "other",
     }

@@ -94,6 +94,9 @@ impl From<Takes> for model::Takes {
 pub struct Choice {
     pub label: String,
     pub effect: Effect,
+    /// What an accepting row grants beyond this once; left out where it grants nothing more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grants: Option<Grant>,
     /// None where only the tool's own hook can say it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strokes: Vec<Stroke>,
@@ -112,6 +115,17 @@ pub enum Effect {
     Accepts,
     Refuses,
     Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grant {
+    Session,
+    Always,
+    Mode,
+    /// Also a word of a later version.
+    #[serde(other)]
+    Unknown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -200,9 +214,13 @@ impl From<&model::Choice> for Choice {
         Self {
             label: choice.label.clone(),
             effect: match choice.effect {
-                model::Effect::Accepts => Effect::Accepts,
+                model::Effect::Accepts | model::Effect::Widens(_) => Effect::Accepts,
                 model::Effect::Refuses => Effect::Refuses,
                 model::Effect::Other => Effect::Other,
+            },
+            grants: match choice.effect {
+                model::Effect::Widens(grant) => Some(grant.into()),
+                model::Effect::Accepts | model::Effect::Refuses | model::Effect::Other => None,
             },
             strokes: choice
                 .strokes
@@ -238,11 +256,35 @@ impl TryFrom<Choice> for model::Choice {
             label: twin.label,
             strokes,
             effect: match twin.effect {
-                Effect::Accepts => model::Effect::Accepts,
+                Effect::Accepts => twin.grants.map_or(model::Effect::Accepts, |grant| {
+                    model::Effect::Widens(grant.into())
+                }),
                 Effect::Refuses => model::Effect::Refuses,
                 Effect::Other => model::Effect::Other,
             },
         })
+    }
+}
+
+impl From<model::Grant> for Grant {
+    fn from(grant: model::Grant) -> Self {
+        match grant {
+            model::Grant::Session => Grant::Session,
+            model::Grant::Always => Grant::Always,
+            model::Grant::Mode => Grant::Mode,
+            model::Grant::Unknown => Grant::Unknown,
+        }
+    }
+}
+
+impl From<Grant> for model::Grant {
+    fn from(grant: Grant) -> Self {
+        match grant {
+            Grant::Session => model::Grant::Session,
+            Grant::Always => model::Grant::Always,
+            Grant::Mode => model::Grant::Mode,
+            Grant::Unknown => model::Grant::Unknown,
+        }
     }
 }
 

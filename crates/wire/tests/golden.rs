@@ -14,7 +14,7 @@ use atlasbridge_wire::session::{
     End, FromSession, Health, Inject, Key, Report, SessionInfo, ToSession, Typing, TypingOutcome, Unread,
 };
 use atlasbridge_wire::twin::{
-    Choice, Departure, Effect, Entry, Outcome, Said, Sighting, Stroke, Takes, Value,
+    Choice, Departure, Effect, Entry, Grant, Outcome, Said, Sighting, Stroke, Takes, Value,
 };
 use atlasbridge_wire::{Greeting, Hello, Role, decode, encode};
 use serde::Serialize;
@@ -45,6 +45,7 @@ fn sighted(typed_ms_ago: Option<u64>) -> Report {
         choices: vec![Choice {
             label: "yes".into(),
             effect: Effect::Accepts,
+            grants: None,
             strokes: vec![
                 Stroke {
                     keys: "y".into(),
@@ -187,11 +188,20 @@ fn what_a_hook_adds() {
         return;
     };
     let by_hook = Sighting {
-        choices: vec![Choice {
-            label: "Yes".into(),
-            effect: Effect::Accepts,
-            strokes: vec![],
-        }],
+        choices: vec![
+            Choice {
+                label: "Yes".into(),
+                effect: Effect::Accepts,
+                grants: None,
+                strokes: vec![],
+            },
+            Choice {
+                label: "Yes, always".into(),
+                effect: Effect::Accepts,
+                grants: Some(Grant::Always),
+                strokes: vec![],
+            },
+        ],
         takes: Takes {
             reason: true,
             several: true,
@@ -208,7 +218,7 @@ fn what_a_hook_adds() {
             sighting: by_hook,
             typed_ms_ago: None,
         }),
-        r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"Yes","effect":"accepts"}],"max_length":200,"min_choice":1,"max_choice":4,"min_picks":1,"max_picks":3,"offers_default":false,"takes":{"reason":true,"several":true},"entry":"line","fingerprint":"00000000000000000000000000000000"}}}"#,
+        r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"Yes","effect":"accepts"},{"label":"Yes, always","effect":"accepts","grants":"always"}],"max_length":200,"min_choice":1,"max_choice":4,"min_picks":1,"max_picks":3,"offers_default":false,"takes":{"reason":true,"several":true},"entry":"line","fingerprint":"00000000000000000000000000000000"}}}"#,
     );
     for (value, text) in [
         (

@@ -56,11 +56,20 @@ pub(crate) enum Seed {
     Nothing,
 }
 
+/// The mode in which an agent starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It asks for everything that it can ask for.
+    Asking,
+    /// Nobody has told it any.
+    Own,
+}
+
 impl Agent {
     /// Nothing, with a loud reason, if it cannot be had; so with all of them.
     pub fn claude(version: &'static str) -> Option<Self> {
         // From 2.1 on it is one native program; the package around it wants a newer node than it needs.
-        let has_node = version.starts_with("1.") || version.starts_with("2.0.");
+        let has_node = version.starts_with("1.") || version.starts_with("2.0.") || version == "2.1.37";
         if has_node {
             return Self::npm(Tool::Claude, version, "@anthropic-ai/claude-code", ".bin/claude");
         }
@@ -148,10 +157,11 @@ impl Agent {
     }
 
     /// What every start needs, before a test's own arguments.
-    pub(crate) fn arguments(&self) -> Vec<String> {
+    pub(crate) fn arguments(&self, mode: Mode) -> Vec<String> {
         let words: &[&str] = match self.tool {
-            // It begins in auto mode otherwise, and asks nothing.
-            Tool::Claude => &["--permission-mode", "default"],
+            // It begins in auto mode otherwise, and asks less.
+            Tool::Claude if mode == Mode::Asking => &["--permission-mode", "default"],
+            Tool::Claude => &[],
             // Without it a daemon is started that outlives the session.
             Tool::Codex if self.version != "0.63.0" => &["--no-daemon"],
             Tool::Codex | Tool::Gemini | Tool::Opencode => &[],

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::agent::{Agent, Seed};
+use super::agent::{Agent, Mode, Seed};
 use super::model::{FakeModel, ToolResult, Turn};
 use super::place::Place;
 use super::proof::{Proof, Route, in_words};
@@ -34,6 +34,7 @@ pub struct Opening {
     agent: Agent,
     binary: PathBuf,
     seed: Seed,
+    mode: Mode,
     config: String,
     flags: Vec<String>,
     args: Vec<String>,
@@ -50,6 +51,12 @@ impl Opening {
     /// A flag of `run`.
     pub fn flag(mut self, flag: &str) -> Self {
         self.flags.push(flag.to_owned());
+        self
+    }
+
+    /// As a person starts it: without a word about its mode.
+    pub fn plainly(mut self) -> Self {
+        self.mode = Mode::Own;
         self
     }
 
@@ -103,7 +110,7 @@ impl Opening {
         }
         env.push(("ATLASBRIDGE_HOME".to_owned(), home.path().display().to_string()));
         let program = self.agent.program().display().to_string();
-        let own = self.agent.arguments();
+        let own = self.agent.arguments(self.mode);
         let events = ["--events".to_owned(), events_of(&home).display().to_string()];
         let words = events
             .iter()
@@ -192,6 +199,7 @@ impl Stage {
             agent,
             binary: binary.into(),
             seed: Seed::Ready,
+            mode: Mode::Asking,
             config: String::new(),
             flags: Vec::new(),
             args: Vec::new(),

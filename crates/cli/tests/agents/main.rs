@@ -1,7 +1,7 @@
 //! The real agents under `atlasbridge run`: pinned CLIs, real terminals, a scripted model on the loopback. The truth is what
 //! stands in the project afterwards, and what the model heard.
 //!
-//! `cases` what is asked of every agent · `claude` Claude Code · `onboarding` its first start, and folders new to it · `codex` ·
+//! `cases` what is asked of every agent · `claude` Claude Code · `claude_plainly` the same as a person starts it, and its plans · `onboarding` its first start, and folders new to it · `codex` ·
 //! `gemini` · `aider` · `qwen` · `opencode`, by what stands on the screen.
 //! `codex_structured` Codex by its app-server · `claude_hooks` Claude Code by its hooks · `claude_hook_trouble` the same, when the
 //! desk is first, the hub is gone, or somebody forges · `long` many dialogs of one Claude Code, at random;
@@ -21,6 +21,7 @@ mod cases;
 mod claude;
 mod claude_hook_trouble;
 mod claude_hooks;
+mod claude_plainly;
 mod codex;
 mod codex_structured;
 #[path = "../telegram/dice.rs"]

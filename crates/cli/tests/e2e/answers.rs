@@ -431,3 +431,40 @@ fn a_dialog_that_ignores_its_answer_is_offered_again() {
     assert_eq!(home.end_of(&first), "failed not_taken");
     assert_eq!(home.end_of(&second), "resolved applied");
 }
+
+/// Answers a dialog of Claude Code with `word`; its place is then taken by `line`. How the prompt has ended.
+#[track_caller]
+fn ends_after(word: &str, line: &str) -> String {
+    let home = home();
+    let over = home.scratch().join("over");
+    let script = format!(
+        r#"printf ' Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend'
+        read -rsn1 answer; printf '\e[H\e[J%s\n' '{line}'; until [ -e '{}' ]; do sleep 0.02; done"#,
+        over.display()
+    );
+    let terminal = home.run_in_terminal(&["run", "--adapter", "claude", "--", "bash", "-c", &script]);
+    let id = home.prompt_id();
+    let told = home.run([word, &id]);
+    let end = home.end_of(&id);
+    assert_eq!(
+        told.stdout.contains("applied"),
+        end == "resolved applied",
+        "{told:?}"
+    );
+    std::fs::write(over, "").unwrap();
+    terminal.end();
+    end
+}
+
+/// What the tool says afterwards is believed where it speaks against the answer, and proves nothing where it does not.
+#[test]
+fn an_answer_that_the_tool_belies_is_not_told_as_applied() {
+    const INTERRUPTED: &str = "  ⎿  Interrupted · What should Claude do instead?";
+    for (word, line, expected) in [
+        ("approve", "  ⎿  (No content)", "resolved applied"),
+        ("approve", INTERRUPTED, "failed unknown"),
+        ("deny", INTERRUPTED, "resolved applied"),
+    ] {
+        assert_eq!(ends_after(word, line), expected, "{word}, then {line:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Claude Code's hooks: the shapes of its events and decisions, as measured with 2.0.77, 2.1.197 and 2.1.325.
 
 use atlasbridge_model::answer::Value;
-use atlasbridge_model::{Effect, Sighting, Span, Takes};
+use atlasbridge_model::{Effect, Grant, Sighting, Span, Takes};
 use serde_json::{Map, Value as Json, json};
 
 use super::{ClaudeRequest, HookEvent, HookRequest, ToolUse};
@@ -174,8 +174,7 @@ pub(super) fn rows(request: &ClaudeRequest) -> Vec<(String, Effect)> {
     let remembered = request
         .suggestions
         .iter()
-        .filter_map(remembering)
-        .map(|label| (label, Effect::Accepts));
+        .filter_map(|suggestion| Some((remembering(suggestion)?, Effect::Widens(granting(suggestion)))));
     std::iter::once(yes).chain(remembered).chain([no]).collect()
 }
 
@@ -202,6 +201,16 @@ fn remembering(suggestion: &Json) -> Option<String> {
         }
         "setMode" => Some(format!("Yes, and switch to {} mode", text("mode"))),
         _ => None,
+    }
+}
+
+/// What is granted by it besides what is asked for.
+fn granting(suggestion: &Json) -> Grant {
+    let is = |key: &str, text: &str| suggestion.get(key).and_then(Json::as_str) == Some(text);
+    match () {
+        () if is("type", "setMode") => Grant::Mode,
+        () if is("destination", "session") => Grant::Session,
+        () => Grant::Always,
     }
 }
 
@@ -256,7 +265,7 @@ fn planned(tool: &ToolUse, label: &str, effect: Effect) -> Option<Json> {
         )),
         // A row that opens a text field refuses only with a text in it.
         Effect::Refuses if label.starts_with("No") => Some(deny(REFUSED, true)),
-        Effect::Accepts | Effect::Refuses | Effect::Other => None,
+        Effect::Accepts | Effect::Widens(_) | Effect::Refuses | Effect::Other => None,
     }
 }
 
@@ -264,7 +273,9 @@ fn permitted(request: &ClaudeRequest, label: &str, effect: Effect) -> Option<Jso
     match effect {
         Effect::Refuses => Some(deny(REFUSED, true)),
         Effect::Accepts if label == "Yes" => Some(allow(None, Vec::new())),
-        Effect::Accepts => remembered(request, label).map(|suggestion| allow(None, vec![suggestion.clone()])),
+        Effect::Accepts | Effect::Widens(_) => {
+            remembered(request, label).map(|suggestion| allow(None, vec![suggestion.clone()]))
+        }
         Effect::Other => None,
     }
 }

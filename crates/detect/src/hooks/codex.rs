@@ -6,7 +6,7 @@
 
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Effect, Sighting};
+use atlasbridge_model::{Effect, Grant, Sighting};
 use serde_json::{Value as Json, json};
 
 use super::{HookEvent, HookRequest, SUBJECT};
@@ -214,12 +214,13 @@ impl CodexRequest {
     /// Answers of the request's own, where no dialog could be read.
     pub(super) fn rows(&self) -> Vec<(String, Effect)> {
         let remembering = match &self.wants {
-            Wants::Command { .. } => self.amended().map(|words| format!("{REMEMBER} `{words}`")),
-            Wants::Edits(_) => Some(REMEMBER_FILES.to_owned()),
+            Wants::Command { .. } => self
+                .amended()
+                .map(|words| (format!("{REMEMBER} `{words}`"), Effect::Widens(Grant::Always))),
+            Wants::Edits(_) => Some((REMEMBER_FILES.to_owned(), Effect::Widens(Grant::Session))),
         };
-        std::iter::once(PROCEED.to_owned())
+        std::iter::once((PROCEED.to_owned(), Effect::Accepts))
             .chain(remembering)
-            .map(|label| (label, Effect::Accepts))
             .chain([(REFUSE.to_owned(), Effect::Refuses)])
             .collect()
     }
@@ -257,7 +258,7 @@ impl CodexRequest {
             // Escape interrupts the turn, and so does this.
             Effect::Refuses => Some(json!("cancel")),
             Effect::Accepts if label == PROCEED => Some(json!("accept")),
-            Effect::Accepts => match &self.wants {
+            Effect::Accepts | Effect::Widens(_) => match &self.wants {
                 Wants::Command { amendment, .. } => {
                     let words = label.strip_prefix(REMEMBER)?;
                     // The row speaks of exactly what would be remembered, or it is not remembered by us.

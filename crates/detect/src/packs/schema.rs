@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use atlasbridge_model::Kind;
+use atlasbridge_model::{Grant, Kind};
 use regex::Regex;
 use serde::Deserialize;
 use toml::Spanned;
@@ -24,6 +24,10 @@ struct File {
     busy: Vec<Spanned<String>>,
     #[serde(default)]
     answered: Vec<Spanned<String>>,
+    #[serde(default)]
+    accepted: Vec<Spanned<String>>,
+    #[serde(default)]
+    refused: Vec<Spanned<String>>,
     #[serde(default)]
     dialog: Vec<DialogTable>,
     words: Option<super::words::Lists>,
@@ -98,6 +102,11 @@ struct DialogTable {
     refuse_key: Option<RefuseKey>,
     refuses: Option<Spanned<String>>,
     accepts: Option<Spanned<String>>,
+    /// What accepting rows grant.
+    once: Option<Spanned<String>>,
+    session: Option<Spanned<String>>,
+    always: Option<Spanned<String>>,
+    mode: Option<Spanned<String>>,
     leave_out: Option<Spanned<String>>,
     text_field: Option<Spanned<String>>,
     #[serde(default)]
@@ -115,6 +124,7 @@ enum RowsName {
     Marked,
     Buttons,
     Letters,
+    Keys,
     Nothing,
 }
 
@@ -241,6 +251,10 @@ impl Reader<'_> {
         source.and_then(|source| self.regex(source))
     }
 
+    fn regexes(&mut self, sources: &[Spanned<String>]) -> Vec<LazyRegex> {
+        sources.iter().filter_map(|source| self.regex(source)).collect()
+    }
+
     fn pack(&mut self, parsed: File) -> Pack {
         let name = parsed.tool.name.get_ref().clone();
         let plain = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "-_.".contains(char);
@@ -266,16 +280,10 @@ impl Reader<'_> {
                 );
             }
         }
-        let answered = parsed
-            .answered
-            .iter()
-            .filter_map(|source| self.regex(source))
-            .collect();
-        let busy = parsed
-            .busy
-            .iter()
-            .filter_map(|source| self.regex(source))
-            .collect();
+        let answered = self.regexes(&parsed.answered);
+        let accepted = self.regexes(&parsed.accepted);
+        let refused = self.regexes(&parsed.refused);
+        let busy = self.regexes(&parsed.busy);
         let idle = parsed.idle.as_ref().map(|idle| Idle {
             invitation: self.optional(idle.invitation.as_ref()),
             box_: self.optional(idle.box_.as_ref()),
@@ -317,6 +325,8 @@ impl Reader<'_> {
             idle,
             busy,
             answered,
+            accepted,
+            refused,
             titles,
             tells_status,
             asks_for_status: parsed
@@ -344,6 +354,8 @@ impl Reader<'_> {
             escape_refuses: matches!(table.refuse_key, Some(RefuseKey::Esc)),
             refuses: self.optional(table.refuses.as_ref()),
             accepts: self.optional(table.accepts.as_ref()),
+            once: self.optional(table.once.as_ref().map(whole).as_ref()),
+            widens: self.widens(table),
             leave_out: self.optional(table.leave_out.as_ref()),
             text_field: self.optional(table.text_field.as_ref()),
             keeps_hints: table.keep_hints,
@@ -362,6 +374,18 @@ impl Reader<'_> {
         })
     }
 
+    fn widens(&mut self, table: &DialogTable) -> Vec<(LazyRegex, Grant)> {
+        let named = [
+            (&table.session, Grant::Session),
+            (&table.always, Grant::Always),
+            (&table.mode, Grant::Mode),
+        ];
+        let named = named.into_iter();
+        named
+            .filter_map(|(source, grant)| Some((self.regex(source.as_ref()?)?, grant)))
+            .collect()
+    }
+
     /// A row of one's own must say where its label is.
     fn check_row(&mut self, table: &DialogTable, row: Option<&Regex>) {
         let (Some(source), Some(row)) = (&table.row, row) else {
@@ -371,7 +395,7 @@ impl Reader<'_> {
         let wanted: &[&str] = match table.rows {
             RowsName::Numbered => &["key", "label"],
             RowsName::Marked => &["marker", "label"],
-            RowsName::Buttons | RowsName::Letters | RowsName::Nothing => {
+            RowsName::Buttons | RowsName::Letters | RowsName::Keys | RowsName::Nothing => {
                 self.wrong(
                     source.span().start,
                     "`row` is for numbered and marked rows only",
@@ -410,6 +434,11 @@ impl Reader<'_> {
     }
 }
 
+/// For nothing less than the whole label.
+fn whole(source: &Spanned<String>) -> Spanned<String> {
+    Spanned::new(source.span(), format!("^(?:{})$", source.get_ref()))
+}
+
 impl From<RowsName> for Rows {
     fn from(name: RowsName) -> Self {
         match name {
@@ -417,6 +446,7 @@ impl From<RowsName> for Rows {
             RowsName::Marked => Rows::Marked,
             RowsName::Buttons => Rows::Buttons,
             RowsName::Letters => Rows::Letters,
+            RowsName::Keys => Rows::Keys,
             RowsName::Nothing => Rows::Nothing,
         }
     }

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::sync::LazyLock;
 
+use atlasbridge_model::Grant;
 use regex::Regex;
 use serde::Deserialize;
 
@@ -15,6 +16,11 @@ pub(super) struct Lists {
     /// A label that begins with one of these refuses.
     refuses: Vec<String>,
     accepts: Vec<String>,
+    /// What an accepting label grants, by words anywhere in it: nothing more, until the end, for ever, a mode that asks less.
+    once: Vec<String>,
+    session: Vec<String>,
+    always: Vec<String>,
+    mode: Vec<String>,
     /// Pairs of yes and no, as they stand in `[y/N]`.
     yes_no: Vec<(String, String)>,
     /// What is typed hidden.
@@ -34,6 +40,10 @@ pub(super) struct Lists {
 pub(crate) struct Words {
     pub(crate) refuses: LazyRegex,
     pub(crate) accepts: LazyRegex,
+    pub(crate) once: LazyRegex,
+    session: LazyRegex,
+    always: LazyRegex,
+    mode: LazyRegex,
     pub(crate) yes_no: Vec<(String, String)>,
     /// `[y/N]`: groups 1 and 2 are the pair, 3 what else is offered.
     pub(crate) alternatives: LazyRegex,
@@ -58,6 +68,10 @@ impl Words {
             let all = [
                 &lists.refuses,
                 &lists.accepts,
+                &lists.once,
+                &lists.session,
+                &lists.always,
+                &lists.mode,
                 &lists.secrets,
                 &lists.asks_plainly,
                 &lists.asks_about,
@@ -79,6 +93,10 @@ impl Words {
         Ok(Self {
             refuses: regex(format!("^{SIGN}*(?i:{})", any(lists.refuses.iter())))?,
             accepts: regex(format!("^{SIGN}*(?i:{})", any(lists.accepts.iter())))?,
+            once: regex(format!(r"\b(?i:{})", any(lists.once.iter())))?,
+            session: regex(format!(r"\b(?i:{})", any(lists.session.iter())))?,
+            always: regex(format!(r"\b(?i:{})", any(lists.always.iter())))?,
+            mode: regex(format!(r"\b(?i:{})", any(lists.mode.iter())))?,
             // A row of the screen has no blanks but these; all that Unicode knows would make it ten times as large.
             alternatives: regex(format!(
                 r"[\[(<{{]{b}((?i:{yes})){b}[/|,:]{b}((?i:{no}))((?:{b}[/|,]{b}[^ \[\]()/|,]+|{b}[/|,]{b}\[[^\[\]]+\])*){b}[\])>}}]{b}(?:[\[(][^\[\]()]*[\])])?{b}[:?？：›>‣»…!.]*{b}(?i:true|false|yes|no)?$"
@@ -99,6 +117,17 @@ impl Words {
             choosing: regex(format!(r"\b(?i:{})\b", any(lists.choosing.iter())))?,
             textual: regex(format!(r"\b(?i:{})\b", any(lists.textual.iter())))?,
         })
+    }
+
+    /// What a label grants besides what is asked, the widest that it names. `None`: it names nothing.
+    pub(crate) fn grants(&self, label: &str) -> Option<Grant> {
+        let words = [
+            (&self.mode, Grant::Mode),
+            (&self.always, Grant::Always),
+            (&self.session, Grant::Session),
+        ];
+        let named = words.into_iter().find(|(words, _)| words.is_match(label));
+        named.map(|(_, grant)| grant)
     }
 
     /// Whether these two are a pair of yes and no.

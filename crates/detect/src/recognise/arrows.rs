@@ -253,9 +253,9 @@ impl Menu {
 
     /// One row accepts, one refuses, and a question stands above: an approval, however it is drawn.
     fn decides(&self, page: &Page, top: usize) -> bool {
-        let has = |wanted| self.labels.iter().any(|label| labels::effect(label) == wanted);
+        let effects = || self.labels.iter().map(|label| labels::effect(label));
         let asked = (top..self.first).any(|row| page.inner(row).trim_end().ends_with('?'));
-        asked && has(Effect::Accepts) && has(Effect::Refuses)
+        asked && effects().any(Effect::is_accepting) && effects().any(|effect| effect == Effect::Refuses)
     }
 
     fn build(&self, excerpt: &str, subject: &str, detail: String, manner: &Manner) -> Reading {

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use atlasbridge_model::{Choice, Effect, Strokes};
+use atlasbridge_model::{Choice, Effect, Grant, Strokes};
 use regex::Regex;
 
 use crate::packs::words;
@@ -47,13 +47,51 @@ impl Pattern {
 
 /// What choosing this label does.
 pub(crate) fn effect(label: &str) -> Effect {
+    // "Don't ask again" begins as a refusal does, and may be the widest of all answers.
+    static STOPS_ASKING: Pattern = pattern!(
+        r"(?i)^\W*(?:don['’]?t|do not|never|stop|skip|no longer|no more)\s+(?:\w+\s+)?(?:ask|prompt|confirm|check|permission|approv|question)"
+    );
     if words().refuses.is_match(label) {
-        Effect::Refuses
+        match STOPS_ASKING.is_match(label) {
+            true => Effect::Other,
+            false => Effect::Refuses,
+        }
     } else if words().accepts.is_match(label) {
-        Effect::Accepts
+        accepted(label)
     } else {
         Effect::Other
     }
+}
+
+/// How much a label that accepts grants, by its words.
+///
+/// # Accepting-means-the-least invariant
+/// It accepts once only where it says so, or says too little to say more. Words of every wider grant come first, and what
+/// is longer than a plain yes and not understood grants [`Grant::Unknown`]: a person picks it by its label.
+pub(crate) fn accepted(label: &str) -> Effect {
+    match words().grants(label) {
+        Some(grant) => Effect::Widens(grant),
+        None if words().once.is_match(label) || is_plain(label) => Effect::Accepts,
+        None => Effect::Widens(Grant::Unknown),
+    }
+}
+
+/// Beside a bare yes every longer one says more than yes, whatever it says.
+pub(crate) fn beside_each_other(rows: &mut [Choice]) {
+    let is_bare = |row: &Choice| row.effect == Effect::Accepts && is_bare(&row.label);
+    if rows.iter().any(is_bare) {
+        for row in rows.iter_mut().filter(|row| row.effect == Effect::Accepts) {
+            if !self::is_bare(&row.label) {
+                row.effect = Effect::Widens(Grant::Unknown);
+            }
+        }
+    }
+}
+
+/// Yes and nothing else, or a yes that says that it is for once.
+fn is_bare(label: &str) -> bool {
+    let label = without_hint(label);
+    label.split_whitespace().count() == 1 || words().once.is_match(label)
 }
 
 /// `strokes` is nothing where no key is known to take this row.
@@ -119,11 +157,51 @@ mod tests {
     fn words_have_effects() {
         for (label, expected) in [
             ("Yes", Effect::Accepts),
-            ("Yes, and don't ask again", Effect::Accepts),
+            ("Yes, proceed", Effect::Accepts),
+            ("Yes, manually approve edits", Effect::Accepts),
+            ("Yes, and don't ask again", Effect::Widens(Grant::Always)),
+            (
+                "Yes, and don’t ask again for: git push *",
+                Effect::Widens(Grant::Always),
+            ),
+            ("Yes, and use auto mode", Effect::Widens(Grant::Mode)),
+            ("Yes, and auto-accept edits", Effect::Widens(Grant::Mode)),
+            (
+                "Yes, clear context and auto-accept edits",
+                Effect::Widens(Grant::Mode),
+            ),
+            (
+                "Yes, and switch to accept edits (auto-approve file edits) for this session",
+                Effect::Widens(Grant::Mode),
+            ),
+            (
+                "Yes, allow all edits during this session",
+                Effect::Widens(Grant::Mode),
+            ),
+            (
+                "Yes, allow Codex to work in this folder without asking for approval",
+                Effect::Widens(Grant::Mode),
+            ),
+            ("Yes, and bypass permissions", Effect::Widens(Grant::Mode)),
+            ("Allow for this session", Effect::Widens(Grant::Session)),
+            ("Allow for all future sessions", Effect::Widens(Grant::Always)),
+            (
+                "Always allow run 'rm *' commands in this project",
+                Effect::Widens(Grant::Always),
+            ),
+            ("Yes to all", Effect::Widens(Grant::Always)),
+            ("Yes, and do the rest as you like", Effect::Widens(Grant::Unknown)),
+            (
+                "Yes, I have read the words of this dialog to their end",
+                Effect::Widens(Grant::Unknown),
+            ),
             ("No, suggest changes", Effect::Refuses),
+            ("No, and don't ask again", Effect::Refuses),
             ("Don't trust", Effect::Refuses),
-            ("Don’t ask", Effect::Refuses),
-            ("Trust and continue", Effect::Accepts),
+            ("Don’t ask", Effect::Other),
+            ("Never ask again", Effect::Other),
+            ("Skip all permission checks", Effect::Other),
+            ("Trust and continue", Effect::Widens(Grant::Always)),
             ("Allow once", Effect::Accepts),
             ("Reject", Effect::Refuses),
             ("<Cancel>", Effect::Refuses),

@@ -195,7 +195,8 @@ fn word_list(look: &Look<'_>, question: &str) -> Option<Reading> {
         .collect();
     let default = captures.get(2).map(|default| default.as_str().trim());
     let effects: Vec<Effect> = words.iter().map(|word| labels::effect(word)).collect();
-    let decides = effects.contains(&Effect::Accepts) && effects.contains(&Effect::Refuses);
+    let accepts = effects.iter().any(|effect| effect.is_accepting());
+    let decides = accepts && effects.contains(&Effect::Refuses);
     let listed = words.len() >= 3 || decides || default.is_some_and(|default| words.contains(&default));
     let is_yes_no = words.len() >= 2 && labels::is_yes_no_pair(&words[..2]);
     if !listed || is_yes_no {

@@ -256,7 +256,7 @@ impl List {
             let shown = if self.by_letter { key } else { label };
             let effect = match labels::effect(label) {
                 // In a list of numbers only a plain refusal refuses; "Continue" and "Install" are just entries.
-                Effect::Accepts if !labels::is_plain(label) => Effect::Other,
+                Effect::Accepts | Effect::Widens(_) if !labels::is_plain(label) => Effect::Other,
                 effect => effect,
             };
             Choice {

@@ -1,6 +1,6 @@
 //! How a dialog's rows are read and answered: what a pack may say of them, and what holds where none does.
 
-use atlasbridge_model::{Choice, Effect, Kind, Strokes};
+use atlasbridge_model::{Choice, Effect, Grant, Kind, Strokes};
 
 use super::labels::{self, Pattern, pattern};
 use crate::packs::LazyRegex;
@@ -18,6 +18,10 @@ pub(crate) struct Manner {
     /// Labels that refuse and labels that accept; others are judged by their words.
     pub(crate) refuses: Option<LazyRegex>,
     pub(crate) accepts: Option<LazyRegex>,
+    /// Labels that accept this once and grant nothing more, as a whole: a word more may grant more.
+    pub(crate) once: Option<LazyRegex>,
+    /// Labels that grant more, and what.
+    pub(crate) widens: Vec<(LazyRegex, Grant)>,
     /// Rows that are no choices: text fields, links to elsewhere.
     pub(crate) leave_out: Option<LazyRegex>,
     /// Rows that say no in words of one's own: their number only leads into a field, and an Enter there is another
@@ -95,14 +99,31 @@ impl Manner {
         })
     }
 
+    /// # Silence-never-approves invariant
+    /// Silence takes a row that refuses, so a pack cannot make one of a row whose words accept: nobody takes that row but
+    /// a person, by its label.
     pub(crate) fn effect(&self, label: &str) -> Effect {
         let says = |regex: &Option<LazyRegex>| regex.as_ref().is_some_and(|regex| regex.is_match(label));
+        let by_words = labels::effect(label);
         match () {
-            () if says(&self.refuses) || self.is_text_field(label) => Effect::Refuses,
-            () if says(&self.accepts) => Effect::Accepts,
+            () if says(&self.refuses) || self.is_text_field(label) => match by_words.is_accepting() {
+                true => Effect::Widens(Grant::Unknown),
+                false => Effect::Refuses,
+            },
+            () if says(&self.accepts) || by_words.is_accepting() => self.accepted(label),
             // A pack that names the refusing rows names all of them.
-            () if self.refuses.is_some() && labels::effect(label) == Effect::Refuses => Effect::Other,
-            () => labels::effect(label),
+            () if self.refuses.is_some() && by_words == Effect::Refuses => Effect::Other,
+            () => by_words,
+        }
+    }
+
+    /// How much a row that accepts grants: as the pack says, else by its words.
+    fn accepted(&self, label: &str) -> Effect {
+        let widest = self.widens.iter().filter(|(regex, _)| regex.is_match(label));
+        match widest.map(|(_, grant)| *grant).max() {
+            Some(grant) => Effect::Widens(grant),
+            None if self.once.as_ref().is_some_and(|once| once.is_match(label)) => Effect::Accepts,
+            None => labels::accepted(label),
         }
     }
 

@@ -2,13 +2,15 @@
 
 use std::cell::LazyCell;
 
-use atlasbridge_model::Kind;
+use atlasbridge_model::{Choice, Kind, Strokes};
 
 use super::arrows::Menu;
 use super::buttons::Styled;
 use super::dialog::Dialog as Numbered;
-use super::{Look, Reading, composer, letters, line};
+use super::labels::{Pattern, pattern};
+use super::{Look, Reading, composer, dialog as dialogs, letters, line};
 use crate::packs::{Dialog, Rows};
+use crate::page::{Page, is_rule};
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let pack = look.pack()?;
@@ -18,6 +20,7 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
         Rows::Marked => marked(look, dialog),
         Rows::Buttons => buttons(look, dialog),
         Rows::Letters => lettered(look, dialog),
+        Rows::Keys => keyed(look, dialog),
         Rows::Nothing => bare(look, dialog),
     })
 }
@@ -60,6 +63,54 @@ fn buttons(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
 fn lettered(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
     let question = line::question(look).filter(|question| dialog.anchor.is_match(question))?;
     letters::lettered(look, question, &dialog.manner)
+}
+
+/// The answers stand in the last paragraph of the screen, each with its key.
+fn keyed(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+    let page = look.page;
+    let last = page.last_row()?;
+    let is_text = |row: &usize| !page.inner(*row).trim().is_empty();
+    let footer = (0..=last).rev().take_while(is_text).last()?;
+    let top = (0..footer).rev().find(|&row| is_rule(page.text(row)))? + 1;
+    let is_typed_below = composer::find(page).is_some_and(|found| found.row >= top);
+    let fits = dialog.anchor.is_match(&page.words(top, footer))
+        && footer_fits(dialog, &page.words(footer, last + 1));
+    if is_typed_below || !fits {
+        return None;
+    }
+    let choices = keyed_choices(page, footer, last, dialog)?;
+    let title = (top..footer).find(is_text)?;
+    let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
+    let identity = format!("{}\n{}", dialogs::subject(page, top, footer), labels.join("\n"));
+    let kind = dialog.manner.kind.unwrap_or(Kind::MultipleChoice);
+    let excerpt = dialogs::paragraph(page, title, footer);
+    let reading = Reading::block(kind, 90, &excerpt, page.block(top, last), identity);
+    Some(reading.by(&dialog.manner).with_choices(choices))
+}
+
+/// `None`: a key or a word is not understood, so nobody knows what the others do.
+fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &Dialog) -> Option<Vec<Choice>> {
+    static KEYED: Pattern = pattern!(r"(?i)^(enter|return|esc|escape|tab|shift\+tab) to (.+)$");
+    let manner = &dialog.manner;
+    let mut choices = Vec::new();
+    for part in page.words(first, last + 1).split(" · ") {
+        let captures = KEYED.captures(part.trim())?;
+        let label = captures.get(2)?.as_str().trim();
+        let strokes = match captures.get(1)?.as_str().to_ascii_lowercase().as_str() {
+            "enter" | "return" => Strokes::enter(),
+            "esc" | "escape" => Strokes::once(*b"\x1b"),
+            "tab" => Strokes::once(*b"\t"),
+            _ => Strokes::once(*b"\x1b[Z"),
+        };
+        if !manner.is_left_out(label) {
+            choices.push(Choice {
+                label: label.to_owned(),
+                strokes: Some(strokes),
+                effect: manner.effect(label),
+            });
+        }
+    }
+    (choices.len() > 1).then_some(choices)
 }
 
 /// Rows at the end of the screen in which a dialog without rows is looked for.

@@ -68,6 +68,23 @@ fn a_menu_is_answered_by_label_key_or_number() {
     let approval = menu(&["Yes", "Yes, and don't ask again", "No"]);
     row(Said::Approve, &approval, "type Yes");
     row(Said::Deny, &approval, "type No");
+    let plan = menu(&["Yes, and use auto mode", "Yes, manually approve edits", "No"]);
+    row(Said::Approve, &plan, "type Yes, manually approve edits");
+    row(Said::Row(0), &plan, "type Yes, and use auto mode");
+    for rows in [
+        ["Yes, and use auto mode", "Yes, and don't ask again", "No"],
+        ["Yes, this way", "Yes, that way", "No"],
+    ] {
+        row(
+            Said::Approve,
+            &menu(&rows),
+            &format!(
+                "refused: no single answer of this prompt accepts once and grants nothing more; pick one with `atlasbridge \
+                 reply PROMPT ANSWER`: {}",
+                rows.join(" · ")
+            ),
+        );
+    }
     row(text("2"), &approval, "type Yes, and don't ask again");
     row(text("no"), &approval, "type No");
     row(
@@ -165,6 +182,9 @@ fn on_a_channel_nobody_is_sent_to_a_command_line() {
             choices: "yes · no".to_owned(),
         },
         Refusal::NeedsValue { wanted: "a text" },
+        Refusal::NoPlainYes {
+            choices: "Yes, always · No".to_owned(),
+        },
         Refusal::NoRefusingAnswer,
         Refusal::NoDefault,
         Refusal::TooLong {

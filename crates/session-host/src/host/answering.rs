@@ -123,6 +123,7 @@ impl Host {
         if let Some(objection) = self.gate.objection(request, self.facts(request, reader)) {
             return self.gate.void(ticket, objection);
         }
+        self.note_deed(request);
         self.reacted = false;
         let now = self.now();
         let Self { gate, hooks, .. } = self;
@@ -169,6 +170,7 @@ impl Host {
 
     pub(super) fn look(&mut self) {
         let Some(no) = self.gate.injecting() else { return };
+        self.judge_deed();
         let is_current = self.detector.current().is_some_and(|seen| seen.no == no);
         let now_shown = self.detector.current_now().filter(|seen| seen.no == no);
         let is_over = matches!(self.phase, Phase::LastWords { .. } | Phase::LastNotes { .. });

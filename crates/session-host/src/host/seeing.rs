@@ -1,7 +1,7 @@
 //! What the detector says: prompts that come and go, and questions for the kernel.
 
 use atlasbridge_detect::{Departure, Drift, Event, KernelWait, Observation, Waits};
-use atlasbridge_model::{Sighting, SightingNo, lifecycle};
+use atlasbridge_model::{Kind, Sighting, SightingNo, lifecycle};
 use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
 
@@ -76,6 +76,9 @@ impl Host {
         self.asked_by = self.control.foreground_group();
         self.seen_at = self.now();
         self.sent_locally = false;
+        if sighting.kind != Kind::Idle {
+            self.deed = None;
+        }
         self.gate.arm();
         let now = self.now();
         if let Some(events) = &mut self.events {
@@ -126,6 +129,9 @@ impl Host {
         };
         if has_changed || was_ours {
             self.tell_what_waits();
+        }
+        if was_ours {
+            self.judge_deed();
         }
         if was_ours
             && let Progress::Over(settled) = self.gate.look(

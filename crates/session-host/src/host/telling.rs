@@ -68,6 +68,7 @@ impl Host {
     }
 
     fn on_hook_event(&mut self, event: &HookEvent) {
+        self.hear_of_deed(event);
         let released = self.hooks.release(event);
         match event {
             HookEvent::Finished { message } => self.last_words = Some(message.clone()),
