@@ -429,7 +429,7 @@ fn refused_and_accepted(version: &'static str) -> Option<Stage> {
 }
 
 /// How many answers were said by a hook. Instructions are always typed.
-fn said_by_hook(stage: &Stage) -> usize {
+pub(crate) fn said_by_hook(stage: &Stage) -> usize {
     let events = stage.events().into_iter();
     events
         .filter(|event| event["event"] == "injected" && event["by"] == "hook")
