@@ -186,6 +186,21 @@ impl Detector {
         }
     }
 
+    /// Whether this text, which we typed, still stands where it was typed: right before the cursor. Asked of a screen that
+    /// no recogniser knows, where nothing else tells a text that was sent from one that lies in its box.
+    pub fn holds_text(&self, text: &str) -> bool {
+        let page = self.screen.page();
+        let plain = |text: &str| {
+            text.chars()
+                .filter(|char| !char.is_whitespace())
+                .collect::<String>()
+        };
+        let row = page.cursor.row;
+        let before: String = page.text(row).chars().take(page.cursor.column).collect();
+        let written = plain(recognise::without_marker(&before));
+        !written.is_empty() && plain(text).ends_with(&written)
+    }
+
     /// A line was begun at the terminal and not ended.
     pub fn is_half_typed(&self) -> bool {
         self.keys.half_typed()
@@ -415,6 +430,10 @@ impl Detector {
             told: self.is_told(),
             announced: self.is_announced(),
             starting: self.clock.typed.is_none() && self.clock.sent.is_none(),
+            silent: look
+                .pack()
+                .and_then(|pack| pack.idle.as_ref())
+                .is_some_and(|idle| idle.is_silent),
             behind_text: !look.line.before.is_empty() && look.line.gap <= 1 && look.line.after.is_empty(),
             stuck_timeout: self.config.stuck_timeout,
         }
@@ -510,8 +529,13 @@ impl Detector {
         };
         let changed = self.clock.changed.max(vetoed);
         let changed_words = self.clock.changed_words.max(vetoed);
-        let silent = (self.clock.silent_since(now) + terms.silence).min(changed + Terms::BYTES_ENOUGH);
+        let silent = self.clock.silent_since(now) + terms.silence;
+        let silent = match terms.strict {
+            true => silent,
+            false => silent.min(changed + Terms::BYTES_ENOUGH),
+        };
         let rested = match reading.place {
+            Place::Composer { .. } if terms.strict => (changed + terms.rest).max(silent),
             // A spinner means work, unless it turns on for long beside an agent that says nothing more.
             Place::Composer { .. } => (changed + terms.rest)
                 .max(silent)

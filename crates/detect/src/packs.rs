@@ -207,6 +207,8 @@ pub(crate) struct Idle {
     pub(crate) box_: Option<LazyRegex>,
     /// The line of the cursor, for tools that have no box.
     pub(crate) line: Option<LazyRegex>,
+    /// Nothing is written while the box waits: whoever writes, works.
+    pub(crate) is_silent: bool,
 }
 
 impl Pack {

@@ -36,7 +36,7 @@ mod yes_no;
 mod labels;
 mod manner;
 
-pub(crate) use composer::{box_top, is_busy};
+pub(crate) use composer::{box_top, is_busy, without_marker};
 pub(crate) use dialog::moves;
 pub(crate) use manner::{Below, Keys, Manner};
 

@@ -31,6 +31,11 @@ const IDLE_REST: Duration = Duration::from_millis(450);
 const IDLE_REST_BLIND: Duration = Duration::from_millis(1000);
 /// And before the first key no byte may have come for this long, which a tool that loads cannot keep.
 const IDLE_SILENCE: Duration = Duration::from_millis(300);
+/// Where the tool writes nothing while it waits, and does not say what it does: no byte for this long, however long the
+/// text has rested. An answer that streams is drawn piece by piece, and a line of it shows only once it is whole: with
+/// Codex 0.107 every piece is a repaint that changes nothing. Pieces come many times a second; a model that says nothing
+/// for longer than this cannot be told from one that has finished.
+const IDLE_SILENCE_OF_SILENT: Duration = Duration::from_millis(2000);
 /// But some tools send bytes for ever: text that rests this long is enough.
 const BYTES_ENOUGH: Duration = Duration::from_millis(1500);
 /// And some keep a frozen spinner turning: words that rest this long are enough.
@@ -55,6 +60,8 @@ pub(crate) struct Circumstances {
     pub(crate) announced: bool,
     /// No key was given yet.
     pub(crate) starting: bool,
+    /// The tool writes nothing while it waits for its next instruction.
+    pub(crate) silent: bool,
     /// The cursor stands right behind some text.
     pub(crate) behind_text: bool,
     pub(crate) stuck_timeout: Duration,
@@ -70,6 +77,8 @@ pub(crate) struct Terms {
     pub(crate) rest: Duration,
     /// No byte may have come for this long, unless the screen has rested for [`Terms::BYTES_ENOUGH`].
     pub(crate) silence: Duration,
+    /// However long the screen has rested.
+    pub(crate) strict: bool,
 }
 
 impl Terms {
@@ -106,6 +115,7 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
         settle: SETTLE,
         rest: Duration::ZERO,
         silence: Duration::ZERO,
+        strict: false,
     };
     if known.told {
         return Some(Terms {
@@ -169,11 +179,13 @@ fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
         Waits::Unknown => (IDLE_REST_BLIND, Duration::ZERO),
         Waits::Read | Waits::Poll => (IDLE_REST, Duration::ZERO),
     };
+    let strict = known.silent && known.claim.is_none();
     Some(Terms {
         confidence: if claimed { 90 } else { reading.base },
         settle: SETTLE,
         rest,
-        silence,
+        silence: if strict { IDLE_SILENCE_OF_SILENT } else { silence },
+        strict,
     })
 }
 
@@ -184,6 +196,7 @@ pub(crate) fn possible() -> Terms {
         settle: Duration::ZERO,
         rest: Duration::ZERO,
         silence: Duration::ZERO,
+        strict: false,
     }
 }
 

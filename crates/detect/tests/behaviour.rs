@@ -826,3 +826,80 @@ fn the_same_dialog_below_a_line_that_tells_of_its_answer_is_the_next_one() {
         .wait(1_000)
         .told(&["1 gone Injected", &format!("2 {seen}")]);
 }
+
+/// Codex 0.107: the first letter takes the footer away, and nothing is left below the box. The box is still the same, and
+/// what was written in it has not been sent, though it begins as an invitation does.
+#[test]
+fn a_box_without_its_footer_still_holds_its_draft() {
+    let drawn = |draft: &str, footer: &str| {
+        format!("\x1b[2J\x1b[H• Hello.\r\n\r\n\r\n\r\n{footer}\x1b[3;1H› {draft}")
+    };
+    let mut session = Session::of("codex", POLL);
+    let empty = drawn(
+        "\x1b[2mWrite tests for @filename\x1b[0m\x1b[3;3H",
+        "  fake-model default · 100% left",
+    );
+    session
+        .output(&empty)
+        .wait(3_000)
+        .told(&["1 idle › Write tests for @filename"]);
+    assert_eq!(session.detector.holds_draft(), Some(false));
+    let sighting = session.detector.current().unwrap().clone();
+    for draft in ["Write tests for the rest", "go on,\r\n  and on"] {
+        session
+            .give(Observation::Injected { whole: false })
+            .output(&drawn(draft, ""))
+            .wait(1_000)
+            .told(&[]);
+        assert_eq!(session.detector.holds_draft(), Some(true), "{draft}");
+        assert!(
+            session.detector.still_shows(sighting.no, sighting.fingerprint),
+            "{draft}"
+        );
+        assert!(
+            session.detector.holds_text("Write tests for the rest")
+                || session.detector.holds_text("go on, and on")
+        );
+    }
+    session
+        .give(Observation::Injected { whole: true })
+        .output(&drawn("go on,\r\n  and on", ""))
+        .wait(1_500)
+        .told(&[]);
+    assert_eq!(session.detector.holds_draft(), Some(true), "Enter was swallowed");
+}
+
+/// What was typed stands before the cursor, whatever is drawn around it; what was sent does not.
+#[test]
+fn a_text_is_found_where_it_was_typed() {
+    let check = |screen: &str, expected: bool| {
+        let mut session = Session::new(POLL);
+        session.output(screen);
+        assert_eq!(
+            session.detector.holds_text("say hello to me"),
+            expected,
+            "{screen:?}"
+        );
+    };
+    check("│ ❯ say hello to me", true);
+    check("some box: say hello\r\n  to me", true);
+    check("› say hello to me\r\n\r\n› ", false);
+    check("> say hello to me\r\nWorking", false);
+    check("diff> ", false);
+    check("", false);
+}
+
+/// Codex 0.107 shows nothing of its work while the answer streams: repaints that change nothing are all that is seen of it.
+#[test]
+fn a_box_is_not_idle_while_its_tool_repaints() {
+    let repaint = "\x1b[?2026h\x1b[3;1H› \x1b[2mWrite tests for @filename\x1b[0m\r\n\r\n  fake-model · 100% left\x1b[3;3H\x1b[?2026l";
+    let mut session = Session::of("codex", POLL);
+    session.output("• The first line.\r\n\r\n").output(repaint);
+    for _ in 0..20 {
+        session.wait(900).output(repaint);
+    }
+    session
+        .told(&[])
+        .wait(2_500)
+        .told(&["1 idle › Write tests for @filename"]);
+}

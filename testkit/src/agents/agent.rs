@@ -153,7 +153,7 @@ impl Agent {
             // It begins in auto mode otherwise, and asks nothing.
             Tool::Claude => &["--permission-mode", "default"],
             // Without it a daemon is started that outlives the session.
-            Tool::Codex if self.version != "0.63.0" => &["--no-daemon"],
+            Tool::Codex if self.version == "0.166.0" => &["--no-daemon"],
             Tool::Codex | Tool::Gemini | Tool::Opencode => &[],
             Tool::Qwen => &["--auth-type", "openai"],
             Tool::Aider => &[

@@ -81,6 +81,8 @@ struct IdleBox {
     #[serde(rename = "box")]
     box_: Option<Spanned<String>>,
     line: Option<Spanned<String>>,
+    #[serde(default)]
+    silent: bool,
 }
 
 #[derive(Deserialize)]
@@ -280,6 +282,7 @@ impl Reader<'_> {
             invitation: self.optional(idle.invitation.as_ref()),
             box_: self.optional(idle.box_.as_ref()),
             line: self.optional(idle.line.as_ref()),
+            is_silent: idle.silent,
         });
         let dialogs = parsed
             .dialog

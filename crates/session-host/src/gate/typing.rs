@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use atlasbridge_detect::Moment;
-use atlasbridge_model::{Pace, PromptId, ReplyId, SightingNo, Stroke};
+use atlasbridge_model::{Pace, PromptId, ReplyId, SightingNo, Stroke, Strokes};
 use atlasbridge_wire::twin::Outcome;
 
 use super::{Ticket, Way};
@@ -32,6 +32,8 @@ pub(crate) struct Typing {
     pub(crate) by_key: bool,
     /// By the tool's hook: nothing is typed.
     pub(crate) is_said: bool,
+    /// What was typed, where it is a text that an Enter sends.
+    pub(crate) text: Option<String>,
     left: VecDeque<Stroke>,
     /// When what was typed was seen.
     echoed_at: Option<Moment>,
@@ -53,6 +55,8 @@ pub(crate) struct Look {
     pub(crate) still_shown: bool,
     /// For an input box: a text stands in it.
     pub(crate) drafted: Option<bool>,
+    /// The very text that was typed still stands before the cursor.
+    pub(crate) unsent: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -75,6 +79,10 @@ impl Typing {
             way,
         } = ticket;
         let is_said = matches!(way, Way::Say(_));
+        let text = match &way {
+            Way::Type(strokes) if !is_dialog => text_of(strokes),
+            Way::Type(_) | Way::Say(_) => None,
+        };
         let left = match way {
             Way::Type(strokes) => strokes.into_vec().into_iter().skip(1).collect(),
             Way::Say(_) => VecDeque::new(),
@@ -86,6 +94,7 @@ impl Typing {
             is_dialog,
             by_key,
             is_said,
+            text,
             left,
             echoed_at: None,
             insisted: false,
@@ -101,7 +110,9 @@ impl Typing {
     }
 
     pub(crate) fn next(&mut self, look: Look, now: Moment) -> Next {
-        if look.gone {
+        // # What stays in the box was not sent
+        // A screen that nothing knows any more is no proof that its text was taken while that very text stands on it.
+        if look.gone && !look.unsent {
             return Next::Over(match self.lacks_enter() {
                 true => Outcome::NotTaken,
                 false => Outcome::Taken,
@@ -177,11 +188,18 @@ impl Typing {
     }
 }
 
+/// The text that an Enter of its own sends, as it stands in its box.
+fn text_of(strokes: &Strokes) -> Option<String> {
+    let mut strokes = strokes.iter();
+    let (first, _enter) = (strokes.next()?, strokes.next()?);
+    let text = String::from_utf8_lossy(&first.bytes);
+    Some(text.replace("\x1b[200~", "").replace("\x1b[201~", ""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::gate::Settled;
-    use atlasbridge_model::Strokes;
 
     fn at(millis: u64) -> Moment {
         Moment(Duration::from_millis(millis))
@@ -204,18 +222,21 @@ mod tests {
         reacted: false,
         still_shown: true,
         drafted: None,
+        unsent: false,
     };
     const ECHOED: Look = Look {
         gone: false,
         reacted: true,
         still_shown: true,
         drafted: None,
+        unsent: false,
     };
     const GONE: Look = Look {
         gone: true,
         reacted: true,
         still_shown: false,
         drafted: None,
+        unsent: false,
     };
 
     #[test]
@@ -262,6 +283,44 @@ mod tests {
             ..typing(Strokes::then_enter_if_still_there("hello"))
         };
         assert_eq!(text.next(GONE, at(5)), Next::Over(Outcome::NotTaken));
+    }
+
+    /// Nothing knows the screen any more, and yet the text stands there: that is no proof that it was sent.
+    #[test]
+    fn a_text_that_still_stands_before_the_cursor_was_not_taken() {
+        let mut text = Typing {
+            is_dialog: false,
+            ..typing(Strokes::then_enter_if_still_there("hello"))
+        };
+        assert!(matches!(text.next(ECHOED, at(1_000)), Next::WaitUntil(_)));
+        assert!(matches!(text.next(ECHOED, at(1_200)), Next::Press(_)));
+        let lies_there = Look { unsent: true, ..GONE };
+        assert_eq!(text.next(lies_there, at(1_500)), Next::WaitUntil(at(3_200)));
+        assert_eq!(text.next(lies_there, at(3_200)), Next::Over(Outcome::NotTaken));
+
+        let mut sent = Typing {
+            is_dialog: false,
+            ..typing(Strokes::then_enter_if_still_there("hello"))
+        };
+        assert!(matches!(sent.next(ECHOED, at(1_000)), Next::WaitUntil(_)));
+        assert!(matches!(sent.next(ECHOED, at(1_200)), Next::Press(_)));
+        assert_eq!(sent.next(lies_there, at(1_500)), Next::WaitUntil(at(3_200)));
+        assert_eq!(
+            sent.next(GONE, at(1_600)),
+            Next::Over(Outcome::Taken),
+            "a slow tool took it late"
+        );
+    }
+
+    #[test]
+    fn a_pasted_text_is_known_without_its_marks() {
+        let pasted = Strokes::then_enter_if_still_there("\x1b[200~two words\x1b[201~");
+        assert_eq!(text_of(&pasted).as_deref(), Some("two words"));
+        assert_eq!(
+            text_of(&Strokes::once("y\r")),
+            None,
+            "a line is sent as it is typed"
+        );
     }
 
     /// A text is sent once it is seen in its box, a moment later; and once more only if it still stands there.

@@ -134,12 +134,19 @@ impl Host {
             reacted: self.reacted,
             still_shown,
             drafted: self.detector.holds_draft(),
+            unsent: !is_over && self.holds_unsent(),
         };
         match self.gate.look(look, self.now()) {
             Progress::Waits => {}
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
             Progress::Over(settled) => self.settle(&settled),
         }
+    }
+
+    /// The text that was typed last still stands where it was typed.
+    pub(super) fn holds_unsent(&self) -> bool {
+        let text = self.gate.text_under_way();
+        text.is_some_and(|text| self.detector.holds_text(text))
     }
 
     pub(super) fn settle(&mut self, settled: &Settled) {

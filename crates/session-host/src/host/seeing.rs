@@ -134,6 +134,7 @@ impl Host {
                     reacted: true,
                     still_shown: false,
                     drafted: None,
+                    unsent: how != Departure::Ended && self.holds_unsent(),
                 },
                 now,
             )
