@@ -48,6 +48,8 @@ const AFTER_KEY: Duration = Duration::from_millis(300);
 /// How long an Enter at the terminal counts as an answer on its way. A tool that shows nothing within it did not
 /// take it.
 const ANSWERING: Duration = Duration::from_secs(1);
+/// While a dialog stands and nobody reads, the kernel is asked again after this, until the dialog is told.
+const LISTENS_AGAIN: Duration = Duration::from_millis(250);
 /// A caller that does not answer `AskKernel` is asked again after this.
 const UNANSWERED: Duration = Duration::from_secs(1);
 
@@ -476,7 +478,12 @@ impl Detector {
         self.candidate = Some(Candidate { fingerprint, since });
         let ripe = self.ripe(reading, terms, since, now);
         if now < ripe {
-            wake.after(ripe);
+            // Whether anybody listens is news that no output brings.
+            let again = match self.kernel.wait {
+                Waits::Nobody => ripe.min(now + LISTENS_AGAIN),
+                Waits::Read | Waits::Poll | Waits::Unknown => ripe,
+            };
+            wake.after(again);
             return;
         }
         let Some(confidence) = terms.confidence(self.config.threshold) else {

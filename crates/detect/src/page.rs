@@ -234,7 +234,17 @@ pub(crate) fn is_side(char: char) -> bool {
     matches!(char, '│' | '┃' | '║' | '▏' | '▕' | '▌' | '▐')
 }
 
+/// The row without a scroll bar at its end, behind a gap.
+pub(crate) fn without_scroll_bar(text: &str) -> &str {
+    let before = text.trim_end().trim_end_matches(['█', '▓', '▒', '░']);
+    match before.len() < text.len() && before.ends_with("  ") {
+        true => before.trim_end(),
+        false => text,
+    }
+}
+
 fn strip_frame(text: &str) -> &str {
+    let text = without_scroll_bar(text);
     let text = text.trim_end_matches(|char: char| is_side(char) || char.is_whitespace());
     let mut rest = text;
     loop {

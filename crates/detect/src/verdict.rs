@@ -24,6 +24,9 @@ const SETTLE_ANNOUNCED: Duration = Duration::from_millis(120);
 const SETTLE_TEXT_BLIND: Duration = Duration::from_millis(400);
 /// The same before the first key: a tool that starts draws its first dialog over again (Gemini: 640 ms later).
 const SETTLE_STARTING: Duration = Duration::from_millis(700);
+/// A dialog that asks for consent without a word of what for: the most that was seen between the frame of a dialog and
+/// its matter, on a busy machine, was under a second.
+const SETTLE_BARE: Duration = Duration::from_millis(1500);
 /// An agent's input box counts as idle when the whole screen has rested: spinners turn faster than this.
 const IDLE_REST: Duration = Duration::from_millis(450);
 /// The same where the kernel says nothing, whatever the program claims: "done" comes before the last words are
@@ -40,6 +43,9 @@ const IDLE_SILENCE_OF_SILENT: Duration = Duration::from_millis(2000);
 const BYTES_ENOUGH: Duration = Duration::from_millis(1500);
 /// And some keep a frozen spinner turning: words that rest this long are enough.
 const WORDS_ENOUGH: Duration = Duration::from_secs(3);
+/// How many times as long a dialog that the tool's pack knows may stand before nobody who reads makes it doubtful: a
+/// tool that is starved on a busy machine was seen not to listen for two seconds under its first dialog.
+const BUSY_LOOP: u32 = 3;
 /// Blocked in a read behind some text that no family knows.
 const UNKNOWN_READ: Duration = Duration::from_millis(100);
 
@@ -98,6 +104,16 @@ impl Terms {
 
 /// The terms for a reading; `None` is a veto.
 pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
+    let terms = judge_drawn(reading, known)?;
+    let settle = match reading.is_bare {
+        true => terms.settle.max(SETTLE_BARE),
+        false => terms.settle,
+    };
+    Some(Terms { settle, ..terms })
+}
+
+/// The same for a dialog that is drawn as far as it ever will be.
+fn judge_drawn(reading: &Reading, known: Circumstances) -> Option<Terms> {
     match reading.place {
         // Somebody writes there, or left a draft: news only once nothing has moved for long.
         Place::Composer { drafted: true } => {
@@ -157,6 +173,10 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
             settle: SETTLE_BLIND,
             ..certain
         }),
+        // A busy event loop reads nothing for a moment. Its own dialog stands there: look again before it is doubted.
+        Waits::Nobody if reading.dialog.is_some() && !known.kernel.canonical => {
+            low(known.stuck_timeout * BUSY_LOOP)
+        }
         // Another session may read for it: tmux, screen, pinentry.
         Waits::Nobody
             if !known.kernel.canonical

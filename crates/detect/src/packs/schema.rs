@@ -92,6 +92,12 @@ struct DialogTable {
     rows: RowsName,
     anchor: Spanned<String>,
     footer: Option<Spanned<String>>,
+    /// The line that the dialog begins with.
+    begins: Option<Spanned<String>>,
+    /// How a person sees more of it at the terminal.
+    more: Option<String>,
+    /// Lines of its matter that fit into its box.
+    window: Option<u16>,
     row: Option<Spanned<String>>,
     kind: Option<KindName>,
     #[serde(default)]
@@ -336,6 +342,7 @@ impl Reader<'_> {
         let anchor = self.regex(&table.anchor);
         let footer = self.optional(table.footer.as_ref());
         let row = self.optional(table.row.as_ref());
+        let begins = self.optional(table.begins.as_ref());
         if !self.built_in {
             self.check_row(table, row.as_deref());
         }
@@ -349,6 +356,8 @@ impl Reader<'_> {
             accepts: self.optional(table.accepts.as_ref()),
             leave_out: self.optional(table.leave_out.as_ref()),
             text_field: self.optional(table.text_field.as_ref()),
+            more: table.more.clone(),
+            window: table.window.map(usize::from),
             keeps_hints: table.keep_hints,
             keeps_columns: table.keep_columns,
             below: match table.below {
@@ -360,6 +369,7 @@ impl Reader<'_> {
             rows: table.rows.into(),
             anchor: anchor?,
             footer,
+            begins,
             row,
             manner,
         })
