@@ -86,18 +86,28 @@ pub(crate) fn with_matter(look: &Look<'_>, row: usize, question: &str) -> String
     with_lines_above(look.page, row, question)
 }
 
-/// A question with the lines right above `row`.
+/// A question with the lines right above `row`: the nearest paragraph first, since an excerpt is cut at its end.
 pub(crate) fn with_lines_above(page: &Page, row: usize, question: &str) -> String {
-    let is_matter = |text: &&str| !text.is_empty() && !text.starts_with("```");
     let above = (0..row).rev().map(|above| page.inner(above).trim());
-    let mut lines: Vec<&str> = above
-        .take_while(|text| !is_rule(text))
-        .filter(is_matter)
-        .take(MATTER_LINES)
-        .collect();
-    lines.reverse();
-    lines.insert(0, question);
-    lines.join(" · ")
+    let above = above.take_while(|text| !is_rule(text));
+    let mut paragraphs: Vec<Vec<&str>> = vec![Vec::new()];
+    let mut left = MATTER_LINES;
+    for text in above.filter(|text| !text.starts_with("```")) {
+        match text.is_empty() {
+            true => paragraphs.push(Vec::new()),
+            false if left == 0 => break,
+            false => {
+                left -= 1;
+                paragraphs
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|lines| lines.push(text));
+            }
+        }
+    }
+    let lines = paragraphs.iter().flat_map(|lines| lines.iter().rev());
+    let all: Vec<&str> = [question].into_iter().chain(lines.copied()).collect();
+    all.join(" · ")
 }
 
 /// Lines of an excerpt besides the question; more would not fit.
