@@ -49,6 +49,8 @@ const AFTER_KEY: Duration = Duration::from_millis(300);
 /// How long an Enter at the terminal counts as an answer on its way. A tool that shows nothing within it did not
 /// take it.
 const ANSWERING: Duration = Duration::from_secs(1);
+/// While a dialog stands and nobody reads, the kernel is asked again after this, until the dialog is told.
+const LISTENS_AGAIN: Duration = Duration::from_millis(250);
 /// A caller that does not answer `AskKernel` is asked again after this.
 const UNANSWERED: Duration = Duration::from_secs(1);
 
@@ -226,6 +228,21 @@ impl Detector {
             Place::Composer { drafted } => Some(drafted),
             Place::Line { .. } | Place::Block => None,
         }
+    }
+
+    /// Whether this text, which we typed, still stands where it was typed: right before the cursor. Asked of a screen that
+    /// no recogniser knows, where nothing else tells a text that was sent from one that lies in its box.
+    pub fn holds_text(&self, text: &str) -> bool {
+        let page = self.screen.page();
+        let plain = |text: &str| {
+            text.chars()
+                .filter(|char| !char.is_whitespace())
+                .collect::<String>()
+        };
+        let row = page.cursor.row;
+        let before: String = page.text(row).chars().take(page.cursor.column).collect();
+        let written = plain(recognise::without_marker(&before));
+        !written.is_empty() && plain(text).ends_with(&written)
     }
 
     /// A line was begun at the terminal and not ended.
@@ -457,6 +474,10 @@ impl Detector {
             told: self.is_told(),
             announced: self.is_announced(),
             starting: self.clock.typed.is_none() && self.clock.sent.is_none(),
+            silent: look
+                .pack()
+                .and_then(|pack| pack.idle.as_ref())
+                .is_some_and(|idle| idle.is_silent),
             behind_text: !look.line.before.is_empty() && look.line.gap <= 1 && look.line.after.is_empty(),
             stuck_timeout: self.config.stuck_timeout,
         }
@@ -499,7 +520,12 @@ impl Detector {
         self.candidate = Some(Candidate { fingerprint, since });
         let ripe = self.ripe(reading, terms, since, now);
         if now < ripe {
-            wake.after(ripe);
+            // Whether anybody listens is news that no output brings.
+            let again = match self.kernel.wait {
+                Waits::Nobody => ripe.min(now + LISTENS_AGAIN),
+                Waits::Read | Waits::Poll | Waits::Unknown => ripe,
+            };
+            wake.after(again);
             return;
         }
         let Some(confidence) = terms.confidence(self.config.threshold) else {
@@ -552,8 +578,13 @@ impl Detector {
         };
         let changed = self.clock.changed.max(vetoed);
         let changed_words = self.clock.changed_words.max(vetoed);
-        let silent = (self.clock.silent_since(now) + terms.silence).min(changed + Terms::BYTES_ENOUGH);
+        let silent = self.clock.silent_since(now) + terms.silence;
+        let silent = match terms.strict {
+            true => silent,
+            false => silent.min(changed + Terms::BYTES_ENOUGH),
+        };
         let rested = match reading.place {
+            Place::Composer { .. } if terms.strict => (changed + terms.rest).max(silent),
             // A spinner means work, unless it turns on for long beside an agent that says nothing more.
             Place::Composer { .. } => (changed + terms.rest)
                 .max(silent)

@@ -27,6 +27,13 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("aider.toml", include_str!("../packs/aider.toml")),
     ("opencode.toml", include_str!("../packs/opencode.toml")),
     ("qwen.toml", include_str!("../packs/qwen.toml")),
+    ("cline.toml", include_str!("../packs/cline.toml")),
+    ("copilot.toml", include_str!("../packs/copilot.toml")),
+    ("gptme.toml", include_str!("../packs/gptme.toml")),
+    (
+        "open-interpreter.toml",
+        include_str!("../packs/open-interpreter.toml"),
+    ),
     ("generic.toml", include_str!("../packs/generic.toml")),
 ];
 
@@ -181,6 +188,8 @@ pub(crate) struct Dialog {
     pub(crate) anchor: LazyRegex,
     /// Must be found in the lines below the rows, if given.
     pub(crate) footer: Option<LazyRegex>,
+    /// The line that it begins with, where nothing is drawn around it.
+    pub(crate) begins: Option<LazyRegex>,
     /// How a row looks, where it does not look as usual: groups `marker`, `key`, `label`.
     pub(crate) row: Option<LazyRegex>,
     pub(crate) manner: Manner,
@@ -212,6 +221,8 @@ pub(crate) struct Idle {
     pub(crate) box_: Option<LazyRegex>,
     /// The line of the cursor, for tools that have no box.
     pub(crate) line: Option<LazyRegex>,
+    /// Nothing is written while the box waits: whoever writes, works.
+    pub(crate) is_silent: bool,
 }
 
 impl Pack {

@@ -195,6 +195,14 @@ pub(crate) fn odd_one(styles: &[u64]) -> Option<usize> {
     }
 }
 
+/// The one that is lit: it differs from all others or, of two, it alone is neither plain nor faint.
+pub(crate) fn lit_one(styles: &[u64]) -> Option<usize> {
+    let is_lit = |style: &u64| *style != 0 && !is_faint(*style);
+    let mut lit = (0..styles.len()).filter(|&index| is_lit(&styles[index]));
+    let only = || lit.next().filter(|_| lit.next().is_none());
+    odd_one(styles).or_else(only)
+}
+
 /// Characters that turn while something works.
 pub(crate) fn is_spinner(char: char) -> bool {
     matches!(
@@ -234,7 +242,17 @@ pub(crate) fn is_side(char: char) -> bool {
     matches!(char, '│' | '┃' | '║' | '▏' | '▕' | '▌' | '▐')
 }
 
+/// The row without a scroll bar at its end, behind a gap.
+pub(crate) fn without_scroll_bar(text: &str) -> &str {
+    let before = text.trim_end().trim_end_matches(['█', '▓', '▒', '░']);
+    match before.len() < text.len() && before.ends_with("  ") {
+        true => before.trim_end(),
+        false => text,
+    }
+}
+
 fn strip_frame(text: &str) -> &str {
+    let text = without_scroll_bar(text);
     let text = text.trim_end_matches(|char: char| is_side(char) || char.is_whitespace());
     let mut rest = text;
     loop {

@@ -27,16 +27,19 @@ mod enter;
 mod letters;
 mod line;
 mod listed;
+mod named;
 mod pager;
 mod repl;
 mod secret;
 mod text;
 mod yes_no;
 
+mod cut;
 mod labels;
 mod manner;
 
-pub(crate) use composer::{box_top, is_busy};
+pub(crate) use composer::{box_top, is_busy, without_marker};
+pub(crate) use cut::Cut;
 pub(crate) use dialog::moves;
 pub(crate) use line::stated_picks;
 pub(crate) use manner::{Below, Keys, Manner};
@@ -72,6 +75,8 @@ pub(crate) struct Reading {
     pub(crate) family: &'static str,
     /// The pack's dialog that knew it.
     pub(crate) dialog: Option<String>,
+    /// Consent is asked for, and not a word says for what: perhaps that part is not drawn yet.
+    pub(crate) is_bare: bool,
 }
 
 /// Where on the screen the prompt stands.
@@ -95,6 +100,7 @@ const FAMILIES: &[(&str, Recogniser)] = &[
     ("letters in the line", letters::read),
     ("a form with buttons", buttons::boxed),
     ("numbered rows", dialog::numbered),
+    ("keys named in a row", named::read),
     ("a menu moved by arrows", arrows::menu),
     ("a question drawn as a block", text::drawn),
     ("buttons told apart by colour", buttons::styled),
@@ -125,6 +131,12 @@ pub(crate) fn read(look: &Look<'_>) -> Option<Reading> {
         && reading.dialog.is_none()
     {
         reading.judge_by(words);
+    }
+    if look.pack().is_some_and(|pack| pack.is_agent())
+        && matches!(reading.place, Place::Line { .. })
+        && reading.asks_for_consent()
+    {
+        reading.excerpt = line::with_matter(look, look.line.first, &reading.excerpt);
     }
     Some(reading)
 }
@@ -168,10 +180,11 @@ impl Look<'_> {
     }
 
     /// The program has written on below this row, and the cursor stands behind its words: whatever asks above was
-    /// answered, or given up, and keys would go to what stands at the cursor.
+    /// answered, or given up, and keys would go to what stands at the cursor. A hidden cursor is parked anywhere.
     pub(crate) fn is_past(&self, row: usize) -> bool {
         let line = &self.line;
-        line.first > row && !line.before.is_empty() && line.gap <= 1 && line.after.is_empty()
+        let says_something = self.page.cursor.visible && line.before.contains(char::is_alphanumeric);
+        line.first > row && says_something && line.gap <= 1 && line.after.is_empty()
     }
 
     /// Or it has written whole lines below this row that are no part of what asks there, and stands before the next.
@@ -221,6 +234,7 @@ impl Reading {
             identity: format!("{kind}\n{}", question.trim()),
             family: "",
             dialog: None,
+            is_bare: false,
         }
     }
 
@@ -240,12 +254,28 @@ impl Reading {
             identity: format!("{kind}\n{identity}"),
             family: "",
             dialog: None,
+            is_bare: false,
         }
     }
 
     /// Read in the manner that a pack tells.
     pub(crate) fn by(mut self, manner: &Manner) -> Self {
         self.dialog = manner.name.clone();
+        self
+    }
+
+    /// # What is not shown is told
+    /// Whoever answers from elsewhere sees an excerpt, and the detail on demand: both begin with the word that they are
+    /// not the whole, and the detail says how the person at the terminal sees the rest.
+    pub(crate) fn told_as(mut self, cut: Option<Cut>, manner: &Manner) -> Self {
+        let Some(cut) = cut else { return self };
+        let more = manner
+            .more
+            .as_ref()
+            .map(|more| format!(" {more}."))
+            .unwrap_or_default();
+        self.excerpt = format!("[{}] {}", cut.in_short(), self.excerpt);
+        self.detail = format!("[{}.{more}]\n{}", cut.in_words(), self.detail);
         self
     }
 

@@ -24,6 +24,9 @@ const SETTLE_ANNOUNCED: Duration = Duration::from_millis(120);
 const SETTLE_TEXT_BLIND: Duration = Duration::from_millis(400);
 /// The same before the first key: a tool that starts draws its first dialog over again (Gemini: 640 ms later).
 const SETTLE_STARTING: Duration = Duration::from_millis(700);
+/// A dialog that asks for consent without a word of what for: the most that was seen between the frame of a dialog and
+/// its matter, on a busy machine, was under a second.
+const SETTLE_BARE: Duration = Duration::from_millis(1500);
 /// An agent's input box counts as idle when the whole screen has rested: spinners turn faster than this.
 const IDLE_REST: Duration = Duration::from_millis(450);
 /// The same where the kernel says nothing, whatever the program claims: "done" comes before the last words are
@@ -31,10 +34,18 @@ const IDLE_REST: Duration = Duration::from_millis(450);
 const IDLE_REST_BLIND: Duration = Duration::from_millis(1000);
 /// And before the first key no byte may have come for this long, which a tool that loads cannot keep.
 const IDLE_SILENCE: Duration = Duration::from_millis(300);
+/// Where the tool writes nothing while it waits, and does not say what it does: no byte for this long, however long the
+/// text has rested. An answer that streams is drawn piece by piece, and a line of it shows only once it is whole: with
+/// Codex 0.107 every piece is a repaint that changes nothing. Pieces come many times a second; a model that says nothing
+/// for longer than this cannot be told from one that has finished.
+const IDLE_SILENCE_OF_SILENT: Duration = Duration::from_millis(2000);
 /// But some tools send bytes for ever: text that rests this long is enough.
 const BYTES_ENOUGH: Duration = Duration::from_millis(1500);
 /// And some keep a frozen spinner turning: words that rest this long are enough.
 const WORDS_ENOUGH: Duration = Duration::from_secs(3);
+/// How many times as long a dialog that the tool's pack knows may stand before nobody who reads makes it doubtful: a
+/// tool that is starved on a busy machine was seen not to listen for two seconds under its first dialog.
+const BUSY_LOOP: u32 = 3;
 /// Blocked in a read behind some text that no family knows.
 const UNKNOWN_READ: Duration = Duration::from_millis(100);
 
@@ -55,6 +66,8 @@ pub(crate) struct Circumstances {
     pub(crate) announced: bool,
     /// No key was given yet.
     pub(crate) starting: bool,
+    /// The tool writes nothing while it waits for its next instruction.
+    pub(crate) silent: bool,
     /// The cursor stands right behind some text.
     pub(crate) behind_text: bool,
     pub(crate) stuck_timeout: Duration,
@@ -70,6 +83,8 @@ pub(crate) struct Terms {
     pub(crate) rest: Duration,
     /// No byte may have come for this long, unless the screen has rested for [`Terms::BYTES_ENOUGH`].
     pub(crate) silence: Duration,
+    /// However long the screen has rested.
+    pub(crate) strict: bool,
 }
 
 impl Terms {
@@ -89,6 +104,16 @@ impl Terms {
 
 /// The terms for a reading; `None` is a veto.
 pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
+    let terms = judge_drawn(reading, known)?;
+    let settle = match reading.is_bare {
+        true => terms.settle.max(SETTLE_BARE),
+        false => terms.settle,
+    };
+    Some(Terms { settle, ..terms })
+}
+
+/// The same for a dialog that is drawn as far as it ever will be.
+fn judge_drawn(reading: &Reading, known: Circumstances) -> Option<Terms> {
     match reading.place {
         // Somebody writes there, or left a draft: news only once nothing has moved for long.
         Place::Composer { drafted: true } => {
@@ -106,6 +131,7 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
         settle: SETTLE,
         rest: Duration::ZERO,
         silence: Duration::ZERO,
+        strict: false,
     };
     if known.told {
         return Some(Terms {
@@ -147,6 +173,10 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
             settle: SETTLE_BLIND,
             ..certain
         }),
+        // A busy event loop reads nothing for a moment. Its own dialog stands there: look again before it is doubted.
+        Waits::Nobody if reading.dialog.is_some() && !known.kernel.canonical => {
+            low(known.stuck_timeout * BUSY_LOOP)
+        }
         // Another session may read for it: tmux, screen, pinentry.
         Waits::Nobody
             if !known.kernel.canonical
@@ -169,11 +199,13 @@ fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
         Waits::Unknown => (IDLE_REST_BLIND, Duration::ZERO),
         Waits::Read | Waits::Poll => (IDLE_REST, Duration::ZERO),
     };
+    let strict = known.silent && known.claim.is_none();
     Some(Terms {
         confidence: if claimed { 90 } else { reading.base },
         settle: SETTLE,
         rest,
-        silence,
+        silence: if strict { IDLE_SILENCE_OF_SILENT } else { silence },
+        strict,
     })
 }
 
@@ -184,6 +216,7 @@ pub(crate) fn possible() -> Terms {
         settle: Duration::ZERO,
         rest: Duration::ZERO,
         silence: Duration::ZERO,
+        strict: false,
     }
 }
 

@@ -293,3 +293,112 @@ fn rest(detector: &mut Detector, until: u64) -> Vec<Event> {
     }
     events
 }
+
+/// What is seen of a screen by a tool with this pack, or without any.
+#[track_caller]
+fn excerpt(tool: &str, screen: &str) -> String {
+    let sighting = seen(tool, 100, screen).unwrap_or_else(|| panic!("{tool}: nothing seen"));
+    sighting.excerpt.as_str().to_owned()
+}
+
+#[test]
+fn cline_names_its_keys_in_a_row() {
+    let dialog = " Cline needs permission\n\n Approve tool call?\n\n run_commands\n\n   $ rm -rf build\n\n";
+    check(
+        "cline",
+        &[60, 80, 120],
+        &format!("{dialog}  [y] Approve   [n] Deny\n\n fake-model (1) $0.00\n project (master)\n"),
+        "$ rm -rf build",
+        "yes_no\nApprove=y\n!Deny=n",
+    );
+    check(
+        "cline",
+        &[80],
+        &format!("{dialog}  [y] Approve   [a] Approve all   [Esc] Cancel\n"),
+        "Approve tool call?",
+        "multiple_choice\nApprove=y\nApprove all=a\n!Cancel=\\u{1b}",
+    );
+    // Boxes that are ticked, footnotes, and a row without a question are none.
+    for row in [
+        "  [x] Approve   [ ] Deny\n",
+        "  [1] Approve   [1] Deny\n",
+        "  [y] One   [n] Two\n",
+    ] {
+        assert!(seen("cline", 80, &format!("{dialog}{row}")).is_none(), "{row}");
+    }
+    assert!(seen("cline", 80, "See below.\n\n  [y] Approve   [n] Deny\n").is_none());
+}
+
+#[test]
+fn a_list_that_scrolls_is_not_told_as_a_whole() {
+    let screen = |first: &str, second: &str| {
+        format!(
+            "╭────────────────────────────────────────────────╮\n│ Answer Questions                               │\n│                                                │\n│ Which one?                                     │\n│                                                │\n│ ▲                                              │\n│ ● {first:<45}│\n│   {second:<45}│\n│ ▼                                              │\n│                                                │\n│ Enter to select · ↑/↓ to navigate · Esc to cancel │\n╰────────────────────────────────────────────────╯\n"
+        )
+    };
+    let upper = screen("1.  Yes, all of it", "2.  Yes, a part");
+    check(
+        "gemini",
+        &[60, 100],
+        &upper,
+        "These are not all answers",
+        "multiple_choice\nYes, all of it=1\nYes, a part=2",
+    );
+    assert_eq!(
+        excerpt("gemini", &upper),
+        "[more answers at the terminal] Which one?"
+    );
+    let sighting =
+        seen("gemini", 100, &upper).map(|seen| seen.choices.and_then(|choices| choices.accepting()));
+    assert_eq!(sighting, Some(None), "which row accepts least is not known");
+    // Scrolled, it is the same dialog.
+    let lower = screen("2.  Yes, a part", "3.  No");
+    let fingerprint = |screen: &str| seen("gemini", 100, screen).map(|seen| seen.fingerprint);
+    assert_eq!(fingerprint(&lower), fingerprint(&upper));
+}
+
+#[test]
+fn what_a_dialog_leaves_out_is_told_first() {
+    let rows = "\n› 1. Yes, proceed (y)\n  2. No, and tell Codex what to do differently (esc)\n\n  Press enter to confirm or esc to cancel\n";
+    let command = "  Would you like to run the following command?\n\n  $ cat <<EOF\n";
+    let cut = excerpt("codex", &format!("{command}    … +12 lines\n{rows}"));
+    assert!(
+        cut.starts_with("[not all of it is shown] Would you like to run"),
+        "{cut}"
+    );
+    let whole = excerpt("codex", &format!("{command}{rows}"));
+    assert!(whole.starts_with("Would you like to run"), "{whole}");
+    let bare = excerpt(
+        "codex",
+        &format!(
+            "• I change the greeting in hello.py.\n\n\n  Would you like to make the following edits?\n{rows}"
+        ),
+    );
+    assert_eq!(
+        bare,
+        "[it does not show what] Would you like to make the following edits? · • I change the greeting in hello.py."
+    );
+}
+
+#[test]
+fn the_excerpt_of_an_agent_names_what_is_approved() {
+    for (tool, screen, expected) in [
+        (
+            "aider",
+            "rm -rf build\nRun shell command? (Y)es/(N)o/(D)on't ask again [Yes]: ",
+            "Run shell command? (Y)es/(N)o/(D)on't ask again [Yes]: · rm -rf build",
+        ),
+        (
+            "gptme",
+            "```shell\nrm -rf build\n```\n\nExecute shell? [Y/n/c/e/a/?] ",
+            "Execute shell? [Y/n/c/e/a/?] · rm -rf build",
+        ),
+        (
+            "interpreter",
+            "  rm -rf build\n\n\n  Would you like to run this code? (y/n)\n\n  ",
+            "Would you like to run this code? (y/n) · rm -rf build",
+        ),
+    ] {
+        assert_eq!(excerpt(tool, screen), expected);
+    }
+}

@@ -831,3 +831,179 @@ fn the_same_dialog_below_a_line_that_tells_of_its_answer_is_the_next_one() {
         .wait(1_000)
         .told(&["1 gone Injected", &format!("2 {seen}")]);
 }
+
+/// Codex 0.107: the first letter takes the footer away, and nothing is left below the box. The box is still the same, and
+/// what was written in it has not been sent, though it begins as an invitation does.
+#[test]
+fn a_box_without_its_footer_still_holds_its_draft() {
+    let drawn = |draft: &str, footer: &str| {
+        format!("\x1b[2J\x1b[H• Hello.\r\n\r\n\r\n\r\n{footer}\x1b[3;1H› {draft}")
+    };
+    let mut session = Session::of("codex", POLL);
+    let empty = drawn(
+        "\x1b[2mWrite tests for @filename\x1b[0m\x1b[3;3H",
+        "  fake-model default · 100% left",
+    );
+    session
+        .output(&empty)
+        .wait(3_000)
+        .told(&["1 idle › Write tests for @filename"]);
+    assert_eq!(session.detector.holds_draft(), Some(false));
+    let sighting = session.detector.current().unwrap().clone();
+    for draft in ["Write tests for the rest", "go on,\r\n  and on"] {
+        session
+            .give(Observation::Injected { whole: false })
+            .output(&drawn(draft, ""))
+            .wait(1_000)
+            .told(&[]);
+        assert_eq!(session.detector.holds_draft(), Some(true), "{draft}");
+        assert!(
+            session.detector.still_shows(sighting.no, sighting.fingerprint),
+            "{draft}"
+        );
+        assert!(
+            session.detector.holds_text("Write tests for the rest")
+                || session.detector.holds_text("go on, and on")
+        );
+    }
+    session
+        .give(Observation::Injected { whole: true })
+        .output(&drawn("go on,\r\n  and on", ""))
+        .wait(1_500)
+        .told(&[]);
+    assert_eq!(session.detector.holds_draft(), Some(true), "Enter was swallowed");
+}
+
+/// What was typed stands before the cursor, whatever is drawn around it; what was sent does not.
+#[test]
+fn a_text_is_found_where_it_was_typed() {
+    let check = |screen: &str, expected: bool| {
+        let mut session = Session::new(POLL);
+        session.output(screen);
+        assert_eq!(
+            session.detector.holds_text("say hello to me"),
+            expected,
+            "{screen:?}"
+        );
+    };
+    check("│ ❯ say hello to me", true);
+    check("some box: say hello\r\n  to me", true);
+    check("› say hello to me\r\n\r\n› ", false);
+    check("> say hello to me\r\nWorking", false);
+    check("diff> ", false);
+    check("", false);
+}
+
+/// Codex 0.107 shows nothing of its work while the answer streams: repaints that change nothing are all that is seen of it.
+#[test]
+fn a_box_is_not_idle_while_its_tool_repaints() {
+    let repaint = "\x1b[?2026h\x1b[3;1H› \x1b[2mWrite tests for @filename\x1b[0m\r\n\r\n  fake-model · 100% left\x1b[3;3H\x1b[?2026l";
+    let mut session = Session::of("codex", POLL);
+    session.output("• The first line.\r\n\r\n").output(repaint);
+    for _ in 0..20 {
+        session.wait(900).output(repaint);
+    }
+    session
+        .told(&[])
+        .wait(2_500)
+        .told(&["1 idle › Write tests for @filename"]);
+}
+
+/// opencode was once offered half drawn: the buttons stood there, and the command did not.
+#[test]
+fn a_dialog_without_its_matter_is_not_drawn_yet() {
+    let drawn = |matter: &str| {
+        format!(
+            "\x1b[2J\x1b[H┃ △ Permission required\r\n┃   # Shell command\r\n┃\r\n┃ {matter}\r\n┃\r\n┃  \x1b[7mAllow once\x1b[0m   \
+             Allow always   Reject          ctrl+f fullscreen  enter confirm\r\n"
+        )
+    };
+    let mut session = Session::of("opencode", POLL);
+    session.output(&drawn("")).wait(1_200).told(&[]);
+    session
+        .output(&drawn("$ rm -rf build"))
+        .wait(300)
+        .told(&["1 multiple_choice Permission required # Shell command · $ rm -rf build"]);
+    // One that never shows more is told all the same.
+    let mut session = Session::of("opencode", POLL);
+    session
+        .output(&drawn(""))
+        .wait(2_000)
+        .told(&["1 multiple_choice Permission required # Shell command"]);
+}
+
+/// The box of opencode holds seven lines at any height, and cuts the rest without a sign.
+#[test]
+fn a_full_box_is_told_as_perhaps_not_the_whole() {
+    let lines: String = (1..=7).map(|line| format!("┃ line {line}\r\n")).collect();
+    let mut session = Session::of("opencode", POLL);
+    session.output(&format!(
+        "┃ △ Permission required\r\n┃   # Shell command\r\n┃\r\n{lines}┃\r\n┃  \x1b[7mAllow once\x1b[0m   Allow always   Reject          \
+         ctrl+f fullscreen  enter confirm\r\n"
+    ));
+    session.wait(500);
+    let detail = session.detector.current().unwrap().detail.as_str().to_owned();
+    assert!(
+        detail.starts_with("[Perhaps not all of this is shown"),
+        "{detail}"
+    );
+    assert!(
+        detail.contains("Ctrl+F at the terminal shows more of it."),
+        "{detail}"
+    );
+    let [told] = &session.told[..] else {
+        panic!("{:?}", session.told)
+    };
+    assert!(
+        told.contains("[perhaps not all of it is shown] Permission required"),
+        "{told}"
+    );
+}
+
+/// A starved event loop reads nothing for a while: the tool's own dialog is certain once it listens again.
+#[test]
+fn a_dialog_of_the_pack_is_not_doubted_while_its_tool_is_starved() {
+    let dialog = "? Shell rm -rf build\r\n\r\n Allow execution of: 'rm'?\r\n\r\n › 1. Yes, allow once\r\n   2. No, suggest changes (esc)\r\n";
+    let starved = KernelWait {
+        wait: Waits::Nobody,
+        ..POLL
+    };
+    let mut session = Session::of("qwen", starved);
+    session.output(dialog).wait(3_000).told(&[]);
+    session.kernel = POLL;
+    session.wait(400);
+    let level = session.detector.current().map(|seen| seen.confidence.level());
+    assert_eq!(level, Some(Level::High));
+    // Where nobody ever listens it is a possible prompt in the end.
+    let mut session = Session::of("qwen", starved);
+    session.output(dialog).wait(8_000);
+    let level = session.detector.current().map(|seen| seen.confidence.level());
+    assert_eq!(level, Some(Level::Low));
+}
+
+/// The question, a gap, and the place to type below its words. The answer that is typed there leaves it the same.
+#[test]
+fn a_question_above_an_empty_line_is_asked() {
+    let asked = "  Run this code? (y/n)\r\n\r\n  ";
+    let mut session = Session::new(POLL);
+    session
+        .output(asked)
+        .wait(300)
+        .told(&["1 yes_no Run this code? (y/n)"]);
+    session
+        .give(Observation::Injected { whole: false })
+        .output("y")
+        .wait(300)
+        .told(&[]);
+    session
+        .give(Observation::Injected { whole: true })
+        .output("\r\n\r\nrunning\r\n")
+        .wait(300)
+        .told(&["1 gone Injected"]);
+    // Prose, with the cursor in the next line, asks nothing as long as keys are all that is waited for.
+    let mut session = Session::new(POLL);
+    session
+        .output("Run this code? (y/n)\r\n\r\n")
+        .wait(1_500)
+        .told(&[]);
+}

@@ -20,7 +20,17 @@ fn every_built_in_pack_is_read() {
     assert_eq!(
         names,
         [
-            "claude", "codex", "gemini", "aider", "opencode", "qwen", "generic"
+            "claude",
+            "codex",
+            "gemini",
+            "aider",
+            "opencode",
+            "qwen",
+            "cline",
+            "copilot",
+            "gptme",
+            "open-interpreter",
+            "generic"
         ]
     );
 }

@@ -197,7 +197,19 @@ fn menus_moved_by_arrows() {
     check(
         KEYS,
         "╭──────────────────────╮\r\n│ Allow it to run?     │\r\n│                      │\r\n│   git push           │\r\n│                      │\r\n│ ❯ Yes                │\r\n│   No (esc)           │\r\n╰──────────────────────╯",
-        r"yes_no | Yes=\r | !No=\u{1b}[B\r",
+        r"yes_no | Yes=\r | !No=\u{1b}",
+    );
+    // A key that the row itself names goes before arrows; Continue loses arrows that come together.
+    check(
+        KEYS,
+        "Would you like to continue?\r\n> Continue (tab)\r\n  Continue + don't ask again (shift+tab)\r\n  No, and tell Continue what to do differently (esc)\r\n",
+        r"multiple_choice | Continue=\t | Continue + don't ask again (shift+tab)=\u{1b}[Z | !No, and tell Continue what to do differently=\u{1b}",
+    );
+    // What was asked before, and left behind, is not asked now.
+    check(
+        LINE,
+        " Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel\r\nDelete 3 files? [y/n] ",
+        r"yes_no | Yes=y\r | !No=n\r",
     );
 }
 

@@ -200,6 +200,11 @@ impl Gate {
         self.typing.as_ref().map(|typing| typing.sighting)
     }
 
+    /// The text that is being typed, where an Enter of its own sends it.
+    pub(crate) fn text_under_way(&self) -> Option<&str> {
+        self.typing.as_ref()?.text()
+    }
+
     /// By which way the reply that is under way went: `hook` or `keys`.
     pub(crate) fn route(&self) -> Option<&'static str> {
         let is_said = self.typing.as_ref()?.is_said();

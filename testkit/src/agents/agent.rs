@@ -163,7 +163,7 @@ impl Agent {
             Tool::Claude if mode == Mode::Asking => &["--permission-mode", "default"],
             Tool::Claude => &[],
             // Without it a daemon is started that outlives the session.
-            Tool::Codex if self.version != "0.63.0" => &["--no-daemon"],
+            Tool::Codex if self.version == "0.166.0" => &["--no-daemon"],
             Tool::Codex | Tool::Gemini | Tool::Opencode => &[],
             Tool::Qwen => &["--auth-type", "openai"],
             Tool::Aider => &[

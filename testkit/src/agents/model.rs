@@ -44,6 +44,7 @@ pub struct Turn {
     calls: Vec<(String, Value)>,
     after: Duration,
     stalls: bool,
+    gap: Duration,
 }
 
 impl Turn {
@@ -77,6 +78,12 @@ impl Turn {
         self.stalls = true;
         self
     }
+
+    /// Says its text word by word, with this pause behind each; in the protocols of OpenAI.
+    pub fn slowly(mut self, gap: Duration) -> Self {
+        self.gap = gap;
+        self
+    }
 }
 
 /// A call with the name by which its result comes back.
@@ -96,6 +103,7 @@ struct Speech {
     calls: Vec<Call>,
     after: Duration,
     stalls: bool,
+    gap: Duration,
 }
 
 impl Speech {
@@ -106,6 +114,7 @@ impl Speech {
             calls: Vec::new(),
             after: Duration::ZERO,
             stalls: false,
+            gap: Duration::ZERO,
         }
     }
 }
@@ -228,6 +237,7 @@ impl Shared {
                         .collect(),
                     after: turn.after,
                     stalls: turn.stalls,
+                    gap: turn.gap,
                 }
             }
         };

@@ -1,5 +1,7 @@
 //! Codex by its screen. Letters of its rows are hot keys: what is not a choice must never be typed there.
 
+use std::time::Duration;
+
 use atlasbridge_testkit::agents::{Agent, Answered, Opening, Turn};
 use serde_json::{Value, json};
 
@@ -8,6 +10,8 @@ use crate::cases::{self, Dialog, No};
 
 const NEWEST: &str = "0.166.0";
 const OLD: &str = "0.63.0";
+/// Without any sign of work while it streams, and with nothing below a box that somebody writes in.
+const BETWEEN: &str = "0.107.0";
 
 /// The two versions name the shell in other ways.
 fn shell(version: &str, command: &str) -> (&'static str, Value) {
@@ -165,4 +169,48 @@ fn old_instructions() {
     let Some(agent) = Agent::codex(OLD) else { return };
     // It loses a `?` that is typed among other keys: it opens its help with it.
     cases::instructions(by_screen(agent), "say hello, then wait (y/n)");
+}
+
+#[test]
+fn instructions_to_the_one_between() {
+    let Some(agent) = Agent::codex(BETWEEN) else {
+        return;
+    };
+    // It begins as one of the invitations of its empty box does.
+    cases::instructions(by_screen(agent), "Write tests for all of it, then wait");
+}
+
+#[test]
+fn a_refusal_and_what_is_said_after_it_to_the_one_between() {
+    check_command(BETWEEN);
+}
+
+/// The pauses are shorter than the silence that tells a box at rest; the lines come further apart than any rest.
+#[test]
+fn nobody_is_told_that_it_waits_while_its_answer_streams() {
+    let Some(agent) = Agent::codex(BETWEEN) else {
+        return;
+    };
+    let answer =
+        "The first line of it.\n\nThe second line of it.\n\nThe third line of it.\n\nAnd now the end.";
+    let turn = Turn::text(answer).slowly(Duration::from_millis(700));
+    let stage = by_screen(agent).open([turn]);
+    stage.tell("begin");
+    let times_idle = || {
+        let events = stage.events();
+        let idle = events
+            .iter()
+            .filter(|event| event["event"] == "seen" && event["kind"] == "idle");
+        idle.count()
+    };
+    let before = times_idle();
+    stage.until("the whole answer is shown", || {
+        // The screen is read after the events: what was told was told before.
+        let told = times_idle();
+        let is_whole = stage.screen().contains("And now the end.");
+        assert!(is_whole || told == before, "called idle\n{}", stage.screen());
+        is_whole.then_some(())
+    });
+    stage.idle();
+    assert_eq!(times_idle(), before + 1);
 }

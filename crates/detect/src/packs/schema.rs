@@ -85,6 +85,8 @@ struct IdleBox {
     #[serde(rename = "box")]
     box_: Option<Spanned<String>>,
     line: Option<Spanned<String>>,
+    #[serde(default)]
+    silent: bool,
 }
 
 #[derive(Deserialize)]
@@ -94,6 +96,12 @@ struct DialogTable {
     rows: RowsName,
     anchor: Spanned<String>,
     footer: Option<Spanned<String>>,
+    /// The line that the dialog begins with.
+    begins: Option<Spanned<String>>,
+    /// How a person sees more of it at the terminal.
+    more: Option<String>,
+    /// Lines of its matter that fit into its box.
+    window: Option<u16>,
     row: Option<Spanned<String>>,
     kind: Option<KindName>,
     #[serde(default)]
@@ -288,6 +296,7 @@ impl Reader<'_> {
             invitation: self.optional(idle.invitation.as_ref()),
             box_: self.optional(idle.box_.as_ref()),
             line: self.optional(idle.line.as_ref()),
+            is_silent: idle.silent,
         });
         let dialogs = parsed
             .dialog
@@ -343,6 +352,7 @@ impl Reader<'_> {
         let anchor = self.regex(&table.anchor);
         let footer = self.optional(table.footer.as_ref());
         let row = self.optional(table.row.as_ref());
+        let begins = self.optional(table.begins.as_ref());
         if !self.built_in {
             self.check_row(table, row.as_deref());
         }
@@ -358,6 +368,8 @@ impl Reader<'_> {
             widens: self.widens(table),
             leave_out: self.optional(table.leave_out.as_ref()),
             text_field: self.optional(table.text_field.as_ref()),
+            more: table.more.clone(),
+            window: table.window.map(usize::from),
             keeps_hints: table.keep_hints,
             keeps_columns: table.keep_columns,
             below: match table.below {
@@ -369,6 +381,7 @@ impl Reader<'_> {
             rows: table.rows.into(),
             anchor: anchor?,
             footer,
+            begins,
             row,
             manner,
         })

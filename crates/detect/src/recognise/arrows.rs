@@ -6,7 +6,7 @@ use regex::Regex;
 use super::labels::{self, Pattern, pattern};
 use super::manner::{Manner, Shown};
 use super::{Look, Reading, composer, dialog, manner};
-use crate::page::{Page, is_faint, is_rule, odd_one};
+use crate::page::{Page, is_faint, is_rule, lit_one, odd_one};
 
 static MARKED: Pattern = pattern!(
     r"^\s*(?<marker>[❯›▸»▶➤●◉>→])(?:\s+|[◯◉○●]\s*)(?:[◯◉○●☐☑☒✔◻◼⬡⬢]\s+|\[[ xXo*✓✔]?\]\s*)?(?<label>\S.*)$"
@@ -366,7 +366,7 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
             .iter()
             .position(|one| one.row == page.cursor.row && page.cursor.visible)
     };
-    let marked = marker.or(odd_one(&styles)).or_else(on_cursor);
+    let marked = marker.or(lit_one(&styles)).or_else(on_cursor);
     let question = match named.or(nearest.filter(|_| asks)) {
         Some(row) => dialog::paragraph(page, row, first),
         None => page.inner(hint?).trim().to_owned(),

@@ -4,7 +4,7 @@ use atlasbridge_model::{Choice, Kind, Strokes};
 
 use super::labels::{self, Pattern, pattern};
 use super::manner::{Manner, steps, tick};
-use super::{Look, Reading};
+use super::{Cut, Look, Reading};
 use crate::packs::words;
 use crate::page::{Page, is_rule, is_side, odd_one};
 
@@ -321,10 +321,32 @@ impl Styled {
             effect: manner.effect(label),
         };
         let choices = labels.iter().enumerate().map(choice).collect();
-        let excerpt = question.trim_start_matches(['△', '▲', '!']);
-        Reading::block(manner.kind(&labels), 85, excerpt, detail, identity)
-            .by(manner)
-            .with_choices(choices)
+        let excerpt = question.trim_start_matches(['△', '▲', '!']).trim_start();
+        let reading = Reading::block(manner.kind(&labels), 85, excerpt, detail, identity);
+        let mut reading = reading.by(manner).with_choices(choices);
+        if !reading.asks_for_consent() {
+            return reading;
+        }
+        let matter = self.matter(page);
+        reading.is_bare = matter.is_empty();
+        if !matter.is_empty() {
+            reading.excerpt = format!("{excerpt} · {}", matter.join(" · "));
+        }
+        let is_full = manner.window.is_some_and(|window| matter.len() >= window);
+        let cut = Cut::of_lines(page, self.top, self.row).or(is_full.then_some(Cut::Full));
+        reading.told_as(cut, manner)
+    }
+}
+
+impl Styled {
+    /// The lines below the first paragraph: what consent is asked for.
+    fn matter(&self, page: &Page) -> Vec<String> {
+        let lines =
+            (self.top..self.row).map(|row| page.inner(row).split_whitespace().collect::<Vec<_>>().join(" "));
+        let below = lines
+            .skip_while(String::is_empty)
+            .skip_while(|line| !line.is_empty());
+        below.filter(|line| !line.is_empty() && !is_rule(line)).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use regex::Regex;
 
 use super::labels::{Pattern, pattern};
 use super::{Look, Place, Reading, line};
-use crate::page::{Page, Run, is_rule};
+use crate::page::{Page, Run, is_rule, is_side};
 use crate::status::Claim;
 
 /// Words that stand on the screen only while the agent works.
@@ -101,6 +101,13 @@ fn holds_cursor(page: &Page, row: usize) -> bool {
     row <= cursor && (row + 1..=cursor).all(|below| page.text(below).starts_with("  "))
 }
 
+/// The text of a row without the frame and the marker of an input box.
+pub(crate) fn without_marker(text: &str) -> &str {
+    let is_frame = |char: char| is_side(char) || char.is_whitespace();
+    let text = text.trim_start_matches(is_frame);
+    text.strip_prefix(['❯', '›', '>']).unwrap_or(text)
+}
+
 /// A highlighted choice is no input box: `❯ 1. Yes`.
 fn is_choice(content: &str) -> bool {
     static NUMBERED: Pattern = pattern!(r"^\d{1,2}[.)]\s");
@@ -142,20 +149,19 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     let Some(line) = page.lines.get(row) else {
         return false;
     };
+    // Nobody but a person writes before the cursor, and what is written may begin as an invitation does.
+    if page.cursor.row == row && page.cursor.visible && is_written_before(page, row) {
+        return true;
+    }
     let inner = page.inner(row).trim_start();
     if INVITES.is_match(inner) || invitation.is_some_and(|invites| invites.is_match(inner)) {
         return false;
     }
-    let marker = line
-        .text
-        .chars()
-        .position(|char| matches!(char, '❯' | '›' | '>' | '┃' | '!'))
-        .map_or(0, |at| at + 1);
-    let chars: Vec<char> = line.text.chars().collect();
     if page.cursor.row == row {
-        let typed = chars.iter().take(page.cursor.column).skip(marker);
-        return typed.into_iter().any(|char| !char.is_whitespace());
+        return is_written_before(page, row);
     }
+    let marker = behind_marker(&line.text);
+    let chars: Vec<char> = line.text.chars().collect();
     let has_text = |run: &&Run| {
         let (from, to) = (run.start.max(marker), run.end.min(chars.len()));
         from < to && chars[from..to].iter().any(|char| char.is_alphanumeric())
@@ -168,6 +174,20 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
         .any(|run| !(is_dim(run) || run.is_reversed() && run.end - run.start == 1))
 }
 
+/// Where the text of a box begins.
+fn behind_marker(text: &str) -> usize {
+    text.chars()
+        .position(|char| matches!(char, '❯' | '›' | '>' | '┃' | '!'))
+        .map_or(0, |at| at + 1)
+}
+
+/// Text stands between the marker and the cursor, which is in this row.
+fn is_written_before(page: &Page, row: usize) -> bool {
+    let text = page.text(row);
+    let typed = text.chars().take(page.cursor.column).skip(behind_marker(text));
+    typed.into_iter().any(|char| !char.is_whitespace())
+}
+
 /// An input box without a frame that somebody writes in, known by what its pack says of it and of the rows below.
 fn written_in(look: &Look<'_>) -> Option<Box> {
     let page = look.page;
@@ -175,7 +195,15 @@ fn written_in(look: &Look<'_>) -> Option<Box> {
     let last = page.last_row()?;
     let row = (last.saturating_sub(BELOW)..=last)
         .rev()
-        .find(|&row| known.is_match(&page.words(row, last + 1)))?;
+        .find(|&row| known.is_match(&page.words(row, last + 1)))
+        .filter(|&row| {
+            !is_choice(
+                page.inner(row)
+                    .trim_start()
+                    .trim_start_matches(['›', '❯', '>'])
+                    .trim(),
+            )
+        })?;
     Some(Box {
         row,
         top: row,

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use atlasbridge_model::{Choice, Kind, Pace, Stroke, Strokes};
+use atlasbridge_model::{Choice, Effect, Kind, Pace, Stroke, Strokes};
 use regex::Regex;
 
 use super::labels::{Pattern, pattern};
 use super::manner::{Below, Manner, Shown};
-use super::{Look, Reading, arrows, composer};
-use crate::page::{Page, is_dashed, is_rule, is_side};
+use super::{Cut, Look, Reading, arrows, composer, line};
+use crate::page::{Page, is_dashed, is_rule, is_side, without_scroll_bar};
 use crate::status::Claim;
 
 static ROW: Pattern =
@@ -20,6 +20,11 @@ static FOOTER: Pattern = pattern!(
 /// A bar of tabs, the last of which sends: `←  ☐ Checks  ✔ Submit  →`.
 static ON_THE_RIGHT: Pattern = pattern!(r"←\s.*\S\s+→");
 static SELECTS: Pattern = pattern!(r"(?i)\b(select|navigate|choose|toggle)\b|↑");
+
+/// A question that points at something else: what that is must be seen.
+static POINTS: Pattern = pattern!(r"(?i)\b(?:the following|this|these)\b");
+/// Rows above a dialog that shows nothing of what it asks about: what was said there is all that tells.
+const ABOVE_BARE: usize = 20;
 
 /// A numbered row of the dialog.
 #[derive(Clone)]
@@ -73,6 +78,8 @@ pub(super) struct Dialog {
     footer: Option<usize>,
     /// The program itself says that a dialog is open.
     claimed: bool,
+    /// The list has more rows than are shown.
+    scrolls: bool,
 }
 
 impl Dialog {
@@ -110,7 +117,9 @@ impl Dialog {
         }
         let top = top_of(page, first.row);
         let question_row = question_row(page, top, first.row)?;
+        let scrolls = Cut::of_answers(page, first.row, last.last).is_some();
         Some(Self {
+            scrolls,
             highlighted,
             top,
             question_row,
@@ -132,6 +141,16 @@ impl Dialog {
     /// The lines below the rows, in one line.
     pub(super) fn below(&self, page: &Page) -> String {
         page.words(self.last_row() + 1, page.lines.len())
+    }
+
+    /// A pack's dialog begins with a line of its own: what stands above that is another matter.
+    pub(super) fn begun(mut self, page: &Page, begins: &Regex) -> Self {
+        let first = self.rows.first().map_or(0, |row| row.row);
+        if let Some(top) = (self.top..first).rfind(|&row| begins.is_match(page.inner(row).trim())) {
+            self.top = top;
+            self.question_row = question_row(page, top, first).unwrap_or(self.question_row);
+        }
+        self
     }
 
     /// A pack's anchor says which of several questions is asked, and which line asks where none has a question mark.
@@ -172,7 +191,13 @@ impl Dialog {
         let kind = manner.kind(&kept.iter().map(|&index| labels[index]).collect::<Vec<_>>());
         let certain = self.claimed || self.footer.is_some() || manner.name.is_some();
         let base = if kind == Kind::YesNo { 90 } else { 85 } + if certain { 5 } else { 0 };
-        let identity = format!("{subject}\n{}", labels.join("\n"));
+        // Another part of the same list is no other dialog.
+        let listed = if self.scrolls {
+            String::new()
+        } else {
+            labels.join("\n")
+        };
+        let identity = format!("{subject}\n{listed}");
         let footer = self.footer.map_or("", |row| page.text(row));
         let turns = ON_THE_RIGHT.is_match(&self.above(page));
         let choices = kept.iter().filter_map(|&index| {
@@ -183,6 +208,12 @@ impl Dialog {
                 highlighted: self.highlighted,
                 footer,
             })?;
+            // Which of the rows accepts least is not known where some are not shown: a person picks.
+            let effect = match choice.effect {
+                effect if self.scrolls && effect.is_accepting() => Effect::Other,
+                effect => effect,
+            };
+            let choice = Choice { effect, ..choice };
             Some(match self.rows[index].has_box && turns {
                 true => Choice {
                     strokes: choice.strokes.map(then_turn),
@@ -193,15 +224,19 @@ impl Dialog {
         });
         let reading = Reading::block(kind, base, &question, detail, identity).by(manner);
         let mut reading = reading.with_choices(choices.collect());
+        let mut cut = self.scrolls.then_some(Cut::Answers);
         if reading.asks_for_consent() {
-            let asked = question_rows(page, self.question_row, first.row);
-            let matter = matter(page, self.top, asked, first.row);
-            reading.excerpt = [question.as_str(), &matter].join(" · ");
-            reading
-                .excerpt
-                .truncate(reading.excerpt.trim_end_matches(" · ").len());
+            reading.excerpt = with_matter(page, self.top, self.question_row, first.row);
+            reading.is_bare = reading.excerpt == question && POINTS.is_match(&question);
+            cut = cut.or_else(|| Cut::of_lines(page, self.top, first.row));
+            if reading.is_bare {
+                let above = self.top.saturating_sub(ABOVE_BARE);
+                reading.detail = without_rules(page, above, end);
+                reading.excerpt = line::with_lines_above(page, self.top, &question);
+                cut = Some(Cut::Everything);
+            }
         }
-        Some(reading)
+        Some(reading.told_as(cut, manner))
     }
 }
 
@@ -216,6 +251,17 @@ fn without_rules(page: &Page, first: usize, last: usize) -> String {
     rows.join("\n").trim_matches('\n').to_owned()
 }
 
+/// The question, and what consent is asked for: who sees no more than this must know what is approved.
+pub(super) fn with_matter(page: &Page, top: usize, question_row: usize, first_row: usize) -> String {
+    let question = paragraph(page, question_row, first_row);
+    let asked = question_rows(page, question_row, first_row);
+    let matter = matter(page, top, asked, first_row);
+    match matter.is_empty() {
+        true => question,
+        false => format!("{question} · {matter}"),
+    }
+}
+
 /// What consent is asked for: the command, the change, the address. It stands in a frame of its own above the question,
 /// or unframed above or below it.
 fn matter(page: &Page, top: usize, question: Range<usize>, first_row: usize) -> String {
@@ -226,10 +272,11 @@ fn matter(page: &Page, top: usize, question: Range<usize>, first_row: usize) -> 
     let upper = framed.and_then(|last| (top..last).rfind(|row| !is_framed(row)));
     let rows = match upper.zip(framed) {
         Some((upper, last)) => upper + 1..last + 1,
-        _ if page.words(top, question.start).is_empty() => question.end..first_row,
         _ => top..question.start,
     };
+    let below = question.end..first_row;
     let lines = rows
+        .chain(below)
         .filter(|&row| !is_rule(page.text(row)))
         .map(|row| page.inner(row).split_whitespace().collect::<Vec<_>>().join(" "))
         .filter(|line| !line.is_empty() && !line.starts_with("Tip:"));
@@ -282,7 +329,9 @@ fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<Row>> {
         }
     }
     found.reverse();
-    if found.first()?.number != 1 || found.len() < 2 {
+    let first = found.first()?;
+    let begins = first.number == 1 || Cut::of_answers(page, first.row, last).is_some();
+    if !begins || found.len() < 2 {
         return None;
     }
     let ends: Vec<usize> = found
@@ -365,7 +414,8 @@ fn take_wrapped(page: &Page, row: &mut Row, end: usize) {
 
 /// The first word of the next line would not have fitted behind this one: the line was wrapped.
 fn did_not_fit(page: &Page, row: usize, next: &str) -> bool {
-    let text = page.text(row).trim_end().trim_end_matches(is_side).trim_end();
+    let text = without_scroll_bar(page.text(row));
+    let text = text.trim_end().trim_end_matches(is_side).trim_end();
     let word = next.split(' ').next().map_or(0, |word| word.chars().count());
     text.chars().count() + 1 + word + 4 > page.cols
 }

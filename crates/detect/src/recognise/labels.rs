@@ -103,8 +103,9 @@ pub(crate) fn choice(label: &str, strokes: impl Into<Option<Strokes>>) -> Choice
     }
 }
 
-static HINTS: Pattern =
-    pattern!(r"(?i)\s*(\((?:[a-z0-9]|esc|enter|return|tab|default|current)\)|\*default\*|\[default\])$");
+static HINTS: Pattern = pattern!(
+    r"(?i)\s*(\((?:[a-z0-9]|esc|enter|return|tab|default|current|esc to [a-z]+)\)|\*default\*|\[default\])$"
+);
 
 /// The label without the hint of its key, `(y)`, `(esc)`, and without `(default)`.
 pub(crate) fn without_hint(label: &str) -> &str {
@@ -115,9 +116,9 @@ pub(crate) fn without_hint(label: &str) -> &str {
     }
 }
 
-/// The key that a row names: `Yes, proceed (y)`, `No (esc)`.
+/// The key that a row names: `Yes, proceed (y)`, `No (esc)`, `No (Esc to stop)`.
 pub(crate) fn hinted_key(label: &str) -> Option<String> {
-    static KEY: Pattern = pattern!(r"(?i)\s\(([a-z]|esc)\)$");
+    static KEY: Pattern = pattern!(r"(?i)\s\(([a-z]|esc)(?: to [a-z]+)?\)$");
     let captures = KEY.captures(label.trim())?;
     let key = captures.get(1)?.as_str().to_ascii_lowercase();
     Some(if key == "esc" { "\x1b".to_owned() } else { key })
@@ -227,6 +228,7 @@ mod tests {
         for (label, expected) in [
             ("Yes, proceed (y)", "Yes, proceed"),
             ("No, suggest changes (esc)", "No, suggest changes"),
+            ("No, and say why (Esc to stop)", "No, and say why"),
             ("RSA and RSA (default)", "RSA and RSA"),
             ("ECC (sign and encrypt) *default*", "ECC (sign and encrypt)"),
             ("SQLite (Recommended)", "SQLite (Recommended)"),

@@ -7,12 +7,13 @@ use regex::Regex;
 
 use super::Look;
 use super::labels::{Pattern, pattern};
-use crate::page::is_rule;
+use crate::page::{Page, is_rule};
+use crate::witness::Waits;
 
 /// Most blanks between a question and the cursor: a column further right is a table, not a question.
 const WIDEST_GAP: usize = 2;
-/// How many lines above a question are shown as its subject.
-const SUBJECT_LINES: usize = 8;
+/// How many lines above a question are shown with it: what a person at the desk would have read.
+const SUBJECT_LINES: usize = 20;
 
 /// The question in the cursor's line: text right before the cursor and nothing behind it.
 pub(crate) fn question<'a>(look: &'a Look<'_>) -> Option<&'a str> {
@@ -32,19 +33,86 @@ pub(crate) fn asked_above<'a>(look: &'a Look<'_>) -> Option<&'a str> {
     Some(look.page.inner(above).trim()).filter(|text| !text.is_empty())
 }
 
-/// First row of the lines that belong to the question: up to a blank line, a rule, or the limit.
+/// The nearest line above, where the cursor stands in a line of its own below it: `Run this code? (y/n)`, a gap, and the
+/// place to type, perhaps with a short answer in it. Only a program that reads lines says by that alone that it asks; one
+/// that waits for keys must have put the place to type under the words.
+pub(crate) fn asked_before_gap<'a>(look: &'a Look<'_>) -> Option<(usize, &'a str)> {
+    let page = look.page;
+    let row = page.cursor.row;
+    let typed = look.line.before.trim();
+    let is_last = page.last_row().is_some_and(|last| last <= row);
+    if !is_last || typed.chars().count() > ANSWER || !look.line.after.trim().is_empty() {
+        return None;
+    }
+    let above = (row.saturating_sub(GAP)..row)
+        .rev()
+        .find(|&above| !page.text(above).trim().is_empty())?;
+    let indent = |text: &str| text.chars().take_while(|char| *char == ' ').count();
+    let place = match typed.is_empty() {
+        true => page.cursor.column,
+        false => indent(page.text(row)),
+    };
+    let asked = page.text(above);
+    let is_aligned = page.cursor.visible && place > 0 && indent(asked) == place;
+    let reads = match look.kernel.wait {
+        Waits::Read => true,
+        Waits::Poll => !look.kernel.canonical && is_aligned,
+        Waits::Nobody | Waits::Unknown => false,
+    };
+    reads.then(|| (above, asked.trim()))
+}
+
+/// The longest answer to a yes or no, in characters.
+const ANSWER: usize = 3;
+/// Rows from a question down to the cursor, where the place to type is below it.
+const GAP: usize = 2;
+
+/// First row of the lines that a person would read with the question: up to a rule, or the limit.
 pub(crate) fn subject_from(look: &Look<'_>) -> usize {
     let mut first = look.line.first;
     let lowest = first.saturating_sub(SUBJECT_LINES);
     while first > lowest {
         let text = look.page.text(first - 1);
-        if text.trim().is_empty() || is_rule(text) {
+        if is_rule(text) {
             break;
         }
         first -= 1;
     }
     first
 }
+
+/// The question of an agent with the lines right above it, where its command or its file stands: who sees no more than
+/// this must know what is approved.
+pub(crate) fn with_matter(look: &Look<'_>, row: usize, question: &str) -> String {
+    with_lines_above(look.page, row, question)
+}
+
+/// A question with the lines right above `row`: the nearest paragraph first, since an excerpt is cut at its end.
+pub(crate) fn with_lines_above(page: &Page, row: usize, question: &str) -> String {
+    let above = (0..row).rev().map(|above| page.inner(above).trim());
+    let above = above.take_while(|text| !is_rule(text));
+    let mut paragraphs: Vec<Vec<&str>> = vec![Vec::new()];
+    let mut left = MATTER_LINES;
+    for text in above.filter(|text| !text.starts_with("```")) {
+        match text.is_empty() {
+            true => paragraphs.push(Vec::new()),
+            false if left == 0 => break,
+            false => {
+                left -= 1;
+                paragraphs
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|lines| lines.push(text));
+            }
+        }
+    }
+    let lines = paragraphs.iter().flat_map(|lines| lines.iter().rev());
+    let all: Vec<&str> = [question].into_iter().chain(lines.copied()).collect();
+    all.join(" · ")
+}
+
+/// Lines of an excerpt besides the question; more would not fit.
+const MATTER_LINES: usize = 4;
 
 /// A default in brackets: `[AU]`, `(1.0.0)`, `(default p)`; empty brackets offer none.
 pub(crate) fn offers_default(question: &str) -> bool {

@@ -27,6 +27,10 @@ pub(crate) struct Manner {
     /// Rows that say no in words of one's own: their number only leads into a field, and an Enter there is another
     /// matter in each version. Escape refuses the dialog as it stands, so that is what answers them.
     pub(crate) text_field: Option<LazyRegex>,
+    /// How a person sees more of it at the terminal.
+    pub(crate) more: Option<String>,
+    /// Lines of its matter that fit into its box: as many may be fewer than there are.
+    pub(crate) window: Option<usize>,
     /// `(esc)` and its like stay in the label.
     pub(crate) keeps_hints: bool,
     pub(crate) below: Below,

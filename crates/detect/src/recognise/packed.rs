@@ -36,7 +36,11 @@ fn numbered(look: &Look<'_>, dialog: &Dialog, usual: Option<&Numbered>) -> Optio
     if !fits {
         return None;
     }
-    let anchored = found.clone().anchored(look.page, &dialog.anchor);
+    let begun = match &dialog.begins {
+        Some(begins) => found.clone().begun(look.page, begins),
+        None => found.clone(),
+    };
+    let anchored = begun.anchored(look.page, &dialog.anchor);
     anchored.reading(look.page, &dialog.manner)
 }
 

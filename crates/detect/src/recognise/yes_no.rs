@@ -33,6 +33,9 @@ static ONLY_YES: Pattern = pattern!(
 );
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
+    if let Some(reading) = before_gap(look) {
+        return Some(reading);
+    }
     let Some(question) = line::question(look) else {
         return editor(look);
     };
@@ -57,6 +60,21 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     }
     Some(reading.with_choices(found.choices(look)))
 }
+
+/// The question, a gap, and an empty line to type in.
+fn before_gap(look: &Look<'_>) -> Option<Reading> {
+    let (row, asked) = line::asked_before_gap(look)?;
+    let found = explicit(asked)?;
+    let mut reading = Reading::line(look, Kind::YesNo, found.base.min(BEFORE_GAP), asked);
+    reading.place = Place::Block;
+    if look.pack().is_some_and(|pack| pack.is_agent()) {
+        reading.excerpt = line::with_matter(look, row, asked);
+    }
+    Some(reading.with_choices(found.choices(look)))
+}
+
+/// Less than for a question in the line of the cursor itself: the words may be the last ones of a text.
+const BEFORE_GAP: u8 = 78;
 
 /// A line editor may show its default behind the cursor: `? Publish? (y/N) ‣ false`.
 fn editor(look: &Look<'_>) -> Option<Reading> {

@@ -15,7 +15,18 @@ use serde_json::Value;
 pub const SAMPLE: usize = if cfg!(debug_assertions) { 12 } else { 1 };
 
 /// Tools with a pack.
-pub const AGENTS: [&str; 6] = ["aider", "claude", "codex", "gemini", "opencode", "qwen"];
+pub const AGENTS: [&str; 10] = [
+    "aider",
+    "claude",
+    "cline",
+    "codex",
+    "copilot",
+    "gemini",
+    "gptme",
+    "open-interpreter",
+    "opencode",
+    "qwen",
+];
 
 pub struct Label {
     pub from: f64,

@@ -44,6 +44,8 @@ pub(crate) struct Typing {
     pub(crate) is_dialog: bool,
     pub(crate) by_key: bool,
     is_blocked: bool,
+    /// Its Enter is a stroke of its own.
+    sends_apart: bool,
     course: Course,
     /// Bytes of the last stroke.
     last_bytes: u64,
@@ -61,7 +63,6 @@ enum Course {
     /// Stroke by stroke, as they were at the beginning.
     Listed {
         left: VecDeque<Stroke>,
-        /// What was typed, as far as it proves itself.
         typed: String,
         /// When what was typed was seen.
         echoed_at: Option<Moment>,
@@ -86,6 +87,8 @@ pub(crate) struct Look {
     pub(crate) shows_typed: bool,
     /// For an input box: a text stands in it.
     pub(crate) drafted: Option<bool>,
+    /// The very text that was typed still stands before the cursor.
+    pub(crate) unsent: bool,
     /// What the row that is aimed at takes as the screen is now.
     pub(crate) needs: Option<Strokes>,
     /// Bytes that lie in the tool's terminal, read by nobody.
@@ -117,16 +120,17 @@ impl Typing {
             Way::Type(strokes) | Way::Steer { strokes, .. } => bytes_of(strokes),
             Way::Say(_) => 0,
         };
+        let sends_apart = match &way {
+            Way::Type(strokes) => strokes.len() > 1,
+            Way::Steer { .. } | Way::Say(_) => false,
+        };
         let course = match way {
             Way::Type(strokes) => {
                 let mut left = VecDeque::from(strokes.into_vec());
                 let first = left.pop_front().map(|stroke| stroke.bytes).unwrap_or_default();
                 Course::Listed {
                     left,
-                    typed: String::from_utf8_lossy(&first)
-                        .chars()
-                        .take(PROVES_A_TEXT)
-                        .collect(),
+                    typed: without_marks(&first),
                     echoed_at: None,
                     insisted: false,
                 }
@@ -144,6 +148,7 @@ impl Typing {
             is_dialog,
             by_key,
             is_blocked,
+            sends_apart,
             course,
             last_bytes,
             first_at: now,
@@ -166,7 +171,18 @@ impl Typing {
     /// What must be seen before the Enter that is left.
     pub(crate) fn typed(&self) -> Option<&str> {
         match &self.course {
-            Course::Listed { left, typed, .. } if !left.is_empty() => Some(typed),
+            Course::Listed { left, typed, .. } if !left.is_empty() => {
+                let end = typed.char_indices().nth(PROVES_A_TEXT);
+                Some(&typed[..end.map_or(typed.len(), |(end, _)| end)])
+            }
+            Course::Said | Course::Listed { .. } | Course::Steered { .. } => None,
+        }
+    }
+
+    /// The text that an Enter of its own sends, as it stands in its box.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.course {
+            Course::Listed { typed, .. } if self.is_text() && self.sends_apart => Some(typed),
             Course::Said | Course::Listed { .. } | Course::Steered { .. } => None,
         }
     }
@@ -185,7 +201,9 @@ impl Typing {
         if self.lies_unread(look) && !look.over {
             return self.await_reading(now);
         }
-        if look.gone {
+        // # What stays in the box was not sent
+        // A screen that nothing knows any more is no proof that its text was taken while that very text stands on it.
+        if look.gone && !look.unsent {
             return Next::Over(self.departed(look));
         }
         if now >= give_up {
@@ -298,7 +316,8 @@ impl Typing {
     /// A dialog that stands as it was, a text that stands in its box and keys that lie unread were not taken. A line
     /// that was read, and after which nothing changed, may have been: nobody knows.
     fn given_up(&self, look: &Look) -> Outcome {
-        let is_refuted = self.is_dialog || !self.is_whole() || self.is_said() || look.drafted == Some(true);
+        let is_refuted =
+            self.is_dialog || !self.is_whole() || self.is_said() || look.drafted == Some(true) || look.unsent;
         match is_refuted {
             true => Outcome::NotTaken,
             false => Outcome::Unknown,
@@ -357,11 +376,16 @@ impl Typing {
     }
 }
 
+/// A pasted text as it stands in its box.
+fn without_marks(pasted: &[u8]) -> String {
+    let text = String::from_utf8_lossy(pasted);
+    text.replace("\x1b[200~", "").replace("\x1b[201~", "")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::gate::Settled;
-    use atlasbridge_model::Strokes;
 
     fn at(millis: u64) -> Moment {
         Moment(Duration::from_millis(millis))
@@ -662,6 +686,48 @@ mod tests {
             ..typing(Strokes::then_enter_if_still_there("hello"))
         };
         assert_eq!(text.next(&gone(), at(5)), Next::Over(Outcome::NotTaken));
+    }
+
+    /// Nothing knows the screen any more, and yet the text stands there: that is no proof that it was sent.
+    #[test]
+    fn a_text_that_still_stands_before_the_cursor_was_not_taken() {
+        let mut text = Typing {
+            is_dialog: false,
+            ..typing(Strokes::then_enter_if_still_there("hello"))
+        };
+        assert!(matches!(text.next(&echoed(), at(1_000)), Next::WaitUntil(_)));
+        assert!(matches!(text.next(&echoed(), at(1_200)), Next::Press(_)));
+        let lies_there = Look {
+            unsent: true,
+            ..gone()
+        };
+        assert_eq!(text.next(&lies_there, at(1_500)), Next::WaitUntil(at(3_200)));
+        assert_eq!(text.next(&lies_there, at(3_200)), Next::Over(Outcome::NotTaken));
+
+        let mut sent = Typing {
+            is_dialog: false,
+            ..typing(Strokes::then_enter_if_still_there("hello"))
+        };
+        assert!(matches!(sent.next(&echoed(), at(1_000)), Next::WaitUntil(_)));
+        assert!(matches!(sent.next(&echoed(), at(1_200)), Next::Press(_)));
+        assert_eq!(sent.next(&lies_there, at(1_500)), Next::WaitUntil(at(3_200)));
+        assert_eq!(
+            sent.next(&gone(), at(1_600)),
+            Next::Over(Outcome::Taken),
+            "a slow tool took it late"
+        );
+    }
+
+    #[test]
+    fn a_pasted_text_is_known_without_its_marks() {
+        let text = |strokes| Typing {
+            is_dialog: false,
+            ..typing(strokes)
+        };
+        let pasted = text(Strokes::then_enter_if_still_there("\x1b[200~two words\x1b[201~"));
+        assert_eq!(pasted.text(), Some("two words"));
+        let line = text(Strokes::once("y\r"));
+        assert_eq!(line.text(), None, "a line is sent as it is typed");
     }
 
     /// A text is sent once it is seen in its box, a moment later; and once more only if it still stands there.

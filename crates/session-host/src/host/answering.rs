@@ -144,7 +144,11 @@ impl Host {
         // would otherwise keep every answer out.
         let asked = || {
             let asks = |seen: &&Sighting| self.detector.still_asks(seen.no, seen.fingerprint);
-            self.detector.current().filter(|_| decision.is_some()).filter(asks).cloned()
+            self.detector
+                .current()
+                .filter(|_| decision.is_some())
+                .filter(asks)
+                .cloned()
         };
         Facts {
             now: boot_time().as_millis() as i64,
@@ -186,12 +190,19 @@ impl Host {
             drafted: self.detector.holds_draft(),
             needs: now_shown.and_then(|seen| needs(&seen, self.gate.aim()?)),
             unread: self.control.unread_input().unwrap_or(0),
+            unsent: !is_over && self.holds_unsent(),
         };
         match self.gate.look(look, self.now()) {
             Progress::Waits => {}
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
             Progress::Over(settled) => self.settle(&settled),
         }
+    }
+
+    /// The text that was typed last still stands where it was typed.
+    pub(super) fn holds_unsent(&self) -> bool {
+        let text = self.gate.text_under_way();
+        text.is_some_and(|text| self.detector.holds_text(text))
     }
 
     /// # Nothing-lies-in-wait invariant

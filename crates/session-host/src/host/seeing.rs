@@ -139,6 +139,7 @@ impl Host {
                     gone: true,
                     over: how == Departure::Ended,
                     reacted: true,
+                    unsent: how != Departure::Ended && self.holds_unsent(),
                     unread: self.control.unread_input().unwrap_or(0),
                     ..Look::default()
                 },

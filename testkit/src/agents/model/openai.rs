@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::anthropic::text_of;
-use super::serve::{Said, event, halves};
+use super::serve::{Said, event, parts};
 use super::{Call, Speech, ToolResult};
 
 pub(super) fn said_in_responses(speech: &Speech, streams: bool) -> Said {
@@ -30,7 +30,7 @@ pub(super) fn said_in_responses(speech: &Speech, streams: bool) -> Said {
             json!({ "type": "response.output_item.added", "output_index": index, "item": item }),
         ));
         if item["type"] == "message" {
-            events.extend(halves(&speech.text).into_iter().map(|part| {
+            events.extend(parts(speech).into_iter().map(|part| {
                 named(json!({
                     "type": "response.output_text.delta", "item_id": item["id"], "output_index": index,
                     "content_index": 0, "delta": part,
@@ -130,7 +130,7 @@ pub(super) fn said_in_chat(speech: &Speech, streams: bool) -> Said {
         Value::Null,
         Value::Null,
     )];
-    for part in halves(&speech.text) {
+    for part in parts(speech) {
         events.push(chunk(json!({ "content": part }), Value::Null, Value::Null));
     }
     if !speech.calls.is_empty() {

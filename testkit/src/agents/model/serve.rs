@@ -132,6 +132,13 @@ fn stream_events(
     stream.write_all(
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nConnection: close\r\n\r\n",
     )?;
+    if !speech.gap.is_zero() {
+        for event in events {
+            stream.write_all(event.as_bytes())?;
+            thread::sleep(speech.gap);
+        }
+        return Ok(());
+    }
     // Texts come in two parts, so half of the events is half of the text.
     let (first, rest) = events.split_at(events.len() / 2);
     stream.write_all(first.concat().as_bytes())?;
@@ -184,6 +191,14 @@ fn read_body(reader: &mut impl BufRead, head: &Head) -> io::Result<Vec<u8>> {
             return Ok(body);
         }
         body.extend_from_slice(&chunk[..length]);
+    }
+}
+
+/// The pieces in which a text is said.
+pub(super) fn parts(speech: &Speech) -> Vec<&str> {
+    match speech.gap.is_zero() {
+        true => halves(&speech.text),
+        false => speech.text.split_inclusive(' ').collect(),
     }
 }
 
