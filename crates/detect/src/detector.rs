@@ -164,10 +164,7 @@ impl Detector {
             !typed.is_empty() && shown.trim_start().to_lowercase().starts_with(&typed)
         };
         match self.standing.as_ref().map(Standing::place) {
-            Some(Place::Line { question }) => line
-                .whole()
-                .strip_prefix(question.trim())
-                .is_some_and(|behind| begins(behind)),
+            Some(Place::Line { question }) => line.whole().strip_prefix(question.trim()).is_some_and(begins),
             Some(Place::Block) => line.before.trim_end().ends_with(typed.trim()),
             Some(Place::Composer { .. }) | None => false,
         }

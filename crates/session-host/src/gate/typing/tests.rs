@@ -1,0 +1,391 @@
+//! Each course of an injection, row by row, and menus that misbehave at random.
+
+use super::*;
+use crate::gate::Settled;
+
+fn at(millis: u64) -> Moment {
+    Moment(Duration::from_millis(millis))
+}
+
+fn typing(strokes: Strokes) -> Typing {
+    let ticket = Ticket {
+        reply: ReplyId::from_random([1; 16]),
+        prompt: PromptId::from_random([2; 16]),
+        sighting: SightingNo(1),
+        is_dialog: true,
+        by_key: true,
+        is_blocked: true,
+        way: Way::Type(strokes),
+    };
+    Typing::begun(ticket, Duration::ZERO, at(0))
+}
+
+fn nothing() -> Look {
+    Look {
+        still_shown: true,
+        ..Look::default()
+    }
+}
+
+fn echoed() -> Look {
+    Look {
+        reacted: true,
+        still_shown: true,
+        shows_typed: true,
+        ..Look::default()
+    }
+}
+
+fn gone() -> Look {
+    Look {
+        gone: true,
+        reacted: true,
+        ..Look::default()
+    }
+}
+
+#[test]
+fn a_single_stroke_is_proven_by_the_prompts_departure() {
+    let mut one = typing(Strokes::once("y\r"));
+    assert_eq!(one.next(&nothing(), at(1)), Next::WaitUntil(at(2_000)));
+    assert_eq!(one.next(&echoed(), at(2)), Next::WaitUntil(at(2_000)));
+    assert_eq!(one.next(&gone(), at(3)), Next::Over(Outcome::Taken));
+}
+
+#[test]
+fn a_tool_that_does_not_react_is_told_of() {
+    let mut one = typing(Strokes::once("y\r"));
+    assert_eq!(one.next(&nothing(), at(2_000)), Next::Over(Outcome::NotTaken));
+}
+
+#[test]
+fn enter_follows_only_while_the_same_prompt_stands() {
+    let mut two = typing(Strokes::then_enter_if_still_there("y"));
+    assert_eq!(
+        two.next(&nothing(), at(300)),
+        Next::WaitUntil(at(2_000)),
+        "not before the text was seen"
+    );
+    assert_eq!(
+        two.next(&echoed(), at(100)),
+        Next::WaitUntil(at(200)),
+        "not at once"
+    );
+    let Next::Press(stroke) = two.next(&echoed(), at(200)) else {
+        panic!("Enter is due")
+    };
+    assert_eq!(stroke.bytes, b"\r");
+    assert_eq!(two.next(&nothing(), at(201)), Next::WaitUntil(at(2_200)));
+
+    let mut taken_by_the_key = typing(Strokes::then_enter_if_still_there("y"));
+    assert_eq!(
+        taken_by_the_key.next(&gone(), at(5)),
+        Next::Over(Outcome::Taken),
+        "no Enter to be sure"
+    );
+}
+
+/// Something else on the screen moved: that the key was seen is not known, so no Enter follows it.
+#[test]
+fn a_key_that_is_not_seen_is_followed_by_no_enter() {
+    let mut two = typing(Strokes::then_enter_if_still_there("y"));
+    let elsewhere = Look {
+        shows_typed: false,
+        ..echoed()
+    };
+    assert_eq!(two.next(&elsewhere, at(1_900)), Next::WaitUntil(at(2_000)));
+    assert_eq!(two.next(&elsewhere, at(2_000)), Next::Over(Outcome::NotTaken));
+}
+
+#[test]
+fn what_lies_unread_was_not_taken_though_its_prompt_has_gone() {
+    let lies = |unread, over| Look {
+        unread,
+        over,
+        ..gone()
+    };
+    let ends = |look: &Look| typing(Strokes::once("y\r")).next(look, at(2_000));
+    assert_eq!(ends(&lies(2, false)), Next::Over(Outcome::NotTaken));
+    assert_eq!(ends(&lies(2, true)), Next::Over(Outcome::ToolGone));
+    assert_eq!(
+        ends(&lies(1, false)),
+        Next::Over(Outcome::Taken),
+        "its first key was read"
+    );
+    assert_eq!(ends(&lies(0, true)), Next::Over(Outcome::Taken));
+}
+
+/// The kernel echoes a line at once, and the question is swept away by it: a slow tool still gets its answer.
+#[test]
+fn an_answer_that_is_not_read_yet_is_waited_for() {
+    let unread = Look { unread: 2, ..gone() };
+    let mut line = typing(Strokes::once("y\r"));
+    assert_eq!(line.next(&unread, at(1)), Next::WaitUntil(at(5)));
+    assert_eq!(line.next(&unread, at(1_000)), Next::WaitUntil(at(1_500)));
+    assert_eq!(line.next(&gone(), at(1_200)), Next::Over(Outcome::Taken));
+    let mut listened_to = Typing {
+        is_blocked: false,
+        ..typing(Strokes::once("2"))
+    };
+    let unread = Look {
+        unread: 1,
+        ..nothing()
+    };
+    assert_eq!(listened_to.next(&unread, at(249)), Next::WaitUntil(at(250)));
+    assert_eq!(
+        listened_to.next(&unread, at(250)),
+        Next::Over(Outcome::NotTaken),
+        "it was called away"
+    );
+}
+
+#[test]
+fn a_line_that_was_read_and_changed_nothing_is_unknown() {
+    let line = || Typing {
+        is_dialog: false,
+        ..typing(Strokes::once("hello\r"))
+    };
+    assert_eq!(line().next(&nothing(), at(2_000)), Next::Over(Outcome::Unknown));
+    let unread = Look {
+        unread: 6,
+        ..nothing()
+    };
+    assert_eq!(line().next(&unread, at(2_000)), Next::Over(Outcome::NotTaken));
+    let in_its_box = Look {
+        drafted: Some(true),
+        ..nothing()
+    };
+    assert_eq!(line().next(&in_its_box, at(4_000)), Next::Over(Outcome::NotTaken));
+}
+
+/// Keys from row `from` to row `to`, as a menu with its marker on `from` would have them.
+fn keys(from: usize, to: usize) -> Option<Strokes> {
+    let step = if to < from { "\x1b[A" } else { "\x1b[B" };
+    let steps = std::iter::repeat_n(step.as_bytes().to_vec(), to.abs_diff(from));
+    Strokes::guided(steps.chain([b"\r".to_vec()]))
+}
+
+fn steered(from: usize, to: usize) -> Typing {
+    let aim = Aim {
+        row: to,
+        label: "No".to_owned(),
+    };
+    let ticket = Ticket {
+        reply: ReplyId::from_random([1; 16]),
+        prompt: PromptId::from_random([2; 16]),
+        sighting: SightingNo(1),
+        is_dialog: true,
+        by_key: true,
+        is_blocked: true,
+        way: Way::Steer {
+            aim,
+            strokes: keys(from, to).unwrap(),
+        },
+    };
+    Typing::begun(ticket, Duration::ZERO, at(0))
+}
+
+fn marker_on(row: usize, aim: usize) -> Look {
+    Look {
+        needs: keys(row, aim),
+        ..echoed()
+    }
+}
+
+#[test]
+fn a_marker_is_led_step_by_step_and_enter_waits_for_it() {
+    let mut led = steered(0, 2);
+    assert_eq!(
+        led.next(&marker_on(0, 2), at(300)),
+        Next::WaitUntil(at(2_000)),
+        "not moved yet"
+    );
+    assert_eq!(
+        led.next(&marker_on(1, 2), at(100)),
+        Next::WaitUntil(at(200)),
+        "not at once"
+    );
+    let Next::Press(step) = led.next(&marker_on(1, 2), at(300)) else {
+        panic!("the second step is due")
+    };
+    assert_eq!(step.bytes, b"\x1b[B");
+    assert_eq!(
+        led.next(&marker_on(1, 2), at(900)),
+        Next::WaitUntil(at(2_300)),
+        "lost: no Enter"
+    );
+    let Next::Press(enter) = led.next(&marker_on(2, 2), at(1_000)) else {
+        panic!("the marker stands on the row")
+    };
+    assert_eq!(enter.bytes, b"\r");
+    assert_eq!(
+        led.next(&marker_on(2, 2), at(1_500)),
+        Next::WaitUntil(at(3_000)),
+        "never twice"
+    );
+    assert_eq!(led.next(&gone(), at(1_600)), Next::Over(Outcome::Taken));
+}
+
+#[test]
+fn a_step_that_is_lost_or_goes_astray_is_given_up() {
+    let astray = |look: Look| {
+        let mut led = steered(0, 2);
+        assert_eq!(led.next(&look, at(1_900)), Next::WaitUntil(at(2_000)));
+        assert_eq!(led.next(&look, at(2_000)), Next::Over(Outcome::NotTaken));
+    };
+    astray(marker_on(0, 2));
+    astray(marker_on(4, 2));
+    astray(Look {
+        needs: None,
+        ..echoed()
+    });
+    let mut moved_only = steered(0, 2);
+    assert_eq!(
+        moved_only.next(&gone(), at(5)),
+        Next::Over(Outcome::NotTaken),
+        "a moved marker has chosen nothing"
+    );
+}
+
+proptest::proptest! {
+    /// A menu that loses keys, wraps, jumps and redraws late: Enter is pressed only while its marker is shown on the
+    /// row, and at most once.
+    #[test]
+    fn enter_meets_only_the_row_that_was_meant(
+        rows in 2usize..9, from in 0usize..9, to in 0usize..9,
+        fates in proptest::collection::vec((0u8..10, 1u64..400), 1..60),
+    ) {
+        let (from, to) = (from % rows, to % rows);
+        let mut led = steered(from, to);
+        // The first key is on its way.
+        let mut marker = from;
+        let mut pending = Some(keys(from, to).unwrap().into_vec().remove(0).bytes);
+        let mut entered = 0;
+        let mut now = 0;
+        for (fate, pause) in fates {
+            now += pause;
+            if let Some(key) = pending.take() {
+                if key == b"\r" {
+                    proptest::prop_assert_eq!(marker, to, "Enter took another row");
+                    entered += 1;
+                } else {
+                    let down = key == b"\x1b[B";
+                    marker = match fate {
+                        0..=2 => marker,
+                        3 => (marker + 2) % rows,
+                        _ if down => (marker + 1) % rows,
+                        _ => (marker + rows - 1) % rows,
+                    };
+                }
+            }
+            let look = match fate {
+                9 => Look { needs: None, ..echoed() },
+                _ => marker_on(marker, to),
+            };
+            match led.next(&look, at(now)) {
+                Next::Press(stroke) => pending = Some(stroke.bytes),
+                Next::WaitUntil(_) => {}
+                Next::Over(outcome) => {
+                    proptest::prop_assert_eq!(outcome, Outcome::NotTaken);
+                    break;
+                }
+            }
+        }
+        proptest::prop_assert!(entered <= 1);
+    }
+}
+
+#[test]
+fn a_text_without_its_enter_was_not_taken() {
+    let mut text = Typing {
+        is_dialog: false,
+        ..typing(Strokes::then_enter_if_still_there("hello"))
+    };
+    assert_eq!(text.next(&gone(), at(5)), Next::Over(Outcome::NotTaken));
+}
+
+/// Nothing knows the screen any more, and yet the text stands there: that is no proof that it was sent.
+#[test]
+fn a_text_that_still_stands_before_the_cursor_was_not_taken() {
+    let mut text = Typing {
+        is_dialog: false,
+        ..typing(Strokes::then_enter_if_still_there("hello"))
+    };
+    assert!(matches!(text.next(&echoed(), at(1_000)), Next::WaitUntil(_)));
+    assert!(matches!(text.next(&echoed(), at(1_200)), Next::Press(_)));
+    let lies_there = Look {
+        unsent: true,
+        ..gone()
+    };
+    assert_eq!(text.next(&lies_there, at(1_500)), Next::WaitUntil(at(3_200)));
+    assert_eq!(text.next(&lies_there, at(3_200)), Next::Over(Outcome::NotTaken));
+
+    let mut sent = Typing {
+        is_dialog: false,
+        ..typing(Strokes::then_enter_if_still_there("hello"))
+    };
+    assert!(matches!(sent.next(&echoed(), at(1_000)), Next::WaitUntil(_)));
+    assert!(matches!(sent.next(&echoed(), at(1_200)), Next::Press(_)));
+    assert_eq!(sent.next(&lies_there, at(1_500)), Next::WaitUntil(at(3_200)));
+    assert_eq!(
+        sent.next(&gone(), at(1_600)),
+        Next::Over(Outcome::Taken),
+        "a slow tool took it late"
+    );
+}
+
+#[test]
+fn a_pasted_text_is_known_without_its_marks() {
+    let text = |strokes| Typing {
+        is_dialog: false,
+        ..typing(strokes)
+    };
+    let pasted = text(Strokes::then_enter_if_still_there("\x1b[200~two words\x1b[201~"));
+    assert_eq!(pasted.text(), Some("two words"));
+    let line = text(Strokes::once("y\r"));
+    assert_eq!(line.text(), None, "a line is sent as it is typed");
+}
+
+/// A text is sent once it is seen in its box, a moment later; and once more only if it still stands there.
+#[test]
+fn an_instruction_is_sent_when_it_is_seen_and_insisted_on_while_it_stands() {
+    let mut text = Typing {
+        is_dialog: false,
+        ..typing(Strokes::then_enter_if_still_there("hello"))
+    };
+    let seen = |drafted| Look {
+        drafted: Some(drafted),
+        ..echoed()
+    };
+    assert_eq!(text.next(&seen(false), at(300)), Next::WaitUntil(at(1_200)));
+    assert_eq!(text.next(&seen(true), at(700)), Next::WaitUntil(at(900)));
+    assert!(matches!(text.next(&seen(true), at(900)), Next::Press(_)));
+    assert_eq!(text.next(&seen(true), at(1_000)), Next::WaitUntil(at(2_100)));
+    let emptied = text.next(&seen(false), at(2_200));
+    assert_eq!(emptied, Next::WaitUntil(at(2_900)), "nothing is left to send");
+    assert!(matches!(text.next(&seen(true), at(2_200)), Next::Press(_)));
+    assert_eq!(
+        text.next(&seen(true), at(3_500)),
+        Next::WaitUntil(at(4_200)),
+        "never a third time"
+    );
+    assert_eq!(text.next(&gone(), at(3_600)), Next::Over(Outcome::Taken));
+}
+
+#[test]
+fn only_a_key_that_was_ignored_leaves_its_dialog_open() {
+    let settled = |is_said, outcome| Settled {
+        reply: ReplyId::from_random([1; 16]),
+        prompt: PromptId::from_random([2; 16]),
+        is_dialog: true,
+        by_key: true,
+        is_said,
+        outcome,
+    };
+    assert!(settled(false, Outcome::NotTaken).leaves_prompt_open());
+    assert!(
+        !settled(true, Outcome::NotTaken).leaves_prompt_open(),
+        "it may still come"
+    );
+    assert!(!settled(false, Outcome::Taken).leaves_prompt_open());
+}
