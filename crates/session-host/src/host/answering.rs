@@ -70,16 +70,40 @@ impl Host {
             });
             return;
         }
+        let is_new = self.gate.is_new(&request);
         let outcome = match self.gate.claim(&request, facts) {
             Claim::Granted(ticket) => self.type_reply(ticket, &request, reader),
             Claim::Answered(outcome) => outcome,
             Claim::FromOldHub => return,
         };
         self.tell_outcome(request.reply, &inject.prompt_id, outcome);
-        if outcome == twin::Outcome::NotReading && !self.gate.is_injecting() {
-            // Nothing was typed, and the question stands: it is asked again.
+        if is_new && self.is_left_open(&request, outcome) {
             self.observe(Observation::Untaken);
         }
+    }
+
+    /// # What stands is offered
+    /// Nothing was typed for this reply, which is over now, and its question still stands: it is asked again as another
+    /// prompt. What was answered at the keyboard is on its way out, and a hook that was asked waits for its own end.
+    fn is_left_open(&self, request: &Request, outcome: twin::Outcome) -> bool {
+        let is_untyped = match outcome {
+            twin::Outcome::NotReading
+            | twin::Outcome::TypingLocally
+            | twin::Outcome::TooLate
+            | twin::Outcome::PromptChanged => true,
+            twin::Outcome::Typed
+            | twin::Outcome::Taken
+            | twin::Outcome::AnsweredLocally
+            | twin::Outcome::NotTaken
+            | twin::Outcome::ToolGone
+            | twin::Outcome::NotRecorded
+            | twin::Outcome::Unknown => false,
+        };
+        let stands = self
+            .detector
+            .current()
+            .is_some_and(|seen| seen.no == request.sighting);
+        is_untyped && stands && self.hooks.request_for(request.sighting).is_none()
     }
 
     /// A dialog that was just drawn ignores keys for a moment, and an event loop that works for a moment reads none. The
