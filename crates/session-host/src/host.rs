@@ -65,6 +65,9 @@ const MOST_LEFT_OPEN: u32 = 3;
 /// again for somebody who reads. Together two seconds.
 const FIRST_TRY_AGAIN: Duration = Duration::from_millis(4);
 const MOST_TRIES: u32 = 9;
+/// The same when everything else is ready and the intent is on disk: so short that nothing else need go on meanwhile.
+const GLANCE: Duration = Duration::from_millis(1);
+const MOST_GLANCES: u32 = 40;
 /// Enter in its two forms, Ctrl-C, Ctrl-D: a person has answered with these.
 const SENDS_A_LINE: [u8; 4] = [b'\r', b'\n', 0x03, 0x04];
 

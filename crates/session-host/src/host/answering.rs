@@ -2,13 +2,13 @@
 
 use atlasbridge_detect::{Moment, Observation};
 use atlasbridge_model::{ReplyId, Sighting, SightingNo, Strokes};
-use atlasbridge_pty::{PollFlags, Signal, TtyWait, boot_time};
+use atlasbridge_pty::{PollFlags, Signal, TtyWait, WaitingThread, boot_time};
 use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
 use super::showing::Watch;
-use super::{Early, FIRST_TRY_AGAIN, Host, MOST_TRIES, Phase};
-use crate::gate::{Aim, Claim, Facts, Look, Progress, Reader, Request, Settled, Ticket};
+use super::{Early, FIRST_TRY_AGAIN, GLANCE, Host, MOST_GLANCES, MOST_TRIES, Phase};
+use crate::gate::{Aim, Claim, Facts, Look, Progress, Reader, Request, Settled, Ticket, Unread};
 use crate::link::Heard;
 
 impl Host {
@@ -60,7 +60,7 @@ impl Host {
             return;
         };
         self.catch_up();
-        let reader = self.reader(tries);
+        let (reader, waiting) = self.reader(tries);
         let facts = self.facts(&request, reader);
         if let Some(due) = self.is_too_early(&request, &facts, tries) {
             self.early = Some(Early {
@@ -72,7 +72,7 @@ impl Host {
         }
         let is_new = self.gate.is_new(&request);
         let outcome = match self.gate.claim(&request, facts) {
-            Claim::Granted(ticket) => self.type_reply(ticket, &request, reader),
+            Claim::Granted(ticket) => self.type_reply(ticket, &request, (reader, waiting)),
             Claim::Answered(outcome) => outcome,
             Claim::FromOldHub => return,
         };
@@ -122,30 +122,47 @@ impl Host {
     }
 
     /// Who would read what is typed now. Processes of other sessions are looked at only at the last try: there are many.
-    fn reader(&self, tries: u32) -> Reader {
-        match self.control.probe().wait {
+    fn reader(&self, tries: u32) -> (Reader, Option<WaitingThread>) {
+        let probe = self.control.probe();
+        let reader = match probe.wait {
             TtyWait::Read => Reader::Reads,
             TtyWait::Poll => Reader::Listens,
             TtyWait::Unknown => Reader::Unknown,
             TtyWait::None if tries >= MOST_TRIES && self.control.is_awaited_elsewhere() => Reader::Listens,
             TtyWait::None => Reader::Nobody,
-        }
+        };
+        (reader, probe.waiting)
     }
 
     /// # Screen-of-the-moment invariant
-    /// Between the last look at the screen and the write stands nothing that waits: the intent is on disk before. Who was
-    /// blocked in a read must still be; an event loop that listened may work for a moment, and listens again.
-    pub(super) fn type_reply(&mut self, ticket: Ticket, request: &Request, reader: Reader) -> twin::Outcome {
+    /// Between the last look at the screen and the write stands nothing that waits: the intent is on disk before. Last of
+    /// all comes a look at the very thread that waited for the terminal, which must still do so. An event loop may work for
+    /// a moment; then the screen is read again, too.
+    fn type_reply(
+        &mut self,
+        ticket: Ticket,
+        request: &Request,
+        (reader, waiting): (Reader, Option<WaitingThread>),
+    ) -> twin::Outcome {
         if self.gate.intend(&ticket).is_err() {
             return self.gate.void(ticket, twin::Outcome::NotRecorded);
         }
-        self.catch_up();
-        let reader = match reader {
-            Reader::Reads => self.reader(0),
-            Reader::Listens | Reader::Nobody | Reader::Unknown => reader,
-        };
-        if let Some(objection) = self.gate.objection(request, self.facts(request, reader)) {
-            return self.gate.void(ticket, objection);
+        let mut glances = 0;
+        loop {
+            self.catch_up();
+            let facts = self.facts(request, reader);
+            let is_said = facts.decision.is_some();
+            if let Some(objection) = self.gate.objection(request, facts) {
+                return self.gate.void(ticket, objection);
+            }
+            if is_said || waiting.is_none_or(|thread| self.control.still_waits(thread)) {
+                break;
+            }
+            if glances == MOST_GLANCES {
+                return self.gate.void(ticket, twin::Outcome::NotReading);
+            }
+            glances += 1;
+            std::thread::sleep(GLANCE);
         }
         self.note_deed(request);
         self.reacted = false;
@@ -213,13 +230,25 @@ impl Host {
                 .is_some_and(|typed| self.detector.shows_typed(typed)),
             drafted: self.detector.holds_draft(),
             needs: now_shown.and_then(|seen| needs(&seen, self.gate.aim()?)),
-            unread: self.control.unread_input().unwrap_or(0),
+            unread: self.unread(),
             unsent: !is_over && self.holds_unsent(),
         };
         match self.gate.look(look, self.now()) {
             Progress::Waits => {}
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
             Progress::Over(settled) => self.settle(&settled),
+        }
+    }
+
+    /// What lies in the tool's terminal.
+    pub(super) fn unread(&self) -> Unread {
+        match self.control.unread_input().unwrap_or(0) {
+            0 => Unread::default(),
+            bytes => {
+                let probe = self.control.probe();
+                let is_awaited = probe.wait != TtyWait::None || probe.is_running;
+                Unread { bytes, is_awaited }
+            }
         }
     }
 
