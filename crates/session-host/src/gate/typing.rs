@@ -87,6 +87,8 @@ pub(crate) struct Look {
     /// The screen has changed since the last stroke.
     pub(crate) reacted: bool,
     pub(crate) still_shown: bool,
+    /// This is the screen of the moment, and whoever was to read the first stroke waits for the next.
+    pub(crate) is_awaited: bool,
     /// What was typed is to be seen where the prompt is answered.
     pub(crate) shows_typed: bool,
     /// For an input box: a text stands in it.
@@ -224,7 +226,7 @@ impl Typing {
             Course::Steered { needed, .. } => {
                 let next = look.needs.as_ref().filter(|needs| needs.len() < *needed);
                 let next = next.and_then(|needs| Some((needs.len(), needs.iter().next()?.clone())));
-                self.steer(next, give_up, now)
+                self.steer(next, look.is_awaited, give_up, now)
             }
             Course::Listed { left, .. } if left.is_empty() && self.is_text() => {
                 self.insist(look, give_up, now)
@@ -249,13 +251,22 @@ impl Typing {
     /// The next key is the first of those that the row needs *now*, by the rows on the screen, and only once they are
     /// fewer than before: the last key did what it should. A marker that does not move, that moves away, or that cannot
     /// be seen is waited for, and given up. So Enter is pressed only where the marker was seen on the row.
-    fn steer(&mut self, next: Option<(usize, Stroke)>, give_up: Moment, now: Moment) -> Next {
+    fn steer(
+        &mut self,
+        next: Option<(usize, Stroke)>,
+        is_awaited: bool,
+        give_up: Moment,
+        now: Moment,
+    ) -> Next {
         let Some((needs, stroke)) = next else {
             return Next::WaitUntil(give_up);
         };
         let ready = self.last_at + self.settle;
         if now < ready {
             return Next::WaitUntil(ready.min(give_up));
+        }
+        if !is_awaited {
+            return Next::WaitUntil((now + LOOK_FOR_READING).min(give_up));
         }
         if let Course::Steered { needed, .. } = &mut self.course {
             *needed = needs;
@@ -289,6 +300,9 @@ impl Typing {
         });
         if now < ready {
             return Next::WaitUntil(ready);
+        }
+        if !look.is_awaited {
+            return Next::WaitUntil((now + LOOK_FOR_READING).min(give_up));
         }
         match left.pop_front() {
             Some(stroke) => self.press(stroke, now),

@@ -84,26 +84,24 @@ impl Host {
 
     /// # What stands is offered
     /// Nothing was typed for this reply, which is over now, and its question still stands: it is asked again as another
-    /// prompt. What was answered at the keyboard is on its way out, and a hook that was asked waits for its own end.
+    /// prompt. Where somebody types at the terminal it is theirs, and a hook that was asked waits for its own end.
     fn is_left_open(&self, request: &Request, outcome: twin::Outcome) -> bool {
         let is_untyped = match outcome {
-            twin::Outcome::NotReading
-            | twin::Outcome::TypingLocally
-            | twin::Outcome::TooLate
-            | twin::Outcome::PromptChanged => true,
+            twin::Outcome::NotReading | twin::Outcome::TooLate | twin::Outcome::PromptChanged => true,
             twin::Outcome::Typed
             | twin::Outcome::Taken
             | twin::Outcome::AnsweredLocally
+            | twin::Outcome::TypingLocally
             | twin::Outcome::NotTaken
             | twin::Outcome::ToolGone
             | twin::Outcome::NotRecorded
             | twin::Outcome::Unknown => false,
         };
-        let stands = self
-            .detector
-            .current()
-            .is_some_and(|seen| seen.no == request.sighting);
-        is_untyped && stands && self.hooks.request_for(request.sighting).is_none()
+        let stands = || {
+            let seen = self.detector.current_now();
+            seen.is_some_and(|seen| seen.no == request.sighting)
+        };
+        is_untyped && self.hooks.request_for(request.sighting).is_none() && stands()
     }
 
     /// A dialog that was just drawn ignores keys for a moment, and an event loop that works for a moment reads none. The
@@ -164,6 +162,7 @@ impl Host {
             glances += 1;
             std::thread::sleep(GLANCE);
         }
+        self.waiting = waiting;
         self.note_deed(request);
         self.reacted = false;
         let now = self.now();
@@ -224,6 +223,7 @@ impl Host {
             over: is_over,
             reacted: self.reacted,
             still_shown: now_shown.is_some(),
+            is_awaited: !self.relay.has_more() && self.is_awaited(),
             shows_typed: self
                 .gate
                 .typed()
@@ -238,6 +238,12 @@ impl Host {
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
             Progress::Over(settled) => self.settle(&settled),
         }
+    }
+
+    /// Whoever was to read the first stroke, or another in front of the terminal, waits for the next.
+    fn is_awaited(&self) -> bool {
+        let waits = |thread| self.control.still_waits(thread);
+        self.waiting.is_none_or(waits) || self.control.probe().wait != TtyWait::None
     }
 
     /// What lies in the tool's terminal.

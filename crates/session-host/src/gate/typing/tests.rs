@@ -22,6 +22,7 @@ fn typing(strokes: Strokes) -> Typing {
 fn nothing() -> Look {
     Look {
         still_shown: true,
+        is_awaited: true,
         ..Look::default()
     }
 }
@@ -30,6 +31,7 @@ fn echoed() -> Look {
     Look {
         reacted: true,
         still_shown: true,
+        is_awaited: true,
         shows_typed: true,
         ..Look::default()
     }
@@ -323,6 +325,25 @@ fn a_text_without_its_enter_was_not_taken() {
         ..typing(Strokes::then_enter_if_still_there("hello"))
     };
     assert_eq!(text.next(&gone(), at(5)), Next::Over(Outcome::NotTaken));
+}
+
+/// The rows look right, but more is written already, or nobody waits: the next key is not for what comes then.
+#[test]
+fn no_further_key_is_pressed_while_nobody_waits_for_it() {
+    let mut led = steered(0, 2);
+    let busy = Look {
+        is_awaited: false,
+        ..marker_on(1, 2)
+    };
+    assert_eq!(led.next(&busy, at(300)), Next::WaitUntil(at(304)));
+    assert!(matches!(led.next(&marker_on(1, 2), at(304)), Next::Press(_)));
+    let mut two = typing(Strokes::then_enter_if_still_there("y"));
+    let busy = Look {
+        is_awaited: false,
+        ..echoed()
+    };
+    assert_eq!(two.next(&busy, at(300)), Next::WaitUntil(at(304)));
+    assert!(matches!(two.next(&echoed(), at(304)), Next::Press(_)));
 }
 
 /// Nothing knows the screen any more, and yet the text stands there: that is no proof that it was sent.
