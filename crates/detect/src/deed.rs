@@ -7,6 +7,7 @@ use atlasbridge_model::Effect;
 
 use crate::packs::{LazyRegex, Pack};
 use crate::page::Page;
+use crate::recognise::labels::{Pattern, pattern};
 
 /// What became of a dialog, as far as its program has said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,17 +18,26 @@ pub enum Did {
     Unknown,
 }
 
-/// How many lines on the screen tell that something was accepted, or refused.
+/// How many lines below the last instruction on the screen tell that something was accepted, or refused. What stands above
+/// it is of another turn: such lines come into view again when a dialog makes room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Marks {
     accepted: usize,
     refused: usize,
 }
 
+/// What a person has told an agent, as agents show it: `> fix the tests`. An empty box is none.
+static INSTRUCTION: Pattern = pattern!(r"^\s*[>❯›]\s+\S");
+
 impl Marks {
     pub(crate) fn of(page: &Page, pack: Option<&Pack>) -> Self {
+        let is_instruction = |text: &str| INSTRUCTION.is_match(text);
+        let last = page.lines.iter().rposition(|line| is_instruction(&line.text));
+        let Some(last) = last else {
+            return Self::default();
+        };
         let count = |marks: &[LazyRegex]| {
-            let lines = page.lines.iter().map(|line| line.text.trim());
+            let lines = page.lines.iter().skip(last + 1).map(|line| line.text.trim());
             lines
                 .filter(|text| marks.iter().any(|mark| mark.is_match(text)))
                 .count()
@@ -71,7 +81,7 @@ mod tests {
 
     fn marks(tool: &str, text: &str) -> Marks {
         let mut screen = Screen::new(80, 24);
-        screen.feed(text.as_bytes());
+        screen.feed(format!("> go on\r\n{text}\r\n❯\u{a0}").as_bytes());
         Marks::of(&screen.page(), Packs::embedded().for_program(tool).as_deref())
     }
 
@@ -108,6 +118,16 @@ mod tests {
         assert_eq!(did(two, one, false), Did::Unknown, "one has scrolled away");
         assert_eq!(did(one, one, true), Did::Accepted);
         assert_eq!(did(one, two, true), Did::Unknown, "it says both");
+        let before = marks("claude", "❯ go on after 4\r\n\r\n● Bash(mkdir a)");
+        let made_room = marks(
+            "claude",
+            "  ⎿  Interrupted\r\n\r\n❯ go on after 4\r\n\r\n● Bash(mkdir a)",
+        );
+        assert_eq!(
+            did(before, made_room, false),
+            Did::Unknown,
+            "it is of another turn"
+        );
     }
 
     #[test]

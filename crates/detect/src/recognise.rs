@@ -35,7 +35,7 @@ mod text;
 mod yes_no;
 
 mod cut;
-mod labels;
+pub(crate) mod labels;
 mod manner;
 
 pub(crate) use composer::{box_top, is_busy, without_marker};

@@ -100,6 +100,41 @@ impl Strokes {
     }
 }
 
+/// Keys as people name them: `↓ ↓ Enter`, `y Enter`, `Esc`.
+pub fn keys_in_words(keys: &str) -> String {
+    const NAMES: [(&str, &str); 10] = [
+        ("\x1b[A", "↑"),
+        ("\x1b[B", "↓"),
+        ("\x1b[C", "→"),
+        ("\x1b[D", "←"),
+        ("\x1b[Z", "Shift+Tab"),
+        ("\x1b", "Esc"),
+        ("\t", "Tab"),
+        ("\r", "Enter"),
+        ("\n", "Enter"),
+        (" ", "Space"),
+    ];
+    let mut words: Vec<String> = Vec::new();
+    let mut rest = keys;
+    let mut plain = String::new();
+    while let Some(char) = rest.chars().next() {
+        let named = NAMES.iter().find(|(bytes, _)| rest.starts_with(bytes));
+        match named {
+            Some((bytes, name)) => {
+                words.extend((!plain.is_empty()).then(|| std::mem::take(&mut plain)));
+                words.push((*name).to_owned());
+                rest = &rest[bytes.len()..];
+            }
+            None => {
+                plain.push(char);
+                rest = &rest[char.len_utf8()..];
+            }
+        }
+    }
+    words.extend((!plain.is_empty()).then_some(plain));
+    words.join(" ")
+}
+
 /// Strokes may carry a typed secret: lengths only.
 impl fmt::Debug for Strokes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,5 +145,25 @@ impl fmt::Debug for Strokes {
 impl fmt::Debug for Stroke {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Stroke({} bytes, {:?})", self.bytes.len(), self.pace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_names() {
+        for (keys, words) in [
+            ("y\r", "y Enter"),
+            ("\x1b[B\x1b[B\r", "↓ ↓ Enter"),
+            ("\x1b", "Esc"),
+            ("\x1b[Z", "Shift+Tab"),
+            ("\x1b[A \r", "↑ Space Enter"),
+            ("no", "no"),
+            ("", ""),
+        ] {
+            assert_eq!(keys_in_words(keys), words, "{keys:?}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustix::pty::OpenptFlags;
 use rustix::termios::QueueSelector;
 
-use crate::probe::{Probe, TerminalId, probe, probe_elsewhere};
+use crate::probe::{Probe, TerminalId, WaitingThread, probe, probe_elsewhere};
 use crate::terminal::{Termios, WindowSize};
 
 /// The inner terminal, to be asked and resized.
@@ -152,12 +152,20 @@ impl Control {
     pub fn probe(&self) -> Probe {
         let mode = self.line_mode();
         let foreground_group = self.foreground_group();
+        let found = probe(foreground_group, self.terminal);
         Probe {
-            wait: probe(foreground_group, self.terminal),
+            wait: found.wait,
             canonical: mode.canonical,
             echo: mode.echo,
             foreground_group,
+            waiting: found.waiting,
+            is_running: found.is_running,
         }
+    }
+
+    /// Whether who waited for the terminal still does.
+    pub fn still_waits(&self, waiting: WaitingThread) -> bool {
+        waiting.still_waits(self.terminal)
     }
 }
 

@@ -74,7 +74,7 @@ pub use harden::{adopt_orphans, boot_time, end_children, monotonic, protect_this
 pub use host::{RawTerminal, is_terminal, window_size};
 pub use link::{Change, GuardianNote};
 pub use output::{HostInput, HostOutput, InputKind};
-pub use probe::{Probe, TtyWait};
+pub use probe::{Probe, TtyWait, WaitingThread};
 pub use session::{Session, SpawnConfig, SpawnError, spawn};
 pub use signals::{Signal, Signals, Stop, stop_self};
 pub use terminal::{Termios, WindowSize};

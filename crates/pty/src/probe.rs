@@ -64,6 +64,27 @@ pub struct Probe {
     /// The kernel shows what is typed. Canonical without echo is a password.
     pub echo: bool,
     pub foreground_group: Option<i32>,
+    /// Who waits for it, where somebody does: who reads before who polls.
+    pub waiting: Option<WaitingThread>,
+    /// Somebody in front of it runs, or is about to: perhaps towards a read.
+    pub is_running: bool,
+}
+
+/// A thread that waited for the terminal, to be looked at again for a few microseconds' price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingThread {
+    process: i32,
+    thread: i32,
+}
+
+impl WaitingThread {
+    pub(crate) fn still_waits(self, terminal: TerminalId) -> bool {
+        let thread = Thread {
+            directory: PathBuf::from(format!("/proc/{}/task/{}", self.process, self.thread)),
+            names: Names::Both,
+        };
+        matches!(thread.waits_for(terminal), TtyWait::Read | TtyWait::Poll)
+    }
 }
 
 /// Whether somebody in front of the terminal waits for it. In the order in which one thread's answer overrules
@@ -96,24 +117,48 @@ impl TerminalId {
     }
 }
 
+/// What a look at everybody in a group found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) wait: TtyWait,
+    pub(crate) waiting: Option<WaitingThread>,
+    pub(crate) is_running: bool,
+}
+
 /// Looks at everybody in this group.
-pub(crate) fn probe(group: Option<i32>, terminal: TerminalId) -> TtyWait {
-    let Some(group) = group else { return TtyWait::None };
-    let mut look = Look {
-        terminal,
-        names: Names::Both,
-        threads_left: MOST_THREADS,
-    };
-    // The first of the group first: mostly it is the one, and then the rest of the machine need not be looked
-    // through. It may have left the group that it gave its number to.
-    let first = if group_of(group) == Some(group) {
-        look.at_process(group)
-    } else {
-        TtyWait::None
-    };
-    match first {
-        TtyWait::Read => TtyWait::Read,
-        first => first.max(look.at_others(group)),
+pub(crate) fn probe(group: Option<i32>, terminal: TerminalId) -> Found {
+    let mut look = Look::new(terminal, Names::Both);
+    let wait = group.map_or(TtyWait::None, |group| look.at_group(group));
+    Found {
+        wait,
+        waiting: look.waiting,
+        is_running: look.is_running,
+    }
+}
+
+impl Look {
+    fn new(terminal: TerminalId, names: Names) -> Self {
+        Self {
+            terminal,
+            names,
+            threads_left: MOST_THREADS,
+            waiting: None,
+            is_running: false,
+        }
+    }
+
+    fn at_group(&mut self, group: i32) -> TtyWait {
+        // The first of the group first: mostly it is the one, and then the rest of the machine need not be looked
+        // through. It may have left the group that it gave its number to.
+        let first = if group_of(group) == Some(group) {
+            self.at_process(group)
+        } else {
+            TtyWait::None
+        };
+        match first {
+            TtyWait::Read => TtyWait::Read,
+            first => first.max(self.at_others(group)),
+        }
     }
 }
 
@@ -126,11 +171,7 @@ pub(crate) fn probe_elsewhere(group: Option<i32>, terminal: TerminalId) -> bool 
     let Some(session) = group.and_then(session_of) else {
         return false;
     };
-    let mut look = Look {
-        terminal,
-        names: Names::ItsOwn,
-        threads_left: MOST_THREADS,
-    };
+    let mut look = Look::new(terminal, Names::ItsOwn);
     let mut others = entries
         .flatten()
         .filter_map(|entry| number(&entry.file_name()))
@@ -142,6 +183,10 @@ struct Look {
     terminal: TerminalId,
     names: Names,
     threads_left: usize,
+    /// Who was found to wait for it.
+    waiting: Option<WaitingThread>,
+    /// Somebody was found outside of any call.
+    is_running: bool,
 }
 
 /// By which names a process may have the terminal open.
@@ -189,14 +234,18 @@ impl Look {
                 return strongest.max(TtyWait::Unknown);
             }
             self.threads_left -= 1;
-            strongest = strongest.max(
-                Thread {
-                    directory: tasks.join(entry.file_name()),
-                    names: self.names,
-                }
-                .waits_for(self.terminal),
-            );
-            if strongest == TtyWait::Read {
+            let thread = Thread {
+                directory: tasks.join(entry.file_name()),
+                names: self.names,
+            };
+            let wait = thread.waits_for(self.terminal);
+            self.is_running |= wait == TtyWait::None && thread.runs();
+            strongest = strongest.max(wait);
+            if matches!(wait, TtyWait::Read | TtyWait::Poll) {
+                let thread = number(&entry.file_name());
+                self.waiting = thread.map(|thread| WaitingThread { process, thread });
+            }
+            if wait == TtyWait::Read {
                 return strongest;
             }
         }
@@ -225,6 +274,12 @@ impl Thread {
         } else {
             TtyWait::None
         }
+    }
+
+    /// It runs, or waits for nothing but a processor.
+    fn runs(&self) -> bool {
+        let line = fs::read_to_string(self.directory.join("syscall"));
+        line.is_ok_and(|line| BlockedIn::parse(&line) == BlockedIn::Nothing) && self.can_wait()
     }
 
     fn judge(&self, blocked: BlockedIn, terminal: TerminalId) -> TtyWait {

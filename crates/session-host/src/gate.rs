@@ -24,7 +24,7 @@ use atlasbridge_wire::twin::Outcome;
 
 pub(crate) use afar::{Surroundings, keys_of};
 pub(crate) use ledger::{Facts, Reader, Request};
-pub(crate) use typing::Look;
+pub(crate) use typing::{Look, Unread};
 
 use crate::journal::Journal;
 use crate::pause;
@@ -43,8 +43,6 @@ pub(crate) struct Ticket {
     is_dialog: bool,
     /// Its tool takes each key at once, and no line.
     by_key: bool,
-    /// Somebody is blocked in reading, and gets what is typed whatever else happens.
-    is_blocked: bool,
     way: Way,
 }
 
@@ -246,7 +244,6 @@ impl Gate {
                         .standing
                         .as_ref()
                         .is_some_and(|seen| seen.entry == atlasbridge_model::Entry::Keys),
-                    is_blocked: facts.reader == Reader::Reads,
                     way,
                 })
             }

@@ -18,8 +18,8 @@ use atlasbridge_model::mask::mask_words;
 use atlasbridge_model::{Sighting, SightingNo};
 use atlasbridge_pty::{
     Child, Control, HostInput, HostOutput, InputKind, PollFd, PollFlags, ReadOutcome, Signal, Signals,
-    SpawnConfig, Termios, TtyWait, WindowSize, boot_time, is_terminal, monotonic, poll, protect_this_process,
-    spawn, window_size,
+    SpawnConfig, Termios, TtyWait, WaitingThread, WindowSize, boot_time, is_terminal, monotonic, poll,
+    protect_this_process, spawn, window_size,
 };
 use atlasbridge_wire::session::{End, Inject, Report, SessionInfo};
 
@@ -65,6 +65,9 @@ const MOST_LEFT_OPEN: u32 = 3;
 /// again for somebody who reads. Together two seconds.
 const FIRST_TRY_AGAIN: Duration = Duration::from_millis(4);
 const MOST_TRIES: u32 = 9;
+/// The same when everything else is ready and the intent is on disk: so short that nothing else need go on meanwhile.
+const GLANCE: Duration = Duration::from_millis(1);
+const MOST_GLANCES: u32 = 40;
 /// Enter in its two forms, Ctrl-C, Ctrl-D: a person has answered with these.
 const SENDS_A_LINE: [u8; 4] = [b'\r', b'\n', 0x03, 0x04];
 
@@ -198,6 +201,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         keys_after: config.keys_after,
         seen_at: Moment::default(),
         early: None,
+        waiting: None,
         asked_by: None,
         sent_locally: false,
         last_key: None,
@@ -256,6 +260,8 @@ struct Host {
     /// When the current prompt was seen.
     seen_at: Moment,
     early: Option<Early>,
+    /// Who waited for the terminal when the reply under way was typed: each of its keys is for them.
+    waiting: Option<WaitingThread>,
     /// The foreground process group when the current prompt was seen.
     asked_by: Option<i32>,
     /// A line was sent from the keyboard since the current prompt was seen: a tool that ends now has read it.

@@ -438,8 +438,8 @@ fn ends_after(word: &str, line: &str) -> String {
     let home = home();
     let over = home.scratch().join("over");
     let script = format!(
-        r#"printf ' Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend'
-        read -rsn1 answer; printf '\e[H\e[J%s\n' '{line}'; until [ -e '{}' ]; do sleep 0.02; done"#,
+        r#"printf '> go on\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel · Tab to amend'
+        read -rsn1 answer; printf '\e[H\e[J> go on\n\n%s\n' '{line}'; until [ -e '{}' ]; do sleep 0.02; done"#,
         over.display()
     );
     let terminal = home.run_in_terminal(&["run", "--adapter", "claude", "--", "bash", "-c", &script]);

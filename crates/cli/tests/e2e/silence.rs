@@ -116,10 +116,31 @@ fn nothing_is_typed_while_nobody_reads() {
         "{told:?}"
     );
     assert_eq!(home.end_of(&possible), "failed not_reading");
+    eventually("what still stands there is offered again", || {
+        let waiting = home.approvals();
+        waiting
+            .iter()
+            .find(|prompt| prompt["prompt_id"] != *possible)
+            .cloned()
+    });
     fs::write(&go, "").unwrap();
     terminal.wait_for("Which one?");
     terminal.type_keys("mine\r");
     assert!(terminal.end().1.contains("got=[mine]"));
+}
+
+#[test]
+fn an_answer_to_a_possible_prompt_says_what_it_types() {
+    let home = home();
+    let mut terminal = home.bash(
+        r#"stty -icanon -echo; printf ' Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel'
+        while :; do sleep 0.05; done"#,
+    );
+    assert_eq!(home.one_prompt()["confidence"], "low");
+    let listed = home.run(["approvals"]).stdout;
+    assert!(listed.contains("Yes (types 1) · No (types 2)"), "{listed}");
+    terminal.type_keys("\x03");
+    terminal.end();
 }
 
 /// The menu of an agent without a pack, which loses the second of two arrows that come together (facts: Continue CLI).

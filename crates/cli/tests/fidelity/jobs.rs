@@ -57,6 +57,8 @@ fn a_shell_sees_how_its_job_was_interrupted() {
     tmux.wait_for("shell", "\nup\n");
     tmux.press("shell", &["C-c"]);
     tmux.wait_for("shell", "^C");
+    // What is typed before is for the tool that ends.
+    eventually("the shell is back", || host_in(&tmux).is_none().then_some(()));
     tmux.enter("shell", "echo code $?");
     tmux.wait_for("shell", "code 130");
     assert_eq!(tmux.settings("shell"), before);

@@ -32,8 +32,8 @@ const STEERING_LIMIT: Duration = Duration::from_secs(10);
 /// How soon to look whether an answer was read, for the first time; the pauses grow with the time that it took so far.
 const LOOK_FOR_READING: Duration = Duration::from_millis(4);
 
-/// An event loop that listens reads a key at once. One that does not was called away, and may ask something else when it
-/// is back; who is blocked in a read gets the key in any case.
+/// Who listens reads a key at once, as soon as a processor is free. Who does not was called away, and may ask something
+/// else when it is back.
 const READING_LIMIT: Duration = Duration::from_millis(250);
 
 /// So much of a typed text must be seen before its Enter; the rest may be cut off or wrapped.
@@ -46,7 +46,8 @@ pub(crate) struct Typing {
     pub(crate) sighting: SightingNo,
     pub(crate) is_dialog: bool,
     pub(crate) by_key: bool,
-    is_blocked: bool,
+    /// Somebody was about to read what was typed last.
+    is_awaited: bool,
     /// Its Enter is a stroke of its own.
     sends_apart: bool,
     course: Course,
@@ -86,6 +87,8 @@ pub(crate) struct Look {
     /// The screen has changed since the last stroke.
     pub(crate) reacted: bool,
     pub(crate) still_shown: bool,
+    /// This is the screen of the moment, and whoever was to read the first stroke waits for the next.
+    pub(crate) is_awaited: bool,
     /// What was typed is to be seen where the prompt is answered.
     pub(crate) shows_typed: bool,
     /// For an input box: a text stands in it.
@@ -94,8 +97,15 @@ pub(crate) struct Look {
     pub(crate) unsent: bool,
     /// What the row that is aimed at takes as the screen is now.
     pub(crate) needs: Option<Strokes>,
-    /// Bytes that lie in the tool's terminal, read by nobody.
-    pub(crate) unread: u64,
+    pub(crate) unread: Unread,
+}
+
+/// What lies in the tool's terminal, read by nobody yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Unread {
+    pub(crate) bytes: u64,
+    /// Somebody reads, or runs and may be about to.
+    pub(crate) is_awaited: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -115,7 +125,6 @@ impl Typing {
             sighting,
             is_dialog,
             by_key,
-            is_blocked,
             way,
         } = ticket;
         let bytes_of = |strokes: &Strokes| strokes.iter().next().map_or(0, |first| first.bytes.len() as u64);
@@ -150,7 +159,7 @@ impl Typing {
             sighting,
             is_dialog,
             by_key,
-            is_blocked,
+            is_awaited: true,
             sends_apart,
             course,
             last_bytes,
@@ -202,7 +211,7 @@ impl Typing {
     pub(crate) fn next(&mut self, look: &Look, now: Moment) -> Next {
         let give_up = self.gives_up_at();
         if self.lies_unread(look) && !look.over {
-            return self.await_reading(now);
+            return self.await_reading(look, now);
         }
         // # What stays in the box was not sent
         // A screen that nothing knows any more is no proof that its text was taken while that very text stands on it.
@@ -217,7 +226,7 @@ impl Typing {
             Course::Steered { needed, .. } => {
                 let next = look.needs.as_ref().filter(|needs| needs.len() < *needed);
                 let next = next.and_then(|needs| Some((needs.len(), needs.iter().next()?.clone())));
-                self.steer(next, give_up, now)
+                self.steer(next, look.is_awaited, give_up, now)
             }
             Course::Listed { left, .. } if left.is_empty() && self.is_text() => {
                 self.insist(look, give_up, now)
@@ -227,15 +236,12 @@ impl Typing {
     }
 
     /// Nothing of the last stroke was read yet. Until it is, or is taken back, nothing else is judged: the kernel's own
-    /// echo sweeps a question away before anybody has read the answer. Nothing announces the reading.
-    fn await_reading(&self, now: Moment) -> Next {
-        let limit = self.last_at
-            + if self.is_blocked {
-                REACTION_LIMIT
-            } else {
-                READING_LIMIT
-            };
-        match now < limit {
+    /// echo sweeps a question away before anybody has read the answer. Nothing announces the reading. Who is woken by a
+    /// key runs; if nobody does, twice in a row, whoever asked has gone on to something else.
+    fn await_reading(&mut self, look: &Look, now: Moment) -> Next {
+        let limit = self.last_at + READING_LIMIT;
+        let was_awaited = std::mem::replace(&mut self.is_awaited, look.unread.is_awaited);
+        match now < limit && (was_awaited || look.unread.is_awaited) {
             true => Next::WaitUntil((now + LOOK_FOR_READING.max((now - self.last_at) / 2)).min(limit)),
             false => Next::Over(Outcome::NotTaken),
         }
@@ -245,13 +251,22 @@ impl Typing {
     /// The next key is the first of those that the row needs *now*, by the rows on the screen, and only once they are
     /// fewer than before: the last key did what it should. A marker that does not move, that moves away, or that cannot
     /// be seen is waited for, and given up. So Enter is pressed only where the marker was seen on the row.
-    fn steer(&mut self, next: Option<(usize, Stroke)>, give_up: Moment, now: Moment) -> Next {
+    fn steer(
+        &mut self,
+        next: Option<(usize, Stroke)>,
+        is_awaited: bool,
+        give_up: Moment,
+        now: Moment,
+    ) -> Next {
         let Some((needs, stroke)) = next else {
             return Next::WaitUntil(give_up);
         };
         let ready = self.last_at + self.settle;
         if now < ready {
             return Next::WaitUntil(ready.min(give_up));
+        }
+        if !is_awaited {
+            return Next::WaitUntil((now + LOOK_FOR_READING).min(give_up));
         }
         if let Course::Steered { needed, .. } = &mut self.course {
             *needed = needs;
@@ -286,6 +301,9 @@ impl Typing {
         if now < ready {
             return Next::WaitUntil(ready);
         }
+        if !look.is_awaited {
+            return Next::WaitUntil((now + LOOK_FOR_READING).min(give_up));
+        }
         match left.pop_front() {
             Some(stroke) => self.press(stroke, now),
             None => Next::WaitUntil(give_up),
@@ -295,6 +313,7 @@ impl Typing {
     fn press(&mut self, stroke: Stroke, now: Moment) -> Next {
         self.last_at = now;
         self.last_bytes = stroke.bytes.len() as u64;
+        self.is_awaited = true;
         Next::Press(stroke)
     }
 
@@ -329,7 +348,7 @@ impl Typing {
 
     /// Nothing of the last stroke was read.
     fn lies_unread(&self, look: &Look) -> bool {
-        self.last_bytes > 0 && look.unread >= self.last_bytes
+        self.last_bytes > 0 && look.unread.bytes >= self.last_bytes
     }
 
     fn is_text(&self) -> bool {

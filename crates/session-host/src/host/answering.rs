@@ -2,13 +2,13 @@
 
 use atlasbridge_detect::{Moment, Observation};
 use atlasbridge_model::{ReplyId, Sighting, SightingNo, Strokes};
-use atlasbridge_pty::{PollFlags, Signal, TtyWait, boot_time};
+use atlasbridge_pty::{PollFlags, Signal, TtyWait, WaitingThread, boot_time};
 use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
 use super::showing::Watch;
-use super::{Early, FIRST_TRY_AGAIN, Host, MOST_TRIES, Phase};
-use crate::gate::{Aim, Claim, Facts, Look, Progress, Reader, Request, Settled, Ticket};
+use super::{Early, FIRST_TRY_AGAIN, GLANCE, Host, MOST_GLANCES, MOST_TRIES, Phase};
+use crate::gate::{Aim, Claim, Facts, Look, Progress, Reader, Request, Settled, Ticket, Unread};
 use crate::link::Heard;
 
 impl Host {
@@ -60,7 +60,7 @@ impl Host {
             return;
         };
         self.catch_up();
-        let reader = self.reader(tries);
+        let (reader, waiting) = self.reader(tries);
         let facts = self.facts(&request, reader);
         if let Some(due) = self.is_too_early(&request, &facts, tries) {
             self.early = Some(Early {
@@ -70,16 +70,38 @@ impl Host {
             });
             return;
         }
+        let is_new = self.gate.is_new(&request);
         let outcome = match self.gate.claim(&request, facts) {
-            Claim::Granted(ticket) => self.type_reply(ticket, &request, reader),
+            Claim::Granted(ticket) => self.type_reply(ticket, &request, (reader, waiting)),
             Claim::Answered(outcome) => outcome,
             Claim::FromOldHub => return,
         };
         self.tell_outcome(request.reply, &inject.prompt_id, outcome);
-        if outcome == twin::Outcome::NotReading && !self.gate.is_injecting() {
-            // Nothing was typed, and the question stands: it is asked again.
+        if is_new && self.is_left_open(&request, outcome) {
             self.observe(Observation::Untaken);
         }
+    }
+
+    /// # What stands is offered
+    /// Nothing was typed for this reply, which is over now, and its question still stands: it is asked again as another
+    /// prompt. Where somebody types at the terminal it is theirs, and a hook that was asked waits for its own end.
+    fn is_left_open(&self, request: &Request, outcome: twin::Outcome) -> bool {
+        let is_untyped = match outcome {
+            twin::Outcome::NotReading | twin::Outcome::TooLate | twin::Outcome::PromptChanged => true,
+            twin::Outcome::Typed
+            | twin::Outcome::Taken
+            | twin::Outcome::AnsweredLocally
+            | twin::Outcome::TypingLocally
+            | twin::Outcome::NotTaken
+            | twin::Outcome::ToolGone
+            | twin::Outcome::NotRecorded
+            | twin::Outcome::Unknown => false,
+        };
+        let stands = || {
+            let seen = self.detector.current_now();
+            seen.is_some_and(|seen| seen.no == request.sighting)
+        };
+        is_untyped && self.hooks.request_for(request.sighting).is_none() && stands()
     }
 
     /// A dialog that was just drawn ignores keys for a moment, and an event loop that works for a moment reads none. The
@@ -98,31 +120,49 @@ impl Host {
     }
 
     /// Who would read what is typed now. Processes of other sessions are looked at only at the last try: there are many.
-    fn reader(&self, tries: u32) -> Reader {
-        match self.control.probe().wait {
+    fn reader(&self, tries: u32) -> (Reader, Option<WaitingThread>) {
+        let probe = self.control.probe();
+        let reader = match probe.wait {
             TtyWait::Read => Reader::Reads,
             TtyWait::Poll => Reader::Listens,
             TtyWait::Unknown => Reader::Unknown,
             TtyWait::None if tries >= MOST_TRIES && self.control.is_awaited_elsewhere() => Reader::Listens,
             TtyWait::None => Reader::Nobody,
-        }
+        };
+        (reader, probe.waiting)
     }
 
     /// # Screen-of-the-moment invariant
-    /// Between the last look at the screen and the write stands nothing that waits: the intent is on disk before. Who was
-    /// blocked in a read must still be; an event loop that listened may work for a moment, and listens again.
-    pub(super) fn type_reply(&mut self, ticket: Ticket, request: &Request, reader: Reader) -> twin::Outcome {
+    /// Between the last look at the screen and the write stands nothing that waits: the intent is on disk before. Last of
+    /// all comes a look at the very thread that waited for the terminal, which must still do so. An event loop may work for
+    /// a moment; then the screen is read again, too.
+    fn type_reply(
+        &mut self,
+        ticket: Ticket,
+        request: &Request,
+        (reader, waiting): (Reader, Option<WaitingThread>),
+    ) -> twin::Outcome {
         if self.gate.intend(&ticket).is_err() {
             return self.gate.void(ticket, twin::Outcome::NotRecorded);
         }
-        self.catch_up();
-        let reader = match reader {
-            Reader::Reads => self.reader(0),
-            Reader::Listens | Reader::Nobody | Reader::Unknown => reader,
-        };
-        if let Some(objection) = self.gate.objection(request, self.facts(request, reader)) {
-            return self.gate.void(ticket, objection);
+        let mut glances = 0;
+        loop {
+            self.catch_up();
+            let facts = self.facts(request, reader);
+            let is_said = facts.decision.is_some();
+            if let Some(objection) = self.gate.objection(request, facts) {
+                return self.gate.void(ticket, objection);
+            }
+            if is_said || waiting.is_none_or(|thread| self.control.still_waits(thread)) {
+                break;
+            }
+            if glances == MOST_GLANCES {
+                return self.gate.void(ticket, twin::Outcome::NotReading);
+            }
+            glances += 1;
+            std::thread::sleep(GLANCE);
         }
+        self.waiting = waiting;
         self.note_deed(request);
         self.reacted = false;
         let now = self.now();
@@ -183,19 +223,38 @@ impl Host {
             over: is_over,
             reacted: self.reacted,
             still_shown: now_shown.is_some(),
+            is_awaited: !self.relay.has_more() && self.is_awaited(),
             shows_typed: self
                 .gate
                 .typed()
                 .is_some_and(|typed| self.detector.shows_typed(typed)),
             drafted: self.detector.holds_draft(),
             needs: now_shown.and_then(|seen| needs(&seen, self.gate.aim()?)),
-            unread: self.control.unread_input().unwrap_or(0),
+            unread: self.unread(),
             unsent: !is_over && self.holds_unsent(),
         };
         match self.gate.look(look, self.now()) {
             Progress::Waits => {}
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
             Progress::Over(settled) => self.settle(&settled),
+        }
+    }
+
+    /// Whoever was to read the first stroke, or another in front of the terminal, waits for the next.
+    fn is_awaited(&self) -> bool {
+        let waits = |thread| self.control.still_waits(thread);
+        self.waiting.is_none_or(waits) || self.control.probe().wait != TtyWait::None
+    }
+
+    /// What lies in the tool's terminal.
+    pub(super) fn unread(&self) -> Unread {
+        match self.control.unread_input().unwrap_or(0) {
+            0 => Unread::default(),
+            bytes => {
+                let probe = self.control.probe();
+                let is_awaited = probe.wait != TtyWait::None || probe.is_running;
+                Unread { bytes, is_awaited }
+            }
         }
     }
 

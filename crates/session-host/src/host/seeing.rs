@@ -140,7 +140,7 @@ impl Host {
                     over: how == Departure::Ended,
                     reacted: true,
                     unsent: how != Departure::Ended && self.holds_unsent(),
-                    unread: self.control.unread_input().unwrap_or(0),
+                    unread: self.unread(),
                     ..Look::default()
                 },
                 now,

@@ -14,7 +14,6 @@ fn typing(strokes: Strokes) -> Typing {
         sighting: SightingNo(1),
         is_dialog: true,
         by_key: true,
-        is_blocked: true,
         way: Way::Type(strokes),
     };
     Typing::begun(ticket, Duration::ZERO, at(0))
@@ -23,6 +22,7 @@ fn typing(strokes: Strokes) -> Typing {
 fn nothing() -> Look {
     Look {
         still_shown: true,
+        is_awaited: true,
         ..Look::default()
     }
 }
@@ -31,6 +31,7 @@ fn echoed() -> Look {
     Look {
         reacted: true,
         still_shown: true,
+        is_awaited: true,
         shows_typed: true,
         ..Look::default()
     }
@@ -99,9 +100,12 @@ fn a_key_that_is_not_seen_is_followed_by_no_enter() {
 
 #[test]
 fn what_lies_unread_was_not_taken_though_its_prompt_has_gone() {
-    let lies = |unread, over| Look {
-        unread,
+    let lies = |bytes, over| Look {
         over,
+        unread: Unread {
+            bytes,
+            is_awaited: false,
+        },
         ..gone()
     };
     let ends = |look: &Look| typing(Strokes::once("y\r")).next(look, at(2_000));
@@ -115,27 +119,48 @@ fn what_lies_unread_was_not_taken_though_its_prompt_has_gone() {
     assert_eq!(ends(&lies(0, true)), Next::Over(Outcome::Taken));
 }
 
+fn unread(bytes: u64, is_awaited: bool) -> Look {
+    Look {
+        unread: Unread { bytes, is_awaited },
+        ..nothing()
+    }
+}
+
 /// The kernel echoes a line at once, and the question is swept away by it: a slow tool still gets its answer.
 #[test]
 fn an_answer_that_is_not_read_yet_is_waited_for() {
-    let unread = Look { unread: 2, ..gone() };
+    let swept = Look {
+        gone: true,
+        ..unread(2, true)
+    };
     let mut line = typing(Strokes::once("y\r"));
-    assert_eq!(line.next(&unread, at(1)), Next::WaitUntil(at(5)));
-    assert_eq!(line.next(&unread, at(1_000)), Next::WaitUntil(at(1_500)));
-    assert_eq!(line.next(&gone(), at(1_200)), Next::Over(Outcome::Taken));
-    let mut listened_to = Typing {
-        is_blocked: false,
-        ..typing(Strokes::once("2"))
-    };
-    let unread = Look {
-        unread: 1,
-        ..nothing()
-    };
-    assert_eq!(listened_to.next(&unread, at(249)), Next::WaitUntil(at(250)));
+    assert_eq!(line.next(&swept, at(1)), Next::WaitUntil(at(5)));
+    assert_eq!(line.next(&swept, at(200)), Next::WaitUntil(at(250)));
+    assert_eq!(line.next(&gone(), at(240)), Next::Over(Outcome::Taken));
+    let mut called_away = typing(Strokes::once("2"));
     assert_eq!(
-        listened_to.next(&unread, at(250)),
-        Next::Over(Outcome::NotTaken),
-        "it was called away"
+        called_away.next(&unread(1, true), at(249)),
+        Next::WaitUntil(at(250))
+    );
+    assert_eq!(
+        called_away.next(&unread(1, true), at(250)),
+        Next::Over(Outcome::NotTaken)
+    );
+}
+
+/// Whoever asked sleeps over something else: the answer is taken back before the next question.
+#[test]
+fn an_answer_that_nobody_comes_for_is_taken_back_at_once() {
+    let mut line = typing(Strokes::once("y\r"));
+    assert!(
+        matches!(line.next(&unread(2, false), at(1)), Next::WaitUntil(_)),
+        "once may be a moment"
+    );
+    assert!(matches!(line.next(&unread(2, true), at(5)), Next::WaitUntil(_)));
+    assert!(matches!(line.next(&unread(2, false), at(9)), Next::WaitUntil(_)));
+    assert_eq!(
+        line.next(&unread(2, false), at(13)),
+        Next::Over(Outcome::NotTaken)
     );
 }
 
@@ -146,11 +171,10 @@ fn a_line_that_was_read_and_changed_nothing_is_unknown() {
         ..typing(Strokes::once("hello\r"))
     };
     assert_eq!(line().next(&nothing(), at(2_000)), Next::Over(Outcome::Unknown));
-    let unread = Look {
-        unread: 6,
-        ..nothing()
-    };
-    assert_eq!(line().next(&unread, at(2_000)), Next::Over(Outcome::NotTaken));
+    assert_eq!(
+        line().next(&unread(6, true), at(2_000)),
+        Next::Over(Outcome::NotTaken)
+    );
     let in_its_box = Look {
         drafted: Some(true),
         ..nothing()
@@ -176,7 +200,6 @@ fn steered(from: usize, to: usize) -> Typing {
         sighting: SightingNo(1),
         is_dialog: true,
         by_key: true,
-        is_blocked: true,
         way: Way::Steer {
             aim,
             strokes: keys(from, to).unwrap(),
@@ -302,6 +325,25 @@ fn a_text_without_its_enter_was_not_taken() {
         ..typing(Strokes::then_enter_if_still_there("hello"))
     };
     assert_eq!(text.next(&gone(), at(5)), Next::Over(Outcome::NotTaken));
+}
+
+/// The rows look right, but more is written already, or nobody waits: the next key is not for what comes then.
+#[test]
+fn no_further_key_is_pressed_while_nobody_waits_for_it() {
+    let mut led = steered(0, 2);
+    let busy = Look {
+        is_awaited: false,
+        ..marker_on(1, 2)
+    };
+    assert_eq!(led.next(&busy, at(300)), Next::WaitUntil(at(304)));
+    assert!(matches!(led.next(&marker_on(1, 2), at(304)), Next::Press(_)));
+    let mut two = typing(Strokes::then_enter_if_still_there("y"));
+    let busy = Look {
+        is_awaited: false,
+        ..echoed()
+    };
+    assert_eq!(two.next(&busy, at(300)), Next::WaitUntil(at(304)));
+    assert!(matches!(two.next(&echoed(), at(304)), Next::Press(_)));
 }
 
 /// Nothing knows the screen any more, and yet the text stands there: that is no proof that it was sent.
