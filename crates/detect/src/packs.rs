@@ -28,6 +28,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("opencode.toml", include_str!("../packs/opencode.toml")),
     ("qwen.toml", include_str!("../packs/qwen.toml")),
     ("cline.toml", include_str!("../packs/cline.toml")),
+    ("continue.toml", include_str!("../packs/continue.toml")),
     ("copilot.toml", include_str!("../packs/copilot.toml")),
     ("gptme.toml", include_str!("../packs/gptme.toml")),
     (

@@ -329,6 +329,56 @@ fn cline_names_its_keys_in_a_row() {
     assert!(seen("cline", 80, "See below.\n\n  [y] Approve   [n] Deny\n").is_none());
 }
 
+/// The dialog of Continue about `title`, with `lines` below it, in a box of 60 columns.
+fn continue_dialog(title: &str, lines: &[&str]) -> String {
+    let rows = [
+        ("> Continue", "(tab)"),
+        ("  Continue + don't ask again", "(shift+tab)"),
+        ("  No, and tell Continue what to do differently", "(esc)"),
+    ];
+    let side = "\x1b[35m│\x1b[39m";
+    let row = |text: &str| format!("{side}{text:<58}{side}\n");
+    let hinted = |(label, key): (&str, &str)| {
+        let gap = " ".repeat(58 - 3 - label.len() - key.len());
+        format!("{side}  {label}\x1b[2m\x1b[90m {key}\x1b[39m\x1b[22m{gap}{side}\n")
+    };
+    let above = [title, ""].into_iter().chain(lines.iter().copied());
+    let above = above.chain(["", "Would you like to continue?", ""]);
+    let above: String = above.map(|text| row(&format!("  {text}"))).collect();
+    let below: String = rows.map(hinted).concat();
+    let edge = "─".repeat(58);
+    format!("\x1b[?25l╭{edge}╮\n{above}{below}╰{edge}╯\n  /home/dev/project ⊦main     ◉ Continue CLI\n")
+}
+
+/// Its keys stand behind its rows, fainter than they are.
+#[test]
+fn continue_names_its_keys_behind_its_rows() {
+    check(
+        "cn",
+        &[60, 80, 120],
+        &continue_dialog("Bash(rm -rf build)", &["⎿ Will run: rm -rf build"]),
+        "Bash(rm -rf build)",
+        "multiple_choice\nContinue=\\t\nContinue + don't ask again (shift+tab)=\\u{1b}[Z\n!No, and tell Continue what to do differently=\\u{1b}",
+    );
+}
+
+/// The end of a file, or whoever writes one, could hide its name, and make one dialog of two files.
+#[test]
+fn blank_lines_in_a_box_hide_nothing_above_them() {
+    let [one, other] = ["one.txt", "two.txt"].map(|file| {
+        let title = format!("Write({file})");
+        let screen = continue_dialog(&title, &["⎿ New file content:", "hello", "", "", "", ""]);
+        let sighting = seen("cn", 100, &screen).unwrap_or_else(|| panic!("nothing seen"));
+        let excerpt = sighting.excerpt.as_str().to_owned();
+        assert_eq!(
+            excerpt,
+            format!("Would you like to continue? · {title} · ⎿ New file content: · hello")
+        );
+        sighting.fingerprint
+    });
+    assert_ne!(one, other);
+}
+
 #[test]
 fn a_list_that_scrolls_is_not_told_as_a_whole() {
     let screen = |first: &str, second: &str| {
@@ -366,6 +416,18 @@ fn what_a_dialog_leaves_out_is_told_first() {
         cut.starts_with("[not all of it is shown] Would you like to run"),
         "{cut}"
     );
+    // Of a command of several lines Continue shows the first.
+    let first = excerpt(
+        "cn",
+        &continue_dialog("Bash(cd build...)", &["⎿ Will run: cd build"]),
+    );
+    assert!(
+        first.starts_with("[not all of it is shown] Would you like to continue?"),
+        "{first}"
+    );
+    let box_of_many = continue_dialog("Write(one.txt)", &[""; 60]);
+    let scrolled = excerpt("cn", &box_of_many);
+    assert!(scrolled.starts_with("[not all of it is shown]"), "{scrolled}");
     let whole = excerpt("codex", &format!("{command}{rows}"));
     assert!(whole.starts_with("Would you like to run"), "{whole}");
     let bare = excerpt(

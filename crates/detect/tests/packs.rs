@@ -27,6 +27,7 @@ fn every_built_in_pack_is_read() {
             "opencode",
             "qwen",
             "cline",
+            "continue",
             "copilot",
             "gptme",
             "open-interpreter",

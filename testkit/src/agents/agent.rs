@@ -14,6 +14,13 @@ use crate::packages::{try_npm_package, try_python_package};
 /// No service takes it. The agents ask whether a key with these last characters may be used.
 const API_KEY: &str = "sk-ant-fake-0123456789abcdefghij0123456789";
 
+/// A file of the home, for an agent that heeds no proxy: the names of the internet are unknown to it.
+const NO_NAMES: (&str, &str) = (
+    "no-names.js",
+    "const dns = require('dns');\nconst lookup = dns.lookup;\n\
+     dns.lookup = (name, ...rest) => lookup(name === 'localhost' ? name : `${name}.invalid`, ...rest);\n",
+);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     Claude,
@@ -22,6 +29,7 @@ pub enum Tool {
     Aider,
     Opencode,
     Qwen,
+    Continue,
 }
 
 impl Tool {
@@ -33,6 +41,7 @@ impl Tool {
             Tool::Aider => "aider",
             Tool::Opencode => "opencode",
             Tool::Qwen => "qwen",
+            Tool::Continue => "continue",
         }
     }
 }
@@ -87,6 +96,11 @@ impl Agent {
 
     pub fn qwen(version: &'static str) -> Option<Self> {
         Self::npm(Tool::Qwen, version, "@qwen-code/qwen-code", ".bin/qwen")
+    }
+
+    /// Its program is `cn`.
+    pub fn continue_cli(version: &'static str) -> Option<Self> {
+        Self::npm(Tool::Continue, version, "@continuedev/cli", ".bin/cn")
     }
 
     pub fn opencode(version: &'static str) -> Option<Self> {
@@ -164,7 +178,7 @@ impl Agent {
             Tool::Claude => &[],
             // Without it a daemon is started that outlives the session.
             Tool::Codex if self.version == "0.166.0" => &["--no-daemon"],
-            Tool::Codex | Tool::Gemini | Tool::Opencode => &[],
+            Tool::Codex | Tool::Gemini | Tool::Opencode | Tool::Continue => &[],
             Tool::Qwen => &["--auth-type", "openai"],
             Tool::Aider => &[
                 "--model",
@@ -213,6 +227,16 @@ impl Agent {
                 ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
                 ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
             ],
+            Tool::Continue => vec![
+                ("CONTINUE_CLI_ENABLE_TELEMETRY", "0".to_owned()),
+                // It replaces itself by its newest version otherwise.
+                ("CONTINUE_CLI_AUTO_UPDATED", "1".to_owned()),
+                // It asks for that version past every proxy.
+                (
+                    "NODE_OPTIONS",
+                    format!("--require={}", place.home().join(NO_NAMES.0).display()),
+                ),
+            ],
         };
         let shared = [
             ("HOME", place.home().display().to_string()),
@@ -242,6 +266,7 @@ impl Agent {
             Tool::Gemini => seed_gemini(place, seed),
             Tool::Qwen => seed_qwen(place),
             Tool::Opencode => seed_opencode(place, model),
+            Tool::Continue => seed_continue(place, model),
             Tool::Aider => {}
         }
     }
@@ -337,4 +362,17 @@ fn seed_opencode(place: &Place, model: &FakeModel) {
         } },
     });
     place.write_home(".config/opencode/opencode.json", &config.to_string());
+}
+
+fn seed_continue(place: &Place, model: &FakeModel) {
+    let config = format!(
+        "name: Fake\nversion: 1.0.0\nschema: v1\nmodels:\n\
+         \x20 - name: Fake Model\n    provider: openai\n    model: fake-model\n    apiBase: {}/v1\n    apiKey: {API_KEY}\n\
+         \x20   roles: [chat]\n    capabilities: [tool_use]\n",
+        model.url()
+    );
+    place.write_home(".continue/config.yaml", &config);
+    // It asks for a key of Anthropic otherwise.
+    place.write_home(".continue/.onboarding_complete", "");
+    place.write_home(NO_NAMES.0, NO_NAMES.1);
 }

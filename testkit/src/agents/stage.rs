@@ -36,6 +36,8 @@ pub struct Opening {
     seed: Seed,
     mode: Mode,
     config: String,
+    /// Files of packs, with their texts.
+    packs: Vec<(String, String)>,
     flags: Vec<String>,
     args: Vec<String>,
     size: (u16, u16),
@@ -73,6 +75,12 @@ impl Opening {
         self
     }
 
+    /// A pack of the person's own, `adapters/NAME.toml`.
+    pub fn pack(mut self, name: &str, text: &str) -> Self {
+        self.packs.push((format!("{name}.toml"), text.to_owned()));
+        self
+    }
+
     /// The agent is set up, but has never seen the project.
     pub fn untrusted(mut self) -> Self {
         self.seed = Seed::Untrusted;
@@ -98,6 +106,11 @@ impl Opening {
             "[prompts]\npresence_grace_seconds = 0\n{}[web]\nenabled = false\n",
             self.config
         ));
+        for (file, text) in &self.packs {
+            let packs = home.path().join("adapters");
+            fs::create_dir_all(&packs).unwrap();
+            fs::write(packs.join(file), text).unwrap();
+        }
         let place = Place::make(home.scratch());
         let model = FakeModel::start(self.agent.is_toolless(), self.seed == Seed::Nothing);
         model.script(script);
@@ -201,6 +214,7 @@ impl Stage {
             seed: Seed::Ready,
             mode: Mode::Asking,
             config: String::new(),
+            packs: Vec::new(),
             flags: Vec::new(),
             args: Vec::new(),
             size: (100, 34),

@@ -5,7 +5,7 @@ use regex::Regex;
 
 use super::labels::{self, Pattern, pattern};
 use super::manner::{Manner, Shown};
-use super::{Look, Reading, composer, dialog, manner};
+use super::{Cut, Look, Reading, composer, dialog, manner};
 use crate::page::{Page, is_faint, is_rule, lit_one, odd_one};
 
 static MARKED: Pattern = pattern!(
@@ -185,10 +185,21 @@ impl Menu {
     pub(super) fn reading_by(&self, page: &Page, manner: &Manner) -> Option<Reading> {
         let top = dialog::top_of(page, self.first);
         let question_row = dialog::question_row(page, top, self.first)?;
+        self.from_its_top(page, top, question_row, manner)
+    }
+
+    /// The dialog with all that stands above its question. Who sees no more than the excerpt must know what is approved.
+    fn from_its_top(&self, page: &Page, top: usize, question_row: usize, manner: &Manner) -> Option<Reading> {
         let question = dialog::paragraph(page, question_row, self.first);
         let subject = dialog::subject(page, top, self.first);
         let detail = page.block(top, page.last_row()?);
-        Some(self.build(&question, &subject, detail, manner))
+        let mut reading = self.build(without_sign(&question), &subject, detail, manner);
+        if !reading.asks_for_consent() {
+            return Some(reading);
+        }
+        let excerpt = dialog::with_matter(page, top, question_row, self.first);
+        reading.excerpt = without_sign(&excerpt).to_owned();
+        Some(reading.told_as(Cut::of_lines(page, top, self.first), manner))
     }
 
     fn reading(&self, page: &Page) -> Option<Reading> {
@@ -233,14 +244,14 @@ impl Menu {
             None | Some(_) if asks => first_of_line(page, nearest),
             None | Some(_) => first_of_line(page, dialog::question_row(page, top, self.first)?),
         };
+        let manner = Manner::default();
+        if !asks || !page.inner(question_row).starts_with(['?', '◆', '▲']) {
+            return self.from_its_top(page, top, question_row, &manner);
+        }
         let question = dialog::paragraph(page, question_row, self.first);
-        let excerpt = question.trim_start_matches(['?', '◆', '◇', '▲']).trim();
-        let (first, subject) = if asks && page.inner(question_row).starts_with(['?', '◆', '▲']) {
-            (question_row, self.subject_of(excerpt))
-        } else {
-            (top, dialog::subject(page, top, self.first))
-        };
-        Some(self.build(excerpt, &subject, page.block(first, bottom), &Manner::default()))
+        let excerpt = without_sign(&question);
+        let detail = page.block(question_row, bottom);
+        Some(self.build(excerpt, &self.subject_of(excerpt), detail, &manner))
     }
 
     /// What the question is about, without a hint of keys.
@@ -284,6 +295,11 @@ impl Menu {
     }
 }
 
+/// The question without the sign that its library draws before it.
+fn without_sign(question: &str) -> &str {
+    question.trim_start_matches(['?', '◆', '◇', '▲']).trim()
+}
+
 /// The first row of a line that the terminal wrapped.
 fn first_of_line(page: &Page, row: usize) -> usize {
     let wrapped = |row: &usize| *row > 0 && page.lines[*row - 1].wraps;
@@ -318,6 +334,8 @@ fn without_faint<'a>(page: &Page, row: usize, column: usize, label: &'a str) -> 
     };
     let cut = label.match_indices(' ').map(|(at, _)| at).find(begins);
     let cut = cut.filter(|&at| at > 0 && !is_faint_at(column));
+    // A key is often drawn fainter than its row, and is the surest way to take it.
+    let cut = cut.filter(|_| labels::only_key(label).is_none());
     label[..cut.unwrap_or(label.len())].trim_end()
 }
 

@@ -144,7 +144,7 @@ pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
 /// Somebody has begun to write: text before the cursor, or, where the cursor is elsewhere, text behind the marker
 /// that is neither dim nor coloured as an invitation is.
 fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
-    static INVITES: Pattern = pattern!(r#"^[>❯›]?\s*(Type your message|Ask \w+|Try ")"#);
+    static INVITES: Pattern = pattern!(r#"^(?:[>❯›]?\s*|●\s*▋)(Type your message|Ask \w+|Try ")"#);
     const DIM: u64 = 0x80;
     let Some(line) = page.lines.get(row) else {
         return false;
@@ -213,8 +213,9 @@ fn written_in(look: &Look<'_>) -> Option<Box> {
 
 /// An input box known by its invitation alone.
 fn titled(page: &Page, invitation: Option<&Regex>) -> Option<Box> {
+    // A dot begins what agents say, too: only a cursor behind it, drawn as a letter, makes a box of it.
     static INVITATION: Pattern =
-        pattern!(r#"(?i)^[>❯›]?\s*(Type your message|Ask anything\b|Ask \w+ to do anything)"#);
+        pattern!(r#"(?i)^(?:[>❯›]?\s*|●\s*▋)(Type your message|Ask anything\b|Ask \w+ to do anything)"#);
     let last = page.last_row()?;
     let row = (0..=last).rev().find(|&row| {
         let text = page.inner(row).trim_start();

@@ -17,9 +17,9 @@ pub(crate) enum Cut {
     Answers,
 }
 
-/// `… +12 lines`, `... first 5 lines hidden ...`, `(12 more lines)`, `ctrl+r to expand`.
+/// `… +12 lines`, `... first 5 lines hidden ...`, `(12 more lines)`, `ctrl+r to expand`, `Bash(cat <<EOF...)`.
 static LEFT_OUT: Pattern = pattern!(
-    r"(?i)(?:…|\.\.\.)\s*\(?\+?\s?\d+ (?:more )?(?:lines?|rows?|characters?)\b|\b\d+ (?:more )?(?:lines?|rows?) (?:hidden|omitted|truncated|not shown)\b|\(\+?\d+ more (?:lines?|rows?)\)|\bctrl[+-][a-z] to (?:expand|show (?:more|all|the rest))\b"
+    r"(?i)(?:…|\.\.\.)\s*\(?\+?\s?\d+ (?:more )?(?:lines?|rows?|characters?)\b|\b\d+ (?:more )?(?:lines?|rows?) (?:hidden|omitted|truncated|not shown)\b|\(\+?\d+ more (?:lines?|rows?)\)|\bctrl[+-][a-z] to (?:expand|show (?:more|all|the rest))\b|\w\(.*(?:…|\.\.\.)\)$"
 );
 /// A row that only says that a list goes on: `▼`, `↓ 3 more`.
 static SCROLLS: Pattern =
@@ -63,5 +63,6 @@ impl Cut {
 /// The dialog begins in the first row of a screen that is full to its end: what stood above has scrolled away.
 fn has_scrolled(page: &Page, top: usize) -> bool {
     let is_full = page.last_row().is_some_and(|last| last + 2 >= page.lines.len());
-    top == 0 && is_full && !page.inner(0).trim().is_empty()
+    // Between the sides of a box a blank row is one of the dialog's, too.
+    top == 0 && is_full && !page.text(0).trim().is_empty()
 }

@@ -431,7 +431,7 @@ fn indent(page: &Page, row: usize) -> usize {
     page.text(row).chars().take_while(|char| *char == ' ').count()
 }
 
-/// Where the dialog begins: below a rule, the top of its box, or a gap of blank lines.
+/// Where the dialog begins: below a rule, the top of its box, or a gap of blank lines outside every box.
 ///
 /// What is asked about often stands in a box of its own inside the dialog, or between dashed rules, and may hold blank
 /// lines: a command, a change to a file. It is part of the dialog: who approves must see it, and another command under
@@ -451,6 +451,8 @@ pub(super) fn top_of(page: &Page, first_row: usize) -> usize {
             continue;
         }
         match page.inner(row).trim().is_empty() {
+            // The box goes on: a file that ends in blank lines, or an agent that draws some, hides nothing above them.
+            true if is_boxed(raw) => {}
             true => blanks += 1,
             false => {
                 blanks = 0;
@@ -468,6 +470,12 @@ pub(super) fn top_of(page: &Page, first_row: usize) -> usize {
         Some(lowest) => lowest + 1,
         None => first_row.saturating_sub(MOST_ABOVE),
     }
+}
+
+/// It stands between the two sides of a box.
+fn is_boxed(raw: &str) -> bool {
+    let inside = raw.trim().strip_prefix(is_side);
+    inside.is_some_and(|inside| inside.ends_with(is_side))
 }
 
 /// Rows above the choices that can belong to a dialog: more than most screens have.

@@ -15,11 +15,12 @@ use serde_json::Value;
 pub const SAMPLE: usize = if cfg!(debug_assertions) { 12 } else { 1 };
 
 /// Tools with a pack.
-pub const AGENTS: [&str; 10] = [
+pub const AGENTS: [&str; 11] = [
     "aider",
     "claude",
     "cline",
     "codex",
+    "continue",
     "copilot",
     "gemini",
     "gptme",
