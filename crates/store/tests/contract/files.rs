@@ -60,7 +60,7 @@ async fn a_newer_database_is_refused() {
             opened,
             Err(OpenError::Newer {
                 found: 99,
-                known: 5,
+                known: 6,
                 ..
             })
         ),

@@ -140,7 +140,7 @@ async fn a_database_of_the_first_version_is_taken_over() {
     .await;
     let (store, recovery) = dir.open().await;
     let migration = recovery.migration.unwrap();
-    assert_eq!((migration.from, migration.to), (1, 5));
+    assert_eq!((migration.from, migration.to), (1, 6));
     let kept = store
         .reply_of("0ddddddd-dddd-4ddd-8ddd-dddddddddddd".parse().unwrap())
         .await
