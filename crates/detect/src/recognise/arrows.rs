@@ -189,7 +189,13 @@ impl Menu {
     }
 
     /// The dialog with all that stands above its question. Who sees no more than the excerpt must know what is approved.
-    fn reading_below(&self, page: &Page, top: usize, question_row: usize, manner: &Manner) -> Option<Reading> {
+    fn reading_below(
+        &self,
+        page: &Page,
+        top: usize,
+        question_row: usize,
+        manner: &Manner,
+    ) -> Option<Reading> {
         let question = dialog::paragraph(page, question_row, self.first);
         let subject = dialog::subject(page, top, self.first);
         let detail = page.block(top, page.last_row()?);
