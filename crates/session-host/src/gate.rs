@@ -253,8 +253,9 @@ impl Gate {
     }
 
     /// What speaks against typing this, as the world looks now.
-    pub(crate) fn objection(&self, request: &Request, facts: Facts) -> Option<Outcome> {
-        ledger::objection(request, &self.with_unsent(facts))
+    pub(crate) fn objection(&self, ticket: &Ticket, request: &Request, facts: Facts) -> Option<Outcome> {
+        let facts = self.with_unsent(facts);
+        ledger::objection(request, &facts).or_else(|| ledger::astray(&ticket.way, request, &facts))
     }
 
     /// Keys that the terminal has not taken yet are half-typed as well, and so is a line from afar without its Enter.

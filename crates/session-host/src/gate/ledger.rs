@@ -184,6 +184,16 @@ pub(super) fn objection(request: &Request, facts: &Facts) -> Option<Outcome> {
     }
 }
 
+/// The marker stands elsewhere than when the ticket was given out: its first key is not the one that is needed now.
+pub(super) fn astray(way: &Way, request: &Request, facts: &Facts) -> Option<Outcome> {
+    let Way::Steer { strokes, .. } = way else {
+        return None;
+    };
+    let standing = facts.standing.as_ref().zip(request.value.as_ref());
+    let needed = standing.and_then(|(standing, value)| strokes_of(value, standing, facts.takes_paste));
+    (needed.as_ref() != Some(strokes)).then_some(Outcome::PromptChanged)
+}
+
 /// # Nothing-lies-in-wait invariant
 /// Nothing is typed unless the kernel, or a dialog that is known for sure, says that this program reads now. What is
 /// typed while nobody reads answers whatever asks next, which nobody was shown.
@@ -485,6 +495,40 @@ mod tests {
         by_silence(Value::Enter, Kind::Idle);
         by_silence(Value::Enter, Kind::Unknown);
         by_silence(Value::Text("go on".to_owned()), Kind::FreeText);
+    }
+
+    /// Between the ticket and the key the marker was moved: Enter would take another row.
+    #[test]
+    fn a_marker_that_has_moved_meanwhile_voids_its_ticket() {
+        let menu = |marked: usize| {
+            let keys = |row: usize| {
+                let steps = vec![b"\x1b[B".to_vec(); row.saturating_sub(marked)];
+                Strokes::guided(steps.into_iter().chain([b"\r".to_vec()]))
+            };
+            let row = |(row, label): (usize, &str)| Choice {
+                label: label.to_owned(),
+                strokes: keys(row),
+                effect: Effect::Other,
+            };
+            Sighting {
+                choices: Choices::new(["yes", "no"].into_iter().enumerate().map(row).collect()),
+                ..sighting(1)
+            }
+        };
+        let seen = |marked| Facts {
+            takes_lines: false,
+            ..facts(&menu(marked))
+        };
+        let mut request = request(1, 1, 1);
+        request.value = Some(Value::Choice {
+            row: 1,
+            label: "no".to_owned(),
+        });
+        let Verdict::Go(way) = Ledger::default().judge(&request, &seen(1)) else {
+            panic!("it may be typed")
+        };
+        assert_eq!(astray(&way, &request, &seen(1)), None);
+        assert_eq!(astray(&way, &request, &seen(0)), Some(Outcome::PromptChanged));
     }
 
     #[test]

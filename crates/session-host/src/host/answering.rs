@@ -150,7 +150,7 @@ impl Host {
             self.catch_up();
             let facts = self.facts(request, reader);
             let is_said = facts.decision.is_some();
-            if let Some(objection) = self.gate.objection(request, facts) {
+            if let Some(objection) = self.gate.objection(&ticket, request, facts) {
                 return self.gate.void(ticket, objection);
             }
             if is_said || waiting.is_none_or(|thread| self.control.still_waits(thread)) {
