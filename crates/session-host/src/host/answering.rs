@@ -153,6 +153,7 @@ impl Host {
             if let Some(objection) = self.gate.objection(&ticket, request, facts) {
                 return self.gate.void(ticket, objection);
             }
+            self.note_deed(request);
             if is_said || waiting.is_none_or(|thread| self.control.still_waits(thread)) {
                 break;
             }
@@ -163,7 +164,6 @@ impl Host {
             std::thread::sleep(GLANCE);
         }
         self.waiting = waiting;
-        self.note_deed(request);
         self.reacted = false;
         let now = self.now();
         let Self { gate, hooks, .. } = self;
@@ -223,7 +223,6 @@ impl Host {
             over: is_over,
             reacted: self.reacted,
             still_shown: now_shown.is_some(),
-            is_awaited: !self.relay.has_more() && self.is_awaited(),
             shows_typed: self
                 .gate
                 .typed()
@@ -232,6 +231,8 @@ impl Host {
             needs: now_shown.and_then(|seen| needs(&seen, self.gate.aim()?)),
             unread: self.unread(),
             unsent: !is_over && self.holds_unsent(),
+            // Last of all: nothing may come between this and the next key.
+            is_awaited: !self.relay.has_more() && self.is_awaited(),
         };
         match self.gate.look(look, self.now()) {
             Progress::Waits => {}
