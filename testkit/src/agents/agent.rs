@@ -30,6 +30,7 @@ pub enum Tool {
     Opencode,
     Qwen,
     Continue,
+    Cline,
 }
 
 impl Tool {
@@ -42,6 +43,7 @@ impl Tool {
             Tool::Opencode => "opencode",
             Tool::Qwen => "qwen",
             Tool::Continue => "continue",
+            Tool::Cline => "cline",
         }
     }
 }
@@ -101,6 +103,12 @@ impl Agent {
     /// Its program is `cn`.
     pub fn continue_cli(version: &'static str) -> Option<Self> {
         Self::npm(Tool::Continue, version, "@continuedev/cli", ".bin/cn")
+    }
+
+    /// One native program; the package around it brings three hundred that it does not need.
+    pub fn cline(version: &'static str) -> Option<Self> {
+        let package = format!("@cline/cli-linux-{}", architecture());
+        Self::npm(Tool::Cline, version, &package, &format!("{package}/bin/cline"))
     }
 
     pub fn opencode(version: &'static str) -> Option<Self> {
@@ -180,6 +188,9 @@ impl Agent {
             Tool::Codex if self.version == "0.166.0" => &["--no-daemon"],
             Tool::Codex | Tool::Gemini | Tool::Opencode | Tool::Continue => &[],
             Tool::Qwen => &["--auth-type", "openai"],
+            // It allows itself everything otherwise.
+            Tool::Cline if mode == Mode::Asking => &["--tui", "--auto-approve", "false"],
+            Tool::Cline => &["--tui"],
             Tool::Aider => &[
                 "--model",
                 "openai/fake-model",
@@ -227,6 +238,11 @@ impl Agent {
                 ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
                 ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
             ],
+            Tool::Cline => vec![
+                ("CLINE_NO_AUTO_UPDATE", "1".to_owned()),
+                // An offer stands before its input box otherwise.
+                ("CLINE_DISABLE_CLINE_PASS_NOTICE", "1".to_owned()),
+            ],
             Tool::Continue => vec![
                 ("CONTINUE_CLI_ENABLE_TELEMETRY", "0".to_owned()),
                 // It replaces itself by its newest version otherwise.
@@ -267,6 +283,7 @@ impl Agent {
             Tool::Qwen => seed_qwen(place),
             Tool::Opencode => seed_opencode(place, model),
             Tool::Continue => seed_continue(place, model),
+            Tool::Cline => seed_cline(place, model),
             Tool::Aider => {}
         }
     }
@@ -375,4 +392,22 @@ fn seed_continue(place: &Place, model: &FakeModel) {
     // It asks for a key of Anthropic otherwise.
     place.write_home(".continue/.onboarding_complete", "");
     place.write_home(NO_NAMES.0, NO_NAMES.1);
+}
+
+fn seed_cline(place: &Place, model: &FakeModel) {
+    const PROVIDER: &str = "openai-compatible";
+    let settings = json!({
+        "provider": PROVIDER,
+        "apiKey": API_KEY,
+        "model": "fake-model",
+        "baseUrl": format!("{}/v1", model.url()),
+    });
+    let updated = "2026-01-01T00:00:00.000Z";
+    let providers = json!({
+        "version": 1,
+        "lastUsedProvider": PROVIDER,
+        "modes": {},
+        "providers": { PROVIDER: { "settings": settings, "updatedAt": updated, "tokenSource": "manual" } },
+    });
+    place.write_home(".cline/data/settings/providers.json", &providers.to_string());
 }

@@ -2,7 +2,7 @@
 //! stands in the project afterwards, and what the model heard.
 //!
 //! `cases` what is asked of every agent · `claude` Claude Code · `claude_plainly` the same as a person starts it, and its plans · `onboarding` its first start, and folders new to it · `codex` ·
-//! `gemini` · `aider` · `qwen` · `opencode` · `continue_cli`, by what stands on the screen.
+//! `gemini` · `aider` · `qwen` · `opencode` · `continue_cli` · `cline`, by what stands on the screen.
 //! `codex_structured` Codex by its app-server · `claude_hooks` Claude Code by its hooks · `claude_hook_trouble` the same, when the
 //! desk is first, the hub is gone, or somebody forges · `long` many dialogs of one Claude Code, at random;
 //! `ATLASBRIDGE_TEST_FULL=1` for all of them · `instructions` what Claude Code is told from elsewhere while it works.
@@ -22,6 +22,7 @@ mod claude;
 mod claude_hook_trouble;
 mod claude_hooks;
 mod claude_plainly;
+mod cline;
 mod codex;
 mod codex_structured;
 mod continue_cli;

@@ -185,11 +185,11 @@ impl Menu {
     pub(super) fn reading_by(&self, page: &Page, manner: &Manner) -> Option<Reading> {
         let top = dialog::top_of(page, self.first);
         let question_row = dialog::question_row(page, top, self.first)?;
-        self.reading_below(page, top, question_row, manner)
+        self.whole_reading(page, top, question_row, manner)
     }
 
     /// The dialog with all that stands above its question. Who sees no more than the excerpt must know what is approved.
-    fn reading_below(
+    fn whole_reading(
         &self,
         page: &Page,
         top: usize,
@@ -252,7 +252,7 @@ impl Menu {
         };
         let manner = Manner::default();
         if !asks || !page.inner(question_row).starts_with(['?', '◆', '▲']) {
-            return self.reading_below(page, top, question_row, &manner);
+            return self.whole_reading(page, top, question_row, &manner);
         }
         let question = dialog::paragraph(page, question_row, self.first);
         let excerpt = without_sign(&question);
