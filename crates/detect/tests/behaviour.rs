@@ -832,6 +832,41 @@ fn the_same_dialog_below_a_line_that_tells_of_its_answer_is_the_next_one() {
         .told(&["1 gone Injected", &format!("2 {seen}")]);
 }
 
+/// Cline and Continue run a command in less time than they take to draw: the dialog for the same command stands there again
+/// before anybody saw the first one go. The answer to the first was taken, and is told so.
+#[test]
+fn the_same_dialog_below_a_call_that_is_over_is_the_next_one() {
+    let cline =
+        " Approve tool call?\r\n\r\n run_commands\r\n\r\n   $ make\r\n\r\n  [y] Approve   [n] Deny\r\n";
+    let continues = "╭──────────────────────────────╮\r\n│  Bash(make)                  │\r\n│                              │\r\n│  Would you like to continue? │\r\n│                              │\r\n│  > Continue (tab)            │\r\n│    No (esc)                  │\r\n╰──────────────────────────────╯\r\n";
+    for (tool, before, after, dialog, seen) in [
+        (
+            "cline",
+            "",
+            " * run_commands(make)",
+            cline,
+            "yes_no Approve tool call? · run_commands · $ make",
+        ),
+        (
+            "cn",
+            "○ Bash(make)",
+            "● Bash(make)\r\n  ⎿  No output\r\n\r\n○ Bash(make)",
+            continues,
+            "multiple_choice Would you like to continue? · Bash(make)",
+        ),
+    ] {
+        let mut session = Session::of(tool, POLL);
+        let drawn = |above: &str| format!("\x1b[?25l\x1b[H\x1b[2J{above}\r\n\r\n\r\n\r\n{dialog}");
+        session.output(&drawn(before)).wait(2_000);
+        session.told(&[&format!("1 {seen}")]);
+        session
+            .give(Observation::Injected { whole: true })
+            .output(&drawn(after))
+            .wait(1_000)
+            .told(&["1 gone Injected", &format!("2 {seen}")]);
+    }
+}
+
 /// Codex 0.107: the first letter takes the footer away, and nothing is left below the box. The box is still the same, and
 /// what was written in it has not been sent, though it begins as an invitation does.
 #[test]
