@@ -432,6 +432,40 @@ fn a_dialog_that_ignores_its_answer_is_offered_again() {
     assert_eq!(home.end_of(&second), "resolved applied");
 }
 
+/// A spinner beside a dialog has it drawn anew all the time, and half of it is gone meanwhile. The answer waits for the
+/// whole.
+#[test]
+fn a_dialog_that_is_being_drawn_anew_is_answered_when_it_is_whole() {
+    let home = home();
+    let go = home.scratch().join("go");
+    let script = format!(
+        r#"
+import os, select, termios
+raw = termios.tcgetattr(0)
+raw[3] &= ~(termios.ICANON | termios.ECHO)
+termios.tcsetattr(0, termios.TCSANOW, raw)
+def half(which):
+    halves = ["\x1b[H\x1b[J Do you want to proceed?\n ❯ 1. Yes\n", "   2. No\n\n Esc to cancel · Tab to amend"]
+    os.write(1, halves[which].encode())
+half(0); half(1)
+while not os.path.exists({:?}):
+    select.select([0], [], [], 0.05)
+while not select.select([0], [], [], 0.03)[0]:
+    half(0)
+    if select.select([0], [], [], 0.03)[0]:
+        break
+    half(1)
+print("\x1b[H\x1b[Jgot=[%s]" % os.read(0, 100).decode())"#,
+        go.display()
+    );
+    let terminal = home.run_in_terminal(&["run", "--", "python3", "-c", &script]);
+    let id = home.prompt_id();
+    std::fs::write(&go, "").unwrap();
+    let told = home.run(["deny", &id]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(terminal.end().1.contains("got=[2]"));
+}
+
 /// Answers a dialog of Claude Code with `word`; its place is then taken by `line`. How the prompt has ended.
 #[track_caller]
 fn ends_after(word: &str, line: &str) -> String {

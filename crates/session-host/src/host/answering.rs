@@ -63,10 +63,11 @@ impl Host {
         let (reader, waiting) = self.reader(tries);
         let facts = self.facts(&request, reader);
         if let Some(due) = self.is_too_early(&request, &facts, tries) {
+            let is_looked_for = reader == Reader::Nobody || facts.standing.is_none();
             self.early = Some(Early {
                 inject: inject.clone(),
                 due,
-                tries: tries + u32::from(reader == Reader::Nobody),
+                tries: tries + u32::from(is_looked_for),
             });
             return;
         }
@@ -104,19 +105,30 @@ impl Host {
         is_untyped && self.hooks.request_for(request.sighting).is_none() && stands()
     }
 
-    /// A dialog that was just drawn ignores keys for a moment, and an event loop that works for a moment reads none. The
-    /// reply waits for that, and everything about it is judged then; a hook takes its decision at once.
+    /// A dialog that was just drawn ignores keys for a moment, an event loop that works for a moment reads none, and a
+    /// dialog that is being drawn anew is half there. The reply waits for that, and everything about it is judged then; a
+    /// hook takes its decision at once.
     fn is_too_early(&self, request: &Request, facts: &Facts, tries: u32) -> Option<Moment> {
-        let standing = facts.standing.as_ref()?;
         if facts.decision.is_some() || !self.gate.is_new(request) {
             return None;
         }
+        let again = (tries < MOST_TRIES).then(|| self.now() + FIRST_TRY_AGAIN * (1 << tries));
+        let Some(standing) = &facts.standing else {
+            return again.filter(|_| self.has_not_gone(request));
+        };
         let listens_at = self.seen_at + self.keys_after;
         match facts.reader {
             _ if standing.choices.is_some() && self.now() < listens_at => Some(listens_at),
-            Reader::Nobody if tries < MOST_TRIES => Some(self.now() + FIRST_TRY_AGAIN * (1 << tries)),
-            Reader::Reads | Reader::Listens | Reader::Nobody | Reader::Unknown => None,
+            Reader::Nobody => again,
+            Reader::Reads | Reader::Listens | Reader::Unknown => None,
         }
+    }
+
+    /// The request's prompt is not on the screen of this moment, but the detector has not given it up: it is drawn anew, or
+    /// about to be seen to go.
+    fn has_not_gone(&self, request: &Request) -> bool {
+        let current = self.detector.current();
+        current.is_some_and(|seen| seen.no == request.sighting && seen.fingerprint == request.fingerprint)
     }
 
     /// Who would read what is typed now. Processes of other sessions are looked at only at the last try: there are many.
@@ -150,15 +162,19 @@ impl Host {
             self.catch_up();
             let facts = self.facts(request, reader);
             let is_said = facts.decision.is_some();
-            if let Some(objection) = self.gate.objection(&ticket, request, facts) {
-                return self.gate.void(ticket, objection);
-            }
+            let is_half_drawn = facts.standing.is_none() && self.has_not_gone(request);
+            let objection = self.gate.objection(&ticket, request, facts);
             self.note_deed(request);
-            if is_said || waiting.is_none_or(|thread| self.control.still_waits(thread)) {
-                break;
-            }
-            if glances == MOST_GLANCES {
-                return self.gate.void(ticket, twin::Outcome::NotReading);
+            let is_awaited = || is_said || waiting.is_none_or(|thread| self.control.still_waits(thread));
+            match objection {
+                Some(objection) if glances == MOST_GLANCES || !is_half_drawn => {
+                    return self.gate.void(ticket, objection);
+                }
+                None if is_awaited() => break,
+                None if glances == MOST_GLANCES => {
+                    return self.gate.void(ticket, twin::Outcome::NotReading);
+                }
+                Some(_) | None => {}
             }
             glances += 1;
             std::thread::sleep(GLANCE);
