@@ -40,12 +40,13 @@ raw_now = False
 
 
 def patient(read, seconds):
-    """What is read until it is enough, or until the tool loses its patience."""
+    """What is read until it is enough, or until the tool loses its patience. An answer that is there at that moment was
+    given while the tool waited: it counts for this question, and not for the next."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         return read()
     except Enough:
-        return None
+        return os.read(0, 4096) if select.select([0], [], [], 0)[0] else None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
