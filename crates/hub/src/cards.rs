@@ -2,7 +2,7 @@
 
 use atlasbridge_channel::{Answered, Card, Offer, SessionTag};
 use atlasbridge_model::answer::{Source, Value};
-use atlasbridge_model::{Choice, Level, keys_in_words};
+use atlasbridge_model::told_label;
 use atlasbridge_store::{PromptRecord, Reply, SessionRecord};
 
 use crate::clock;
@@ -26,7 +26,7 @@ pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option
             .iter()
             .flat_map(|choices| choices.iter())
             .map(|choice| Offer {
-                label: told_label(choice, sighting.confidence.level()),
+                label: told_label(&choice.label, &choice.keys(), sighting.confidence.level()),
                 effect: choice.effect,
             })
             .collect(),
@@ -45,16 +45,6 @@ pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option
         answered: reply.map(answered),
         is_replaced: false,
         level: 0,
-    }
-}
-
-/// Of a prompt that is only possible, each answer says what it types: nobody knows that it is one.
-fn told_label(choice: &Choice, level: Level) -> String {
-    match (level, choice.keys()) {
-        (Level::Low, keys) if !keys.is_empty() => {
-            format!("{} (types {})", choice.label, keys_in_words(&keys))
-        }
-        (Level::Low | Level::Medium | Level::High, _) => choice.label.clone(),
     }
 }
 

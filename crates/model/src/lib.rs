@@ -31,5 +31,5 @@ pub use prompt::{
     SafeDefault, Span, Takes,
 };
 pub use sighting::{Fingerprint, Sighting};
-pub use strokes::{Pace, Stroke, Strokes, keys_in_words};
+pub use strokes::{Pace, Stroke, Strokes, told_label};
 pub use time::{BootTime, LONGEST_MUTE, Now, Timestamp};

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::Level;
+
 /// When a stroke may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
@@ -100,8 +102,16 @@ impl Strokes {
     }
 }
 
+/// A row's label for whoever answers. Of a prompt that is only possible it says what is typed: nobody knows that it is one.
+pub fn told_label(label: &str, keys: &str, level: Level) -> String {
+    match level {
+        Level::Low if !keys.is_empty() => format!("{label} (types {})", keys_in_words(keys)),
+        Level::Low | Level::Medium | Level::High => label.to_owned(),
+    }
+}
+
 /// Keys as people name them: `↓ ↓ Enter`, `y Enter`, `Esc`.
-pub fn keys_in_words(keys: &str) -> String {
+fn keys_in_words(keys: &str) -> String {
     const NAMES: [(&str, &str); 10] = [
         ("\x1b[A", "↑"),
         ("\x1b[B", "↓"),
@@ -165,5 +175,12 @@ mod tests {
         ] {
             assert_eq!(keys_in_words(keys), words, "{keys:?}");
         }
+    }
+
+    #[test]
+    fn only_a_possible_prompt_tells_its_keys() {
+        assert_eq!(told_label("No", "n\r", Level::Low), "No (types n Enter)");
+        assert_eq!(told_label("No", "", Level::Low), "No");
+        assert_eq!(told_label("No", "n\r", Level::Medium), "No");
     }
 }

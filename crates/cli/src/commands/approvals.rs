@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use atlasbridge_model::keys_in_words;
-use atlasbridge_wire::command::{ChoiceView, PromptView, Request, Response};
+use atlasbridge_model::{Level, told_label};
+use atlasbridge_wire::command::{PromptView, Request, Response};
 
 use crate::client::Client;
 use crate::output::Output;
@@ -84,17 +84,19 @@ fn row(prompt: &PromptView) -> Vec<String> {
         Some(label) => format!("{} ({label})", prompt.tool),
         None => prompt.tool.clone(),
     };
-    let is_possible = prompt.confidence == "low";
-    let possible = if is_possible { "possible prompt: " } else { "" };
-    // Nobody knows that it is a prompt: each answer says what it types.
-    let told = |choice: &ChoiceView| match is_possible && !choice.keys.is_empty() {
-        true => format!("{} (types {})", choice.label, keys_in_words(&choice.keys)),
-        false => choice.label.clone(),
+    let (level, possible) = match prompt.confidence == Level::Low.as_str() {
+        true => (Level::Low, "possible prompt: "),
+        false => (Level::High, ""),
     };
     let choices = match prompt.choices.is_empty() {
         true if prompt.answers.is_empty() || prompt.kind != "unknown" => prompt.kind.replace('_', " "),
         true => prompt.answers.join(" · "),
-        false => prompt.choices.iter().map(told).collect::<Vec<_>>().join(" · "),
+        false => prompt
+            .choices
+            .iter()
+            .map(|choice| told_label(&choice.label, &choice.keys, level))
+            .collect::<Vec<_>>()
+            .join(" · "),
     };
     vec![
         prompt.prompt_id.chars().take(8).collect(),

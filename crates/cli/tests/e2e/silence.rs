@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use atlasbridge_testkit::{Home, Terminal, eventually};
+use atlasbridge_testkit::{Terminal, eventually};
 use serde_json::Value;
 
 use crate::home;
@@ -16,7 +16,7 @@ fn a_possible_prompt_that_expires_leaves_nothing_for_the_next_question() {
     let home = home();
     home.write_config(IMPATIENT);
     let go = home.scratch().join("go");
-    let mut terminal = home.bash(&format!(
+    let terminal = home.bash(&format!(
         r#"stty -icanon -echo; echo "Backup runs. Press Enter to continue later"
         while [ ! -e {0} ]; do sleep 0.05; done; stty icanon echo
         read -p "Delete everything? [Y/n] " answer; echo "got=[$answer]""#,
@@ -36,7 +36,7 @@ fn a_possible_prompt_that_expires_leaves_nothing_for_the_next_question() {
             .find(|prompt| prompt["excerpt"].as_str().unwrap().contains("everything"))
     });
     // Its own default is no. An Enter of the first would have said yes.
-    let (_, shown) = terminal_end(&mut terminal, &home, "got=[");
+    let (_, shown) = terminal.end();
     assert!(shown.contains("got=[n]"), "{shown:?}");
 }
 
@@ -58,13 +58,13 @@ print()
 print("got=[%s]" % input("Delete everything? [Y/n] "))"#,
         go.display()
     );
-    let mut terminal = home.run_in_terminal(&["run", "--", "python3", "-c", &script]);
+    let terminal = home.run_in_terminal(&["run", "--", "python3", "-c", &script]);
     let possible = home.one_prompt();
     assert_eq!(possible["safe_default"], Value::Null, "{possible}");
     home.audit_has("PROMPT_EXPIRED", possible["prompt_id"].as_str());
     fs::write(&go, "").unwrap();
     terminal.wait_for("Delete everything?");
-    let (_, shown) = terminal_end(&mut terminal, &home, "got=[");
+    let (_, shown) = terminal.end();
     assert!(shown.contains("got=[n]"), "{shown:?}");
 }
 
@@ -276,11 +276,4 @@ fn ten_thousand_deadlines_answer_nobody_but_who_asked_and_approve_nothing() {
         "{defaults} defaults arrived, {expired} prompts expired"
     );
     eprintln!("{expired} expiries, {defaults} safe defaults read by who asked, seed {seed}");
-}
-
-/// The session's end, waited for only after its last words.
-fn terminal_end(terminal: &mut Terminal, home: &Home, words: &str) -> (i32, String) {
-    terminal.wait_for(words);
-    home.session_is("completed");
-    (0, terminal.text())
 }

@@ -48,8 +48,6 @@ pub(crate) struct Typing {
     pub(crate) by_key: bool,
     /// Somebody was about to read what was typed last.
     is_awaited: bool,
-    /// Its Enter is a stroke of its own.
-    sends_apart: bool,
     course: Course,
     /// Bytes of the last stroke.
     last_bytes: u64,
@@ -68,6 +66,8 @@ enum Course {
     Listed {
         left: VecDeque<Stroke>,
         typed: String,
+        /// Its Enter is a stroke of its own.
+        sends_apart: bool,
         /// When what was typed was seen.
         echoed_at: Option<Moment>,
         /// Enter was pressed once more.
@@ -132,17 +132,15 @@ impl Typing {
             Way::Type(strokes) | Way::Steer { strokes, .. } => bytes_of(strokes),
             Way::Say(_) => 0,
         };
-        let sends_apart = match &way {
-            Way::Type(strokes) => strokes.len() > 1,
-            Way::Steer { .. } | Way::Say(_) => false,
-        };
         let course = match way {
             Way::Type(strokes) => {
+                let sends_apart = strokes.len() > 1;
                 let mut left = VecDeque::from(strokes.into_vec());
                 let first = left.pop_front().map(|stroke| stroke.bytes).unwrap_or_default();
                 Course::Listed {
                     left,
                     typed: without_marks(&first),
+                    sends_apart,
                     echoed_at: None,
                     insisted: false,
                 }
@@ -160,7 +158,6 @@ impl Typing {
             is_dialog,
             by_key,
             is_awaited: true,
-            sends_apart,
             course,
             last_bytes,
             first_at: now,
@@ -194,7 +191,11 @@ impl Typing {
     /// The text that an Enter of its own sends, as it stands in its box.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.course {
-            Course::Listed { typed, .. } if self.is_text() && self.sends_apart => Some(typed),
+            Course::Listed {
+                typed,
+                sends_apart: true,
+                ..
+            } if self.is_text() => Some(typed),
             Course::Said | Course::Listed { .. } | Course::Steered { .. } => None,
         }
     }

@@ -62,7 +62,7 @@ impl Host {
         self.catch_up();
         let (reader, waiting) = self.reader(tries);
         let facts = self.facts(&request, reader);
-        if let Some(due) = self.is_too_early(&request, &facts, tries) {
+        if let Some(due) = self.takes_keys_at(&request, &facts, tries) {
             let is_looked_for = reader == Reader::Nobody || facts.standing.is_none();
             self.early = Some(Early {
                 inject: inject.clone(),
@@ -108,7 +108,7 @@ impl Host {
     /// A dialog that was just drawn ignores keys for a moment, an event loop that works for a moment reads none, and a
     /// dialog that is being drawn anew is half there. The reply waits for that, and everything about it is judged then; a
     /// hook takes its decision at once.
-    fn is_too_early(&self, request: &Request, facts: &Facts, tries: u32) -> Option<Moment> {
+    fn takes_keys_at(&self, request: &Request, facts: &Facts, tries: u32) -> Option<Moment> {
         if facts.decision.is_some() || !self.gate.is_new(request) {
             return None;
         }
