@@ -71,10 +71,8 @@ impl Following {
     #[track_caller]
     pub fn line(&self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
         loop {
-            let line = self
-                .lines
-                .recv_timeout(crate::LIMIT)
-                .unwrap_or_else(|_| panic!("no such line came: {what}"));
+            let line =
+                self.lines.recv_timeout(crate::LIMIT).unwrap_or_else(|_| panic!("no such line came: {what}"));
             if is_it(&line) {
                 return line;
             }
@@ -115,11 +113,7 @@ impl Home {
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(directory.join("home")).unwrap();
         fs::set_permissions(directory.join("home"), fs::Permissions::from_mode(0o700)).unwrap();
-        Self {
-            directory,
-            binary: binary.into(),
-            hosts: Mutex::default(),
-        }
+        Self { directory, binary: binary.into(), hosts: Mutex::default() }
     }
 
     /// The same on a disk of its own that holds `kib` KiB. Nothing where disks cannot be mounted: without root.
@@ -169,9 +163,7 @@ impl Home {
         {
             command.env_remove(name);
         }
-        command
-            .env("ATLASBRIDGE_HOME", self.path())
-            .env("ATLASBRIDGE_PAUSE_DIR", self.pause_directory());
+        command.env("ATLASBRIDGE_HOME", self.path()).env("ATLASBRIDGE_PAUSE_DIR", self.pause_directory());
         command.stdin(Stdio::null());
         command
     }
@@ -197,20 +189,14 @@ impl Home {
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
-            output
-                .lines()
-                .map_while(Result::ok)
-                .try_for_each(|line| sender.send(line))
+            output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
         Following { child, lines }
     }
 
     /// A shell command that waits until the test calls [`Home::go`].
     pub fn wait_for_go(&self) -> String {
-        format!(
-            "until [ -e {} ]; do sleep 0.02; done",
-            self.directory.join("go").display()
-        )
+        format!("until [ -e {} ]; do sleep 0.02; done", self.directory.join("go").display())
     }
 
     pub fn go(&self) {
@@ -256,10 +242,7 @@ impl Home {
         inherited
             .chain([
                 ("ATLASBRIDGE_HOME".to_owned(), self.path().display().to_string()),
-                (
-                    "ATLASBRIDGE_PAUSE_DIR".to_owned(),
-                    self.pause_directory().display().to_string(),
-                ),
+                ("ATLASBRIDGE_PAUSE_DIR".to_owned(), self.pause_directory().display().to_string()),
                 ("TERM".to_owned(), "xterm-256color".to_owned()),
             ])
             .collect()
@@ -315,20 +298,14 @@ impl Home {
     #[track_caller]
     pub fn end_of(&self, prompt: &str) -> String {
         eventually("the prompt is over", || {
-            let records = self
-                .audit()
-                .into_iter()
-                .filter(|record| record["prompt_id"] == prompt);
+            let records = self.audit().into_iter().filter(|record| record["prompt_id"] == prompt);
             records.filter_map(|record| ending(&record)).next_back()
         })
     }
 
     /// The names of this prompt's events, in order; refused answers are left out.
     pub fn course_of(&self, prompt: &str) -> Vec<String> {
-        let records = self
-            .audit()
-            .into_iter()
-            .filter(|record| record["prompt_id"] == prompt);
+        let records = self.audit().into_iter().filter(|record| record["prompt_id"] == prompt);
         let is_refusal = |record: &Value| record["event"] == "REPLY_REJECTED" && ending(record).is_none();
         records
             .filter(|record| !is_refusal(record))
@@ -349,10 +326,7 @@ impl Home {
     #[track_caller]
     pub fn session_is(&self, status: &str) -> Value {
         eventually(&format!("the session is {status}"), || {
-            self.sessions()
-                .into_iter()
-                .next()
-                .filter(|session| session["status"] == status)
+            self.sessions().into_iter().next().filter(|session| session["status"] == status)
         })
     }
 
@@ -373,33 +347,22 @@ impl Home {
     /// All records of the audit log.
     pub fn audit(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.path().join("audit.log")).unwrap_or_default();
-        text.lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect()
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// Milliseconds since the first record of this event was written.
     pub fn audit_age_ms(&self, event: &str) -> u128 {
         let log = self.audit();
-        let record = log
-            .iter()
-            .find(|record| record["event"] == event)
-            .expect("such a record");
-        let written = Command::new("date")
-            .args(["-d", record["ts"].as_str().unwrap(), "+%s%3N"])
-            .output()
-            .unwrap();
+        let record = log.iter().find(|record| record["event"] == event).expect("such a record");
+        let written =
+            Command::new("date").args(["-d", record["ts"].as_str().unwrap(), "+%s%3N"]).output().unwrap();
         let written: u128 = String::from_utf8_lossy(&written.stdout).trim().parse().unwrap();
-        let now = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
         now.as_millis().saturating_sub(written)
     }
 
     pub fn hub_pid(&self) -> Option<i32> {
-        self.run(["hub", "status", "--json"]).json()["pid"]
-            .as_i64()
-            .map(|pid| pid as i32)
+        self.run(["hub", "status", "--json"]).json()["pid"].as_i64().map(|pid| pid as i32)
     }
 
     /// `kill -9` of the hub, and a wait until it is gone.
@@ -442,14 +405,10 @@ pub fn kill(pid: i32) {
 
 /// Gone, or a zombie with all its threads: one that still ends may hold the socket of a dead hub open.
 pub(crate) fn has_ended(pid: i32) -> bool {
-    let threads = fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     threads.into_iter().all(|thread| {
         let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        stat.rsplit_once(')')
-            .is_none_or(|(_, fields)| fields.trim_start().starts_with('Z'))
+        stat.rsplit_once(')').is_none_or(|(_, fields)| fields.trim_start().starts_with('Z'))
     })
 }
 

@@ -33,9 +33,7 @@ pub fn post_json(url: &str, body: &Value) -> io::Result<Answer> {
 /// `url` is `http://HOST:PORT/…`. An answer that never came, or half of it, is an error.
 pub fn request(method: &str, url: &str, content_type: &str, body: &[u8]) -> io::Result<Answer> {
     let broken = |what: &str| io::Error::new(io::ErrorKind::InvalidData, format!("{what}: {url}"));
-    let rest = url
-        .strip_prefix("http://")
-        .ok_or_else(|| broken("no http:// address"))?;
+    let rest = url.strip_prefix("http://").ok_or_else(|| broken("no http:// address"))?;
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let mut stream = TcpStream::connect(host)?;
     stream.set_read_timeout(Some(LIMIT))?;
@@ -50,9 +48,8 @@ pub fn request(method: &str, url: &str, content_type: &str, body: &[u8]) -> io::
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
     let answer = String::from_utf8(answer).map_err(|_| broken("no text in answer"))?;
-    let (head, body) = answer
-        .split_once("\r\n\r\n")
-        .ok_or_else(|| broken("the connection closed without an answer"))?;
+    let (head, body) =
+        answer.split_once("\r\n\r\n").ok_or_else(|| broken("the connection closed without an answer"))?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
     Ok(Answer {
         status: status.ok_or_else(|| broken("no status"))?,

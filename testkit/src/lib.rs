@@ -5,11 +5,7 @@
 //! without manners; [`telegram::FakeTelegram`] is a Bot API server and everybody who uses it; an [`agents::Stage`] is a real
 //! agent at work on a scripted model, a [`ScriptedAgent`] one of a few lines. Waiting is always for a state, with
 //! a reason and a limit, never for a duration.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on should say where and stop"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should say where and stop")]
 
 pub mod agents;
 mod home;

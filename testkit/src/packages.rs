@@ -38,13 +38,7 @@ pub(crate) fn try_npm_package(name: &str, version: &str) -> Result<PathBuf, Stri
     let proof = format!("node_modules/{name}/package.json");
     let directory = kept(&cache(), &place, &proof, |directory| {
         fs::create_dir_all(directory).unwrap();
-        let quiet = [
-            "--no-audit",
-            "--no-fund",
-            "--no-save",
-            "--ignore-scripts",
-            "--loglevel=error",
-        ];
+        let quiet = ["--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--loglevel=error"];
         run(Command::new("npm")
             .arg("install")
             .args(quiet)
@@ -82,15 +76,11 @@ fn cache() -> PathBuf {
         let home = std::env::var_os("HOME")?;
         Some(PathBuf::from(home).join(".cache"))
     });
-    of_user
-        .unwrap_or_else(std::env::temp_dir)
-        .join("atlasbridge-tests")
+    of_user.unwrap_or_else(std::env::temp_dir).join("atlasbridge-tests")
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .output()
-        .map_err(|error| format!("{command:?} does not start: {error}"))?;
+    let output = command.output().map_err(|error| format!("{command:?} does not start: {error}"))?;
     if output.status.success() {
         return Ok(());
     }

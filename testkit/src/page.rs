@@ -23,20 +23,12 @@ impl Visitor {
     pub fn enter(link: &str) -> Result<Self, Answer> {
         let (base, secret) = link.split_once("/open#").expect("a link has a secret");
         let host = base.strip_prefix("http://").expect("an http address").to_owned();
-        let nobody = Self {
-            host,
-            cookie: String::new(),
-        };
+        let nobody = Self { host, cookie: String::new() };
         let answer = nobody.post("/api/login", &json!({ "secret": secret }));
-        let cookie = answer
-            .head
-            .lines()
-            .find_map(|line| line.split_once("set-cookie: ")?.1.split(';').next());
+        let cookie =
+            answer.head.lines().find_map(|line| line.split_once("set-cookie: ")?.1.split(';').next());
         match cookie {
-            Some(cookie) if answer.status < 300 => Ok(Self {
-                cookie: cookie.to_owned(),
-                ..nobody
-            }),
+            Some(cookie) if answer.status < 300 => Ok(Self { cookie: cookie.to_owned(), ..nobody }),
             _ => Err(answer),
         }
     }
@@ -106,11 +98,7 @@ impl Visitor {
         let mut body = String::new();
         stream.read_to_string(&mut body).unwrap();
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-        Answer {
-            status: status.unwrap(),
-            head,
-            body,
-        }
+        Answer { status: status.unwrap(), head, body }
     }
 
     /// An answer to HTTP/1.0 ends with its connection and comes in one piece.
@@ -175,10 +163,7 @@ impl Live {
         match self.message() {
             Ok(message) => message,
             Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
-                ) =>
+                if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) =>
             {
                 None
             }

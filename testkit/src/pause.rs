@@ -16,17 +16,11 @@ pub struct Pause {
 impl Pause {
     pub(crate) fn new(directory: &Path, point: &str) -> Self {
         fs::create_dir_all(directory).unwrap();
-        let (reached, go) = (
-            directory.join(format!("{point}.reached")),
-            directory.join(format!("{point}.go")),
-        );
+        let (reached, go) =
+            (directory.join(format!("{point}.reached")), directory.join(format!("{point}.go")));
         let _ = fs::remove_file(&reached);
         rustix::fs::mknodat(rustix::fs::CWD, &go, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
-        Self {
-            point: point.to_owned(),
-            reached,
-            go,
-        }
+        Self { point: point.to_owned(), reached, go }
     }
 
     /// Waits until a process stands at the point, and returns its pid.
@@ -39,11 +33,7 @@ impl Pause {
     /// Lets it go on, and nobody stop here again.
     pub fn release(self) {
         // Whoever opens the FIFO later must not wait; whoever waits is woken by the open and the end.
-        let writer = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&self.go)
-            .unwrap();
+        let writer = fs::OpenOptions::new().read(true).write(true).open(&self.go).unwrap();
         fs::remove_file(&self.go).unwrap();
         drop(writer);
     }

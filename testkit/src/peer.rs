@@ -27,13 +27,9 @@ impl DeafHub {
         let (address, listener) = (SocketAddrUnix::new(path).unwrap(), socket());
         bind(&listener, &address).unwrap();
         listen(&listener, 0).unwrap();
-        let waiting = std::iter::repeat_with(socket)
-            .take_while(|socket| connect(socket, &address).is_ok())
-            .collect();
-        Self {
-            _listener: listener,
-            _waiting: waiting,
-        }
+        let waiting =
+            std::iter::repeat_with(socket).take_while(|socket| connect(socket, &address).is_ok()).collect();
+        Self { _listener: listener, _waiting: waiting }
     }
 }
 
@@ -48,9 +44,7 @@ impl Peer {
         let stream = UnixStream::connect(socket).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         stream.set_write_timeout(Some(LIMIT)).unwrap();
-        Self {
-            stream: BufReader::new(stream),
-        }
+        Self { stream: BufReader::new(stream) }
     }
 
     /// Bytes as they are. A hub that has hung up already is no failure of the test.

@@ -65,24 +65,15 @@ impl ScriptedAgent {
         };
         let (script, directory) = (script.display().to_string(), place.display().to_string());
         let words = ["run", "--label", label, "--adapter", "claude", "--"];
-        let words = words
-            .iter()
-            .copied()
-            .chain(["python3", &script, &directory, paste]);
+        let words = words.iter().copied().chain(["python3", &script, &directory, paste]);
         let terminal = home.run_in_terminal(&words.collect::<Vec<_>>());
-        Self {
-            terminal,
-            place,
-            turn: AtomicU32::new(0),
-        }
+        Self { terminal, place, turn: AtomicU32::new(0) }
     }
 
     /// All instructions so far.
     pub fn read(&self) -> Vec<String> {
         let text = fs::read_to_string(self.place.join("read")).unwrap_or_default();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// Waits until these are all.

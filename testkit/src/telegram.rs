@@ -113,8 +113,7 @@ impl FakeTelegram {
 
     /// Plans a fault for a method as the Bot API spells it, or `*` for any.
     pub fn fails(&self, method: &str, fault: Fault, times: Times) {
-        self.shared
-            .act(|state, _| state.faults.plan(method, fault, times));
+        self.shared.act(|state, _| state.faults.plan(method, fault, times));
     }
 
     pub fn lies(&self, lies: Lies) {
@@ -153,8 +152,7 @@ impl FakeTelegram {
 
     /// Somebody who never wrote to the bot.
     pub fn stranger(&self, user: i64, name: &str) -> i64 {
-        self.shared
-            .act(|state, _| state.meet(user, name, Access::NeverStarted));
+        self.shared.act(|state, _| state.meet(user, name, Access::NeverStarted));
         user
     }
 
@@ -180,19 +178,16 @@ impl FakeTelegram {
 
     /// The id of the message that this makes.
     pub fn says(&self, user: i64, chat: i64, text: &str) -> i64 {
-        self.shared
-            .act(|state, now| state.say(user, chat, None, text, now))
+        self.shared.act(|state, now| state.say(user, chat, None, text, now))
     }
 
     pub fn replies(&self, user: i64, chat: i64, message: i64, text: &str) -> i64 {
-        self.shared
-            .act(|state, now| state.say(user, chat, Some(message), text, now))
+        self.shared.act(|state, now| state.say(user, chat, Some(message), text, now))
     }
 
     /// Edits a message of theirs.
     pub fn edits(&self, user: i64, chat: i64, message: i64, text: &str) {
-        self.shared
-            .act(|state, now| state.edit(user, chat, message, text, now));
+        self.shared.act(|state, now| state.edit(user, chat, message, text, now));
     }
 
     pub fn starts(&self, user: i64) -> i64 {
@@ -219,8 +214,7 @@ impl FakeTelegram {
 
     /// A tap with any data on any message, as a modified client can send it, or one that shows a keyboard which is gone.
     pub fn forges_tap(&self, user: i64, chat: i64, message: i64, data: &str) -> TapId {
-        self.shared
-            .act(|state, now| state.tap(user, chat, message, data, now))
+        self.shared.act(|state, now| state.tap(user, chat, message, data, now))
     }
 
     /// Any update at all; its id, which is the next one if it brings none.
@@ -251,12 +245,7 @@ impl FakeTelegram {
     /// The bot's messages that it deleted.
     pub fn deleted(&self, chat: i64) -> Vec<Message> {
         let inside = self.shared.lock();
-        inside
-            .0
-            .chats
-            .chats
-            .get(&chat)
-            .map_or_else(Vec::new, |chat| chat.deleted.clone())
+        inside.0.chats.chats.get(&chat).map_or_else(Vec::new, |chat| chat.deleted.clone())
     }
 
     #[track_caller]
@@ -268,21 +257,13 @@ impl FakeTelegram {
     /// The first of the bot's messages in the chat that is so.
     #[track_caller]
     pub fn wait_message(&self, chat: i64, is_it: impl Fn(&Message) -> bool, why: &str) -> Message {
-        self.wait(why, |state| {
-            state.sent(chat).find(|message| is_it(message)).cloned()
-        })
+        self.wait(why, |state| state.sent(chat).find(|message| is_it(message)).cloned())
     }
 
     /// The message, as soon as it is so.
     #[track_caller]
     pub fn wait_edit(&self, chat: i64, id: i64, is_so: impl Fn(&Message) -> bool, why: &str) -> Message {
-        self.wait(why, |state| {
-            state
-                .chats
-                .message(chat, id)
-                .filter(|message| is_so(message))
-                .cloned()
-        })
+        self.wait(why, |state| state.chats.message(chat, id).filter(|message| is_so(message)).cloned())
     }
 
     /// What the person was shown, if the bot answered.
@@ -383,13 +364,7 @@ impl State {
         let last = |lines: Vec<String>| lines[lines.len().saturating_sub(12)..].join("\n  ");
         let call = |call: &Call| format!("{} {} -> {:?}", call.method, call.params, call.status);
         let message = |message: &Message| {
-            format!(
-                "{}/{} {:?} {:?}",
-                message.chat,
-                message.id,
-                message.text,
-                message.labels()
-            )
+            format!("{}/{} {:?} {:?}", message.chat, message.id, message.text, message.labels())
         };
         let messages = self.chats.chats.keys().flat_map(|chat| self.sent(*chat));
         format!(
@@ -402,13 +377,7 @@ impl State {
 
 /// A port that is bound and not listened at: whoever connects is refused, and nobody else is given it.
 fn reserve() -> (OwnedFd, u16) {
-    let socket = socket_with(
-        AddressFamily::INET,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )
-    .unwrap();
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
     sockopt::set_socket_reuseaddr(&socket, true).unwrap();
     bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = SocketAddrV4::try_from(getsockname(&socket).unwrap()).unwrap();

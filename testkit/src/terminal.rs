@@ -58,16 +58,8 @@ impl Terminal {
         let session = spawn(&SpawnConfig {
             program: program.as_os_str(),
             args: &args,
-            env: env
-                .iter()
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-            size: WindowSize {
-                cols,
-                rows,
-                x_pixels: 0,
-                y_pixels: 0,
-            },
+            env: env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            size: WindowSize { cols, rows, x_pixels: 0, y_pixels: 0 },
             termios: None,
             foreground: true,
             outer_terminal: None,
@@ -90,9 +82,7 @@ impl Terminal {
 
     /// Takes at most this much of what is shown, if there is something.
     pub fn take(&mut self, count: usize) {
-        let Reader::Test(reader) = &mut self.reader else {
-            panic!("somebody else reads this terminal")
-        };
+        let Reader::Test(reader) = &mut self.reader else { panic!("somebody else reads this terminal") };
         let mut buffer = vec![0; count];
         if let Ok(ReadOutcome::Data(count)) = reader.read(&mut buffer) {
             self.shown.lock().unwrap().extend_from_slice(&buffer[..count]);
@@ -136,11 +126,7 @@ impl Terminal {
     pub fn wait_for(&self, text: &str) {
         let deadline = std::time::Instant::now() + LIMIT;
         while !self.text().contains(text) {
-            assert!(
-                std::time::Instant::now() < deadline,
-                "{text:?} was not shown, but: {:?}",
-                self.text()
-            );
+            assert!(std::time::Instant::now() < deadline, "{text:?} was not shown, but: {:?}", self.text());
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -158,10 +144,7 @@ impl Terminal {
                 WriteOutcome::Wrote(count) => left = &left[count..],
                 WriteOutcome::WouldBlock => {
                     let mut descriptors = [PollFd::new(&self.writer, PollFlags::OUT)];
-                    assert!(
-                        poll(&mut descriptors, Some(LIMIT)).unwrap() > 0,
-                        "the terminal takes no keys"
-                    );
+                    assert!(poll(&mut descriptors, Some(LIMIT)).unwrap() > 0, "the terminal takes no keys");
                 }
                 WriteOutcome::Closed => panic!("the program is gone"),
             }
@@ -169,14 +152,7 @@ impl Terminal {
     }
 
     pub fn resize(&self, cols: u16, rows: u16) {
-        self.control
-            .resize(WindowSize {
-                cols,
-                rows,
-                x_pixels: 0,
-                y_pixels: 0,
-            })
-            .unwrap();
+        self.control.resize(WindowSize { cols, rows, x_pixels: 0, y_pixels: 0 }).unwrap();
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -225,9 +201,7 @@ impl Terminal {
         };
         self.read_on();
         if let Reader::Thread(reader) = &self.reader {
-            eventually("the terminal's other side is closed", || {
-                reader.is_finished().then_some(())
-            });
+            eventually("the terminal's other side is closed", || reader.is_finished().then_some(()));
         }
         let shown = std::mem::take(&mut *self.shown.lock().unwrap());
         (code, shown)

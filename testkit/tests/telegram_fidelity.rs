@@ -2,11 +2,7 @@
 //!
 //! `telegram_fidelity/client.py` drives python-telegram-bot and holds the claims; this end starts the fake, and does
 //! what the client asks of persons.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on should say where and stop"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should say where and stop")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -47,10 +43,7 @@ fn python_telegram_bot_finds_what_it_expects() {
         writeln!(stdin, "{answer}").unwrap();
     }
     let status = client.wait().unwrap();
-    assert!(
-        status.success(),
-        "{status} after {held:?}: its traceback is above"
-    );
+    assert!(status.success(), "{status} after {held:?}: its traceback is above");
     assert_eq!(held.len(), CLAIMS, "{held:?}");
     // The one that the client provoked, and nothing else: it is well behaved, and so its parameters exist.
     let violations = telegram.violations();
@@ -68,11 +61,7 @@ fn act(telegram: &FakeTelegram, asked: &Value) -> Value {
         "replies" => json!(telegram.replies(user(), chat(), number("message"), word("text"))),
         "starts" => json!(telegram.starts(user())),
         "taps" => json!(telegram.taps(user(), chat(), number("message"), word("button")).0),
-        "tap" => json!(
-            telegram
-                .forges_tap(user(), chat(), number("message"), word("data"))
-                .0
-        ),
+        "tap" => json!(telegram.forges_tap(user(), chat(), number("message"), word("data")).0),
         "raw" => json!(telegram.raw_update(asked["update"].clone())),
         "wait_message" => {
             let text = word("text");
@@ -121,15 +110,11 @@ fn arrange(telegram: &FakeTelegram, asked: &Value) {
 }
 
 fn number(asked: &Value, name: &str) -> i64 {
-    asked[name]
-        .as_i64()
-        .unwrap_or_else(|| panic!("no {name} in {asked}"))
+    asked[name].as_i64().unwrap_or_else(|| panic!("no {name} in {asked}"))
 }
 
 fn word<'a>(asked: &'a Value, name: &str) -> &'a str {
-    asked[name]
-        .as_str()
-        .unwrap_or_else(|| panic!("no {name} in {asked}"))
+    asked[name].as_str().unwrap_or_else(|| panic!("no {name} in {asked}"))
 }
 
 fn fault(name: &str) -> Fault {
@@ -154,10 +139,7 @@ fn the_public_emulator_answers() {
     };
     assert_eq!(call("getMe", json!({}))["result"]["username"], "TestNameBot");
     let markup = json!({"inline_keyboard": [[{"text": "Yes", "callback_data": "y"}]]});
-    let sent = call(
-        "sendMessage",
-        json!({"chat_id": 4242, "text": "Delete it?", "reply_markup": markup}),
-    );
+    let sent = call("sendMessage", json!({"chat_id": 4242, "text": "Delete it?", "reply_markup": markup}));
     let id = sent["result"]["message_id"].as_i64().unwrap();
     let read = emulator.reads(4242);
     assert_eq!(read[0]["message"]["text"], "Delete it?");
@@ -169,13 +151,7 @@ fn the_public_emulator_answers() {
     assert_eq!(updates[0]["message"]["text"], "hello");
     assert_eq!(updates[1]["message"]["entities"][0]["length"], 7);
     let tap = &updates[2]["callback_query"];
-    assert_eq!(
-        (&tap["data"], &tap["message"]["message_id"]),
-        (&json!("y"), &json!(id))
-    );
-    call(
-        "editMessageText",
-        json!({"chat_id": 4242, "message_id": id, "text": "Deleted."}),
-    );
+    assert_eq!((&tap["data"], &tap["message"]["message_id"]), (&json!("y"), &json!(id)));
+    call("editMessageText", json!({"chat_id": 4242, "message_id": id, "text": "Deleted."}));
     emulator.wait("the edit is seen", |entry| entry["message"]["text"] == "Deleted.");
 }

@@ -68,22 +68,15 @@ fn differences(committed: &BTreeSet<Row>, proved: &Proved) -> Vec<String> {
     let said = committed.difference(&proved.rows).filter(is_skipped);
     let said = said.map(|row| format!("not proven: {}", row.join(" | ")));
     let unsaid = proved.rows.difference(committed);
-    let unsaid = unsaid.map(|row| {
-        format!(
-            "not in the table (`cargo xtask agents` writes it): {}",
-            row.join(" | ")
-        )
-    });
+    let unsaid =
+        unsaid.map(|row| format!("not in the table (`cargo xtask agents` writes it): {}", row.join(" | ")));
     said.chain(unsaid).collect()
 }
 
 fn read() -> anyhow::Result<Proved> {
     let file = proofs()?;
     let text = fs::read_to_string(&file).with_context(|| {
-        format!(
-            "reading {}: run the tests of crates/cli/tests/agents first",
-            file.display()
-        )
+        format!("reading {}: run the tests of crates/cli/tests/agents first", file.display())
     })?;
     parse(&text)
 }
@@ -91,10 +84,7 @@ fn read() -> anyhow::Result<Proved> {
 /// Where the tests leave their lines: this program runs as `target/PROFILE/xtask`.
 fn proofs() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe().context("finding the target directory")?;
-    let target = program
-        .ancestors()
-        .nth(2)
-        .context("xtask runs in the target directory")?;
+    let target = program.ancestors().nth(2).context("xtask runs in the target directory")?;
     Ok(target.join("agents-proved.jsonl"))
 }
 

@@ -104,9 +104,7 @@ fn load(root: &Path) -> anyhow::Result<Vec<Labelled>> {
 
 /// What a timeout types into an agent's dialog is too grave to be guessed from words: its label must say it.
 fn without_refusal(recordings: &[Labelled]) -> Vec<String> {
-    let agents = recordings
-        .iter()
-        .filter(|labelled| config(&labelled.tool).pack.is_some());
+    let agents = recordings.iter().filter(|labelled| config(&labelled.tool).pack.is_some());
     let silent = agents.flat_map(|labelled| {
         let dialogs = labelled.prompts.iter().filter(|label| !label.choices.is_empty());
         let silent = dialogs.filter(|label| label.refuses.is_none());
@@ -121,11 +119,8 @@ fn measure(recordings: &[Labelled]) -> Report {
     for (labelled, played) in recordings.iter().zip(&played) {
         report.take(labelled, played);
     }
-    let seen: Vec<_> = recordings
-        .iter()
-        .zip(&played)
-        .map(|(labelled, played)| (labelled, played.seen.as_slice()))
-        .collect();
+    let seen: Vec<_> =
+        recordings.iter().zip(&played).map(|(labelled, played)| (labelled, played.seen.as_slice())).collect();
     report.widths = widths::compare(&seen);
     report
 }
@@ -158,10 +153,8 @@ impl Report {
 
 /// Missed, seen twice or seen where nothing waits, and not so as it was recorded.
 fn is_news(note: &Note, recorded: &Judged) -> bool {
-    let is_known = recorded
-        .notes
-        .iter()
-        .any(|known| (known.second, &known.words) == (note.second, &note.words));
+    let is_known =
+        recorded.notes.iter().any(|known| (known.second, &known.words) == (note.second, &note.words));
     match note.what {
         Remark::Missed { .. } | Remark::Again => !is_known,
         Remark::False { quiet, .. } => quiet && !is_known,
@@ -196,15 +189,9 @@ fn play(labelled: &Labelled) -> Played {
     };
     let seed = labelled.name.bytes().map(u64::from).sum();
     let variants = vec![
-        (
-            "as recorded, cut into random pieces",
-            otherwise(&recording.in_pieces(seed)),
-        ),
+        ("as recorded, cut into random pieces", otherwise(&recording.in_pieces(seed))),
         ("beside a spinner of 20 Hz", otherwise(&recording.with_spinner())),
-        (
-            "made 120 columns wide, and back, whenever it pauses",
-            otherwise(&recording.widened(WIDE)),
-        ),
+        ("made 120 columns wide, and back, whenever it pauses", otherwise(&recording.widened(WIDE))),
     ];
     let without = config_without_pack(&labelled.tool);
     Played {
@@ -226,10 +213,7 @@ fn explained(labelled: &Labelled, judged: &Judged) -> Vec<(Note, Vec<String>)> {
             replay.play_to(at);
             let told = replay.detector().explain(at);
             let against = told.evidence_against.iter().map(|line| format!("but {line}"));
-            (
-                note.clone(),
-                told.evidence_for.iter().cloned().chain(against).collect(),
-            )
+            (note.clone(), told.evidence_for.iter().cloned().chain(against).collect())
         })
         .collect()
 }
@@ -246,10 +230,7 @@ fn config(tool: &str) -> DetectorConfig {
 /// The same with what is known of the tool left out; `None` where nothing is, so that it would change nothing.
 fn config_without_pack(tool: &str) -> Option<DetectorConfig> {
     let config = config(tool);
-    config
-        .pack
-        .is_some()
-        .then(|| DetectorConfig { pack: None, ..config })
+    config.pack.is_some().then(|| DetectorConfig { pack: None, ..config })
 }
 
 #[cfg(test)]

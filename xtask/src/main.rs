@@ -1,9 +1,5 @@
 //! Tasks of the house that are not the product's: `cargo xtask tidy`, `cargo xtask detection`, `cargo xtask agents`.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a task talks to the person who runs it"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who runs it")]
 
 mod agents;
 mod detection;

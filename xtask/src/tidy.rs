@@ -30,21 +30,18 @@ pub(crate) struct Findings {
 
 impl Findings {
     fn problem(&mut self, place: impl AsRef<str>, what: impl AsRef<str>) {
-        self.problems
-            .push(format!("{}: {}", place.as_ref(), what.as_ref()));
+        self.problems.push(format!("{}: {}", place.as_ref(), what.as_ref()));
     }
 
     fn warn(&mut self, place: impl AsRef<str>, what: impl AsRef<str>) {
-        self.warnings
-            .push(format!("{}: {}", place.as_ref(), what.as_ref()));
+        self.warnings.push(format!("{}: {}", place.as_ref(), what.as_ref()));
     }
 }
 
 /// Runs every check and says what it found. `false` if anything must be mended.
 pub(crate) fn run() -> anyhow::Result<bool> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .context("xtask lies in the root of the workspace")?;
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the root of the workspace")?;
     let (workspace, notes) = Workspace::load(root)?;
     let files = Files::read(root)?;
     for note in notes {

@@ -49,7 +49,10 @@ pub enum Task {
     /// Show a prompt: `Done::Shown` with its address.
     Post(Card),
     /// Show it as it stands now, at the same place. "Already so" is success.
-    Edit { address: Address, card: Card },
+    Edit {
+        address: Address,
+        card: Card,
+    },
     Notify {
         notice: Notice,
         reply_to: Option<Address>,

@@ -72,18 +72,9 @@ pub enum Breach {
 /// One target, named `loopback`. The channel closes when the [`Loopback`] or the last handle is dropped.
 pub fn start(inbound: mpsc::Sender<Inbound>) -> (Handle, Loopback) {
     let (tasks, mailbox) = mpsc::channel(TASKS);
-    let handle = Handle {
-        name: NAME,
-        targets: vec![Target(NAME.to_owned())],
-        tasks,
-    };
-    let loopback = Loopback {
-        mailbox,
-        inbound,
-        waiting: VecDeque::new(),
-        messages: BTreeMap::new(),
-        last_update: 0,
-    };
+    let handle = Handle { name: NAME, targets: vec![Target(NAME.to_owned())], tasks };
+    let loopback =
+        Loopback { mailbox, inbound, waiting: VecDeque::new(), messages: BTreeMap::new(), last_update: 0 };
     (handle, loopback)
 }
 
@@ -96,12 +87,8 @@ impl Loopback {
         let is_new = !matches!(outgoing.task, Task::Edit { .. });
         let shown = self.apply(&outgoing.target, outgoing.task);
         let done = match &shown {
-            Some(message) => Done::Shown {
-                address: is_new.then(|| message.address.clone()),
-            },
-            None => Done::NotShown(Undelivered::Never {
-                why: "there is no such message".to_owned(),
-            }),
+            Some(message) => Done::Shown { address: is_new.then(|| message.address.clone()) },
+            None => Done::NotShown(Undelivered::Never { why: "there is no such message".to_owned() }),
         };
         self.report(outgoing.job, outgoing.target, done).await?;
         Ok(shown.map_or(Shown::NoSuchMessage, Shown::Message))
@@ -112,8 +99,7 @@ impl Loopback {
         let Some(outgoing) = self.next().await? else {
             return Ok(None);
         };
-        self.report(outgoing.job, outgoing.target, Done::NotShown(why))
-            .await?;
+        self.report(outgoing.job, outgoing.target, Done::NotShown(why)).await?;
         Ok(Some(outgoing.task))
     }
 
@@ -146,11 +132,7 @@ impl Loopback {
             receipt: is_tap.then_some(Receipt(receipt)),
         };
         self.tell(Inbound::Update(update)).await?;
-        Ok(Heard {
-            no,
-            recorded: on_disk,
-            receipt: told,
-        })
+        Ok(Heard { no, recorded: on_disk, receipt: told })
     }
 
     pub async fn polled(&self, gap: Option<Duration>) -> Result<(), Breach> {
@@ -211,10 +193,7 @@ impl Loopback {
     }
 
     async fn tell(&self, inbound: Inbound) -> Result<(), Breach> {
-        self.inbound
-            .send(inbound)
-            .await
-            .map_err(|_| Breach::NobodyListens)
+        self.inbound.send(inbound).await.map_err(|_| Breach::NobodyListens)
     }
 }
 
@@ -225,11 +204,7 @@ mod tests {
     use crate::{OfferName, Tap, TapOn};
 
     fn task(handle: &Handle, job: u64, task: Task) -> Outgoing {
-        Outgoing {
-            job: JobNo(job),
-            target: handle.targets[0].clone(),
-            task,
-        }
+        Outgoing { job: JobNo(job), target: handle.targets[0].clone(), task }
     }
 
     #[tokio::test]
@@ -237,56 +212,32 @@ mod tests {
         let (inbound, mut hub) = mpsc::channel(8);
         let (handle, mut person) = start(inbound);
         let card = sample::yes_no();
-        handle
-            .tasks
-            .try_send(task(&handle, 1, Task::Post(card.clone())))
-            .unwrap();
+        handle.tasks.try_send(task(&handle, 1, Task::Post(card.clone()))).unwrap();
         let Shown::Message(message) = person.show().await.unwrap() else {
             panic!("a post is a message");
         };
         assert_eq!(message.content, Content::Card(Box::new(card.clone())));
-        let Some(Inbound::Done {
-            job: JobNo(1),
-            done: Done::Shown {
-                address: Some(address),
-            },
-            ..
-        }) = hub.recv().await
+        let Some(Inbound::Done { job: JobNo(1), done: Done::Shown { address: Some(address) }, .. }) =
+            hub.recv().await
         else {
             panic!("a post says where");
         };
         assert_eq!(address, message.address);
 
-        let edit = Task::Edit {
-            address: address.clone(),
-            card,
-        };
+        let edit = Task::Edit { address: address.clone(), card };
         handle.tasks.try_send(task(&handle, 2, edit)).unwrap();
         person.show().await.unwrap();
         assert_eq!(person.message(&address).unwrap().edits, 1);
-        assert!(matches!(
-            hub.recv().await,
-            Some(Inbound::Done {
-                done: Done::Shown { address: None },
-                ..
-            })
-        ));
+        assert!(matches!(hub.recv().await, Some(Inbound::Done { done: Done::Shown { address: None }, .. })));
 
         let tap = Saying::Tap {
             on: TapOn::Card {
-                offer: OfferName {
-                    prompt: String::new(),
-                    session: String::new(),
-                    nonce: String::new(),
-                },
+                offer: OfferName { prompt: String::new(), session: String::new(), nonce: String::new() },
                 tap: Tap::Row(0),
             },
             address: Some(address),
         };
-        let operator = Person::Operator {
-            id: "loopback:1".to_owned(),
-            name: "Ada".to_owned(),
-        };
+        let operator = Person::Operator { id: "loopback:1".to_owned(), name: "Ada".to_owned() };
         let heard = person.say(operator, tap).await.unwrap();
         let Some(Inbound::Update(update)) = hub.recv().await else {
             panic!("a tap is an update");
@@ -305,33 +256,21 @@ mod tests {
         let (inbound, _hub) = mpsc::channel(8);
         let (handle, mut person) = start(inbound);
         for job in 1..=2 {
-            handle
-                .tasks
-                .try_send(task(&handle, job, Task::Post(sample::yes_no())))
-                .unwrap();
+            handle.tasks.try_send(task(&handle, job, Task::Post(sample::yes_no()))).unwrap();
         }
-        assert_eq!(
-            person.show().await,
-            Err(Breach::TwoTasks(handle.targets[0].clone(), JobNo(2), JobNo(1)))
-        );
+        assert_eq!(person.show().await, Err(Breach::TwoTasks(handle.targets[0].clone(), JobNo(2), JobNo(1))));
     }
 
     #[tokio::test]
     async fn a_message_that_is_not_there_cannot_be_edited() {
         let (inbound, mut hub) = mpsc::channel(8);
         let (handle, mut person) = start(inbound);
-        let edit = Task::Edit {
-            address: Address("7".to_owned()),
-            card: sample::yes_no(),
-        };
+        let edit = Task::Edit { address: Address("7".to_owned()), card: sample::yes_no() };
         handle.tasks.try_send(task(&handle, 1, edit)).unwrap();
         assert_eq!(person.show().await, Ok(Shown::NoSuchMessage));
         assert!(matches!(
             hub.recv().await,
-            Some(Inbound::Done {
-                done: Done::NotShown(Undelivered::Never { .. }),
-                ..
-            })
+            Some(Inbound::Done { done: Done::NotShown(Undelivered::Never { .. }), .. })
         ));
     }
 }

@@ -78,11 +78,8 @@ pub fn start(config: Config, inbound: mpsc::Sender<Inbound>) -> (Handle, impl Fu
         true => &config.allowed_users,
         false => &config.chats,
     };
-    let handle = Handle {
-        name: NAME,
-        targets: chats.iter().map(|chat| Target(chat.to_string())).collect(),
-        tasks,
-    };
+    let handle =
+        Handle { name: NAME, targets: chats.iter().map(|chat| Target(chat.to_string())).collect(), tasks };
     (handle, run(config, mailbox, inbound))
 }
 
@@ -91,18 +88,10 @@ async fn run(config: Config, mailbox: mpsc::Receiver<Outgoing>, inbound: mpsc::S
         Ok(api) => api,
         Err(error) => return stay_stopped(error.to_string(), mailbox, inbound).await,
     };
-    let guest = Guest {
-        users: config.allowed_users,
-        chats: config.chats,
-    };
+    let guest = Guest { users: config.allowed_users, chats: config.chats };
     let service = Arc::new(Service::new(api));
     let pace = Pace::new(config.messages_per_second);
-    let poller = Poller::new(
-        Arc::clone(&service),
-        guest.clone(),
-        config.last_offset,
-        inbound.clone(),
-    );
+    let poller = Poller::new(Arc::clone(&service), guest.clone(), config.last_offset, inbound.clone());
     let worker = Worker::new(service, guest, pace, inbound).run(mailbox);
     tokio::pin!(worker);
     tokio::select! {

@@ -58,9 +58,7 @@ fn hold_session() {
 fn measure(figures: &Path) {
     let mut words = std::env::args().skip_while(|word| word != "--settings");
     let settings: Value = serde_json::from_slice(&fs::read(words.nth(1).unwrap()).unwrap()).unwrap();
-    let hook = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
-        .as_str()
-        .unwrap();
+    let hook = settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
     let event = json!({
         "session_id": "538569ee-7f02-486e-9539-1be2e7783347", "cwd": "/", "permission_mode": "default",
         "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "call_1",

@@ -49,11 +49,7 @@ fn main() {
     let rate = numbers.next().unwrap_or(20.0);
     let questions = numbers.next().unwrap_or(100.0) as usize;
 
-    let binary = std::env::current_exe()
-        .unwrap()
-        .parent()
-        .unwrap()
-        .join("../atlasbridge");
+    let binary = std::env::current_exe().unwrap().parent().unwrap().join("../atlasbridge");
     let home = Home::new(binary);
     home.write_config("[web]\nlisten = \"127.0.0.1:0\"\n");
     assert_eq!(home.run(["hub", "start"]).code, 0);
@@ -147,10 +143,7 @@ fn main() {
     );
     for (count, before) in counts.iter().zip(frames_before) {
         let frames = count.load(Ordering::Relaxed) - before;
-        println!(
-            "frames of a watched session       {:>8.1} a second",
-            frames as f64 / lasted.as_secs_f64()
-        );
+        println!("frames of a watched session       {:>8.1} a second", frames as f64 / lasted.as_secs_f64());
     }
     let at = |part: f64| delays[((delays.len() - 1) as f64 * part) as usize];
     println!(
@@ -171,10 +164,7 @@ fn running(visitor: &Visitor) -> Vec<String> {
     let sessions = visitor.get("/api/sessions").json();
     let connected = sessions["sessions"].as_array().unwrap().iter();
     let id = |session: &Value| session["id"].as_str().unwrap().to_owned();
-    connected
-        .filter(|session| session["is_connected"] == true)
-        .map(id)
-        .collect()
+    connected.filter(|session| session["is_connected"] == true).map(id).collect()
 }
 
 fn record(home: &Home, label: &str) -> String {
@@ -193,9 +183,6 @@ fn now() -> f64 {
 /// Resident, in KiB.
 fn memory(pid: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }

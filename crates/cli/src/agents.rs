@@ -127,10 +127,7 @@ pub(crate) fn prepare(launch: Launch<'_>, paths: &Paths, environment: &Environme
         () => Err(no_structured_way(&launch)),
     };
     match prepared {
-        Ok(prepared) => Prepared {
-            version_warning: warning,
-            ..prepared
-        },
+        Ok(prepared) => Prepared { version_warning: warning, ..prepared },
         Err(why) => plain(launch, why, warning),
     }
 }
@@ -171,9 +168,8 @@ fn bridged(launch: &Launch<'_>, version: Option<Version>, paths: &Paths) -> Resu
     }
     let place = ServerPlace::make(paths, &server)
         .map_err(|error| Some(because(format!("{} cannot be made: {error}", server.display()))))?;
-    let typed: Vec<OsString> = std::iter::once(launch.program.to_owned())
-        .chain(launch.args.iter().cloned())
-        .collect();
+    let typed: Vec<OsString> =
+        std::iter::once(launch.program.to_owned()).chain(launch.args.iter().cloned()).collect();
     let ours: [OsString; 6] = [
         "codex-front".into(),
         "--hooks".into(),
@@ -186,10 +182,7 @@ fn bridged(launch: &Launch<'_>, version: Option<Version>, paths: &Paths) -> Resu
         program: own.into(),
         args: ours.into_iter().chain(typed.iter().cloned()).collect(),
         typed: Some(typed),
-        hooks: Hooks::On {
-            files: Files::Codex(place),
-            socket,
-        },
+        hooks: Hooks::On { files: Files::Codex(place), socket },
         version_warning: None,
     })
 }
@@ -208,24 +201,17 @@ fn hooked(
     let command = hook_command(&socket).map_err(Some)?;
     let settings = claude::settings(given.version, &command);
     let merged = claude::merged(given.settings, settings).map_err(|what| {
-        Some(format!(
-            "hooks are not used, because {what}; Claude's dialogs are read off the screen instead"
-        ))
+        Some(format!("hooks are not used, because {what}; Claude's dialogs are read off the screen instead"))
     })?;
     let file = SettingsFile::write(paths, launch.session, &merged).map_err(|error| {
-        Some(format!(
-            "hooks are not used, because their settings cannot be written: {error}"
-        ))
+        Some(format!("hooks are not used, because their settings cannot be written: {error}"))
     })?;
     let args = arguments.with_settings(launch.args.clone(), file.path());
     Ok(Prepared {
         program: launch.program.to_owned(),
         args,
         typed: None,
-        hooks: Hooks::On {
-            files: Files::Claude(file),
-            socket,
-        },
+        hooks: Hooks::On { files: Files::Claude(file), socket },
         version_warning: None,
     })
 }

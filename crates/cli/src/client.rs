@@ -61,17 +61,9 @@ impl Client {
     /// The running hub.
     pub(crate) fn connect(paths: &Paths) -> Result<Self, ClientError> {
         let stream = reach(paths)?;
-        stream
-            .set_read_timeout(Some(ANSWER_LIMIT))
-            .map_err(ClientError::HungUp)?;
-        stream
-            .set_write_timeout(Some(ANSWER_LIMIT))
-            .map_err(ClientError::HungUp)?;
-        let mut client = Self {
-            stream,
-            lines: Lines::default(),
-            version: String::new(),
-        };
+        stream.set_read_timeout(Some(ANSWER_LIMIT)).map_err(ClientError::HungUp)?;
+        stream.set_write_timeout(Some(ANSWER_LIMIT)).map_err(ClientError::HungUp)?;
+        let mut client = Self { stream, lines: Lines::default(), version: String::new() };
         client.send(&Hello::new(Role::Command, env!("CARGO_PKG_VERSION")))?;
         match client.receive()? {
             Greeting::Welcome { version, .. } => client.version = version,
@@ -151,10 +143,7 @@ fn garbled(error: atlasbridge_wire::FrameError) -> ClientError {
 
 /// How our own binary becomes a hub.
 pub(crate) fn hub_command() -> io::Result<(std::path::PathBuf, Vec<OsString>)> {
-    Ok((
-        std::env::current_exe()?,
-        ["hub", "serve", "--background"].map(OsString::from).into(),
-    ))
+    Ok((std::env::current_exe()?, ["hub", "serve", "--background"].map(OsString::from).into()))
 }
 
 /// Starts a hub and waits until it listens.

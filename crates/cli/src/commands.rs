@@ -33,28 +33,12 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args, output),
         Command::Approvals { json, watch } => approvals::run(json, watch, output),
         Command::Approve { prompt, json } => answer::approve(prompt, json, output),
-        Command::Deny {
-            prompt,
-            reason,
-            as_is,
-            json,
-        } => answer::deny(prompt, reason, as_is, json, output),
+        Command::Deny { prompt, reason, as_is, json } => answer::deny(prompt, reason, as_is, json, output),
         Command::Hook { socket } => Ok(hook::run(&socket, output)),
         Command::CodexFront(args) => Ok(codex::front(args)),
         Command::CodexBridge(args) => Ok(codex::bridge(args, output)),
-        Command::Reply {
-            prompt,
-            value,
-            as_is,
-            json,
-        } => answer::reply(prompt, &value, as_is, json, output),
-        Command::Send {
-            session,
-            text,
-            as_is,
-            take_back: _,
-            json,
-        } => match text {
+        Command::Reply { prompt, value, as_is, json } => answer::reply(prompt, &value, as_is, json, output),
+        Command::Send { session, text, as_is, take_back: _, json } => match text {
             Some(text) => send::run(session, &text, as_is, json, output),
             None => send::take_back(session, json, output),
         },

@@ -183,11 +183,7 @@ pub(crate) fn load_file(file: &Path, environment: &Environment) -> Result<Loaded
 /// The meaning of this text, or everything that is wrong with it. Pure: `file` is only named in messages.
 pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Result<Loaded, ConfigErrors> {
     let (settings, warnings) = read::read(text, file, environment)?;
-    Ok(Loaded {
-        config: lower(&settings),
-        settings,
-        warnings,
-    })
+    Ok(Loaded { config: lower(&settings), settings, warnings })
 }
 
 /// From checked settings to meaning. Nothing can be wrong any more.

@@ -23,9 +23,7 @@ pub(crate) enum Mark {
 
 impl Output {
     pub(crate) fn new() -> Self {
-        Self {
-            is_terminal: io::stdout().is_terminal(),
-        }
+        Self { is_terminal: io::stdout().is_terminal() }
     }
 
     /// Whether a person looks at it right now.
@@ -105,18 +103,13 @@ impl Output {
     pub(crate) fn table(&self, header: &[&str], rows: &[Vec<String>]) {
         if !self.is_terminal {
             for row in rows {
-                let cells: Vec<_> = row
-                    .iter()
-                    .map(|cell| shown(cell).replace(['\n', '\t'], " "))
-                    .collect();
+                let cells: Vec<_> = row.iter().map(|cell| shown(cell).replace(['\n', '\t'], " ")).collect();
                 self.write(&format!("{}\n", cells.join("\t")));
             }
             return;
         }
         let mut table = Table::new();
-        table
-            .load_style(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         if let Ok(size) = atlasbridge_pty::window_size(io::stdout()) {
             table.set_width(size.cols);
         }
@@ -167,10 +160,7 @@ mod tests {
 
     #[test]
     fn what_could_deceive_is_made_visible() {
-        assert_eq!(
-            shown("rm \u{202e}gpj.exe\u{200b}\u{1b}[2J"),
-            "rm ⟨U+202E⟩gpj.exe⟨U+200B⟩⟨U+001B⟩[2J"
-        );
+        assert_eq!(shown("rm \u{202e}gpj.exe\u{200b}\u{1b}[2J"), "rm ⟨U+202E⟩gpj.exe⟨U+200B⟩⟨U+001B⟩[2J");
         assert_eq!(shown("naïve\n日本"), "naïve\n日本");
     }
 }

@@ -38,9 +38,7 @@ impl Marks {
         };
         let count = |marks: &[LazyRegex]| {
             let lines = page.lines.iter().skip(last + 1).map(|line| line.text.trim());
-            lines
-                .filter(|text| marks.iter().any(|mark| mark.is_match(text)))
-                .count()
+            lines.filter(|text| marks.iter().any(|mark| mark.is_match(text))).count()
         };
         Self {
             accepted: pack.map_or(0, |pack| count(&pack.accepted)),
@@ -89,24 +87,12 @@ mod tests {
     fn a_line_more_than_before_is_the_word_of_the_program() {
         let none = Marks::default();
         for (tool, text, expected) in [
-            (
-                "claude",
-                "  ⎿  Interrupted · What should Claude do instead?",
-                Did::Refused,
-            ),
+            ("claude", "  ⎿  Interrupted · What should Claude do instead?", Did::Refused),
             ("claude", "  ⎿  User rejected write to config.yaml", Did::Refused),
             ("claude", "  ⎿  Wrote 1 line to config.yaml", Did::Unknown),
             ("claude", "● It was Interrupted", Did::Unknown),
-            (
-                "codex",
-                "✔ You approved codex to run rm -rf build this time",
-                Did::Accepted,
-            ),
-            (
-                "codex",
-                "✗ You canceled the request to run rm -rf build",
-                Did::Refused,
-            ),
+            ("codex", "✔ You approved codex to run rm -rf build this time", Did::Accepted),
+            ("codex", "✗ You canceled the request to run rm -rf build", Did::Refused),
             ("bash", "✗ You canceled the request", Did::Unknown),
         ] {
             assert_eq!(did(none, marks(tool, text), false), expected, "{text}");
@@ -119,15 +105,8 @@ mod tests {
         assert_eq!(did(one, one, true), Did::Accepted);
         assert_eq!(did(one, two, true), Did::Unknown, "it says both");
         let before = marks("claude", "❯ go on after 4\r\n\r\n● Bash(mkdir a)");
-        let made_room = marks(
-            "claude",
-            "  ⎿  Interrupted\r\n\r\n❯ go on after 4\r\n\r\n● Bash(mkdir a)",
-        );
-        assert_eq!(
-            did(before, made_room, false),
-            Did::Unknown,
-            "it is of another turn"
-        );
+        let made_room = marks("claude", "  ⎿  Interrupted\r\n\r\n❯ go on after 4\r\n\r\n● Bash(mkdir a)");
+        assert_eq!(did(before, made_room, false), Did::Unknown, "it is of another turn");
     }
 
     #[test]

@@ -128,10 +128,7 @@ impl Detector {
 
     /// The prompt that stands on the screen.
     pub fn current(&self) -> Option<&Sighting> {
-        self.standing
-            .as_ref()
-            .filter(|standing| standing.announced)
-            .map(|standing| &standing.sighting)
+        self.standing.as_ref().filter(|standing| standing.announced).map(|standing| &standing.sighting)
     }
 
     /// The same prompt as the screen shows it in this moment, if it still does. Characters typed behind a line question
@@ -142,9 +139,7 @@ impl Detector {
         let page = self.screen.page();
         let look = self.look_at(&page, standing.kernel);
         if let Some(words) = standing.unseen {
-            return self
-                .unseen_stands(words, true, &look)
-                .then(|| standing.sighting.clone());
+            return self.unseen_stands(words, true, &look).then(|| standing.sighting.clone());
         }
         let reading = recognise::read(&look);
         let stands = standing.stands(&look, reading.as_ref(), &self.status)
@@ -172,8 +167,7 @@ impl Detector {
 
     /// Whether that very prompt still stands, as the screen is now.
     pub fn still_shows(&self, no: SightingNo, fingerprint: Fingerprint) -> bool {
-        self.current_now()
-            .is_some_and(|seen| seen.no == no && seen.fingerprint == fingerprint)
+        self.current_now().is_some_and(|seen| seen.no == no && seen.fingerprint == fingerprint)
     }
 
     /// Whether that very prompt is one that no screen shows and the tool's own hook still asks about. Enough for an answer
@@ -195,10 +189,7 @@ impl Detector {
     /// Somebody has just pressed Enter at the terminal, and the tool's answer to it has not been seen yet: whatever
     /// stands there in a moment, even the same words, is another prompt.
     pub fn is_being_answered(&self, no: SightingNo, now: Moment) -> bool {
-        let standing = self
-            .standing
-            .as_ref()
-            .filter(|standing| standing.sighting.no == no);
+        let standing = self.standing.as_ref().filter(|standing| standing.sighting.no == no);
         standing.is_some_and(|standing| standing.local_keys && standing.sent)
             && self.clock.sent.is_some_and(|sent| now < sent + ANSWERING)
     }
@@ -206,16 +197,11 @@ impl Detector {
     /// Somebody is in the middle of answering at the terminal. In a dialog any key may be the answer, and has shown what
     /// it did within a moment; elsewhere a line that was begun is not forgotten.
     pub fn typed_since(&self, no: SightingNo, now: Moment) -> bool {
-        let standing = self
-            .standing
-            .as_ref()
-            .filter(|standing| standing.sighting.no == no);
-        standing.is_some_and(
-            |standing| match standing.sighting.choices.is_some() && standing.is_block() {
-                true => standing.local_keys && self.clock.typed.is_some_and(|typed| now < typed + ANSWERING),
-                false => self.keys.half_typed(),
-            },
-        )
+        let standing = self.standing.as_ref().filter(|standing| standing.sighting.no == no);
+        standing.is_some_and(|standing| match standing.sighting.choices.is_some() && standing.is_block() {
+            true => standing.local_keys && self.clock.typed.is_some_and(|typed| now < typed + ANSWERING),
+            false => self.keys.half_typed(),
+        })
     }
 
     /// Whether a text stands in the input box. `None`: there is none on the screen.
@@ -231,11 +217,7 @@ impl Detector {
     /// no recogniser knows, where nothing else tells a text that was sent from one that lies in its box.
     pub fn holds_text(&self, text: &str) -> bool {
         let page = self.screen.page();
-        let plain = |text: &str| {
-            text.chars()
-                .filter(|char| !char.is_whitespace())
-                .collect::<String>()
-        };
+        let plain = |text: &str| text.chars().filter(|char| !char.is_whitespace()).collect::<String>();
         let row = page.cursor.row;
         let before: String = page.text(row).chars().take(page.cursor.column).collect();
         let written = plain(recognise::without_marker(&before));
@@ -282,9 +264,7 @@ impl Detector {
         }
         let answers = asked.min(MOST_ANSWERS.saturating_sub(self.answered));
         self.answered += answers;
-        (0..answers)
-            .map(|_| Event::AnswerStatusQuery(REPLY.to_vec()))
-            .collect()
+        (0..answers).map(|_| Event::AnswerStatusQuery(REPLY.to_vec())).collect()
     }
 
     fn typed(&mut self, bytes: &[u8], now: Moment) {
@@ -350,11 +330,7 @@ impl Detector {
     }
 
     fn ended(&mut self) -> Vec<Event> {
-        self.clock = Clock {
-            now: self.clock.now,
-            last_output: self.clock.last_output,
-            ..Clock::default()
-        };
+        self.clock = Clock { now: self.clock.now, last_output: self.clock.last_output, ..Clock::default() };
         self.candidate = None;
         self.word = None;
         let mut events = Vec::new();
@@ -365,13 +341,7 @@ impl Detector {
     }
 
     fn look_at<'a>(&self, page: &'a Page, kernel: KernelWait) -> Look<'a> {
-        Look {
-            page,
-            line: page.cursor_line(),
-            kernel,
-            claim: self.claim(),
-            pack: self.config.pack.clone(),
-        }
+        Look { page, line: page.cursor_line(), kernel, claim: self.claim(), pack: self.config.pack.clone() }
     }
 
     /// What the program says of itself: its status, else its title. Where its pack says that it has no status,
@@ -471,10 +441,7 @@ impl Detector {
             told: self.is_told(),
             announced: self.is_announced(),
             starting: self.clock.typed.is_none() && self.clock.sent.is_none(),
-            silent: look
-                .pack()
-                .and_then(|pack| pack.idle.as_ref())
-                .is_some_and(|idle| idle.is_silent),
+            silent: look.pack().and_then(|pack| pack.idle.as_ref()).is_some_and(|idle| idle.is_silent),
             behind_text: !look.line.before.is_empty() && look.line.gap <= 1 && look.line.after.is_empty(),
             stuck_timeout: self.config.stuck_timeout,
         }
@@ -482,10 +449,7 @@ impl Detector {
 
     /// The program says that a dialog is open, and said so after the last key: it speaks of the one to come.
     fn is_announced(&self) -> bool {
-        let said = self
-            .clock
-            .blocked
-            .filter(|_| self.claim() == Some(Claim::Blocked));
+        let said = self.clock.blocked.filter(|_| self.claim() == Some(Claim::Blocked));
         let last_key = self.clock.typed.max(self.clock.sent);
         said.is_some_and(|said| last_key.is_none_or(|key| key <= said))
     }
@@ -583,9 +547,9 @@ impl Detector {
         let rested = match reading.place {
             Place::Composer { .. } if terms.strict => (changed + terms.rest).max(silent),
             // A spinner means work, unless it turns on for long beside an agent that says nothing more.
-            Place::Composer { .. } => (changed + terms.rest)
-                .max(silent)
-                .min(changed_words + Terms::WORDS_ENOUGH.max(terms.rest)),
+            Place::Composer { .. } => {
+                (changed + terms.rest).max(silent).min(changed_words + Terms::WORDS_ENOUGH.max(terms.rest))
+            }
             Place::Line { .. } | Place::Block => changed_words + terms.rest,
         };
         let ripe = rested.max(since.max(vetoed) + terms.settle);
@@ -594,10 +558,7 @@ impl Detector {
                 ripe.max(typed + self.config.stuck_timeout)
             }
             (Place::Composer { .. }, sent, typed) => {
-                let after = [
-                    sent.map(|sent| sent + AFTER_SENDING),
-                    typed.map(|typed| typed + AFTER_KEY),
-                ];
+                let after = [sent.map(|sent| sent + AFTER_SENDING), typed.map(|typed| typed + AFTER_KEY)];
                 after.into_iter().flatten().fold(ripe, Moment::max)
             }
             (Place::Line { .. } | Place::Block, _, _) => ripe,
@@ -614,19 +575,14 @@ impl Detector {
         let how = match (standing.injected.is_some(), standing.local_keys) {
             (true, _) => Departure::Injected,
             (false, true) => Departure::LocalInput,
-            (false, false) => Departure::Unprompted {
-                echoed: standing.was_echoed(look.page),
-            },
+            (false, false) => Departure::Unprompted { echoed: standing.was_echoed(look.page) },
         };
         depart(events, standing, how);
     }
 
     /// When to look again without any further stir.
     fn plan(&mut self, kernel: KernelWait, mut wake: Wake) {
-        let known = self
-            .standing
-            .as_ref()
-            .is_some_and(|standing| standing.missing.is_none())
+        let known = self.standing.as_ref().is_some_and(|standing| standing.missing.is_none())
             || matches!(kernel.wait, Waits::Read | Waits::Poll);
         if !known {
             wake.after(self.clock.next_distance());
@@ -638,10 +594,7 @@ impl Detector {
 
 fn depart(events: &mut Vec<Event>, standing: Standing, how: Departure) {
     if standing.announced {
-        events.push(Event::Gone {
-            no: standing.sighting.no,
-            how,
-        });
+        events.push(Event::Gone { no: standing.sighting.no, how });
     }
 }
 

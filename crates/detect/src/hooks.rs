@@ -145,11 +145,7 @@ impl HookRequest {
         sighting.excerpt = Excerpt::new(&self.title());
         sighting.choices = Choices::new(
             rows.into_iter()
-                .map(|(label, effect)| Choice {
-                    label: mask(&label).into_owned(),
-                    strokes: None,
-                    effect,
-                })
+                .map(|(label, effect)| Choice { label: mask(&label).into_owned(), strokes: None, effect })
                 .collect(),
         );
     }

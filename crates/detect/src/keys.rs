@@ -71,11 +71,7 @@ impl KeyReader {
                 self.key(byte, typed);
                 State::Ground
             }
-            (State::Escape, b'[') => State::Csi {
-                private: 0,
-                any: false,
-                dollar: false,
-            },
+            (State::Escape, b'[') => State::Csi { private: 0, any: false, dollar: false },
             (State::Escape, b']' | b'P' | b'_' | b'^') => State::Text,
             (State::Escape, b'O') => State::Ss3,
             (State::Escape, 0x1b) => {
@@ -103,21 +99,9 @@ impl KeyReader {
 
     fn csi(&mut self, private: u8, any: bool, dollar: bool, byte: u8, typed: &mut Typed) -> State {
         match byte {
-            b'?' | b'<' | b'=' | b'>' if !any => State::Csi {
-                private: byte,
-                any: true,
-                dollar,
-            },
-            b'$' => State::Csi {
-                private,
-                any: true,
-                dollar: true,
-            },
-            0x20..=0x3f => State::Csi {
-                private,
-                any: true,
-                dollar,
-            },
+            b'?' | b'<' | b'=' | b'>' if !any => State::Csi { private: byte, any: true, dollar },
+            b'$' => State::Csi { private, any: true, dollar: true },
+            0x20..=0x3f => State::Csi { private, any: true, dollar },
             b'M' if private == 0 && !any => State::Mouse(3),
             0x40..=0x7e => {
                 if !is_reply(private, any, dollar, byte) {

@@ -31,10 +31,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("continue.toml", include_str!("../packs/continue.toml")),
     ("copilot.toml", include_str!("../packs/copilot.toml")),
     ("gptme.toml", include_str!("../packs/gptme.toml")),
-    (
-        "open-interpreter.toml",
-        include_str!("../packs/open-interpreter.toml"),
-    ),
+    ("open-interpreter.toml", include_str!("../packs/open-interpreter.toml")),
     ("generic.toml", include_str!("../packs/generic.toml")),
 ];
 
@@ -66,11 +63,7 @@ impl Packs {
                 Err(wrong) => errors.extend(wrong.0),
             }
         }
-        if errors.is_empty() {
-            Ok(packs)
-        } else {
-            Err(PackErrors(errors))
-        }
+        if errors.is_empty() { Ok(packs) } else { Err(PackErrors(errors)) }
     }
 
     fn add(&mut self, pack: Pack) {
@@ -98,10 +91,9 @@ impl Packs {
         });
         let known = self.0.iter().find(|entry| entry.is_for(name));
         match (known.and_then(Entry::pack), own_words) {
-            (Some(pack), Some(words)) if pack.words.is_none() => Some(Arc::new(Pack {
-                words: words.words.clone(),
-                ..(*pack).clone()
-            })),
+            (Some(pack), Some(words)) if pack.words.is_none() => {
+                Some(Arc::new(Pack { words: words.words.clone(), ..(*pack).clone() }))
+            }
             (Some(pack), _) => Some(pack),
             (None, words) => words.cloned(),
         }
@@ -323,12 +315,7 @@ pub struct PackError {
 
 impl fmt::Display for PackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            file,
-            line,
-            wrong,
-            write,
-        } = self;
+        let Self { file, line, wrong, write } = self;
         write!(f, "{}:{line}: {wrong}. {write}", file.display())
     }
 }
@@ -362,10 +349,7 @@ mod tests {
         check_version_args("", None);
         check_version_args("agent = true", Some(&["--version"]));
         check_version_args("agent = true\nversion_args = []", None);
-        check_version_args(
-            "version_args = [\"version\", \"--short\"]",
-            Some(&["version", "--short"]),
-        );
+        check_version_args("version_args = [\"version\", \"--short\"]", Some(&["version", "--short"]));
     }
 
     /// What a built-in pack skips when it is read: every pattern compiles, and says something.

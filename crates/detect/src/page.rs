@@ -59,9 +59,7 @@ impl CursorLine {
     /// The line with what stands behind the cursor.
     pub(crate) fn whole(&self) -> String {
         let gap = if self.after.is_empty() { 0 } else { self.gap };
-        format!("{}{}{}", self.before, " ".repeat(gap), self.after)
-            .trim()
-            .to_owned()
+        format!("{}{}{}", self.before, " ".repeat(gap), self.after).trim().to_owned()
     }
 }
 
@@ -91,33 +89,21 @@ impl Page {
         for row in row + 1..=last {
             after.push_str(self.text(row));
         }
-        CursorLine {
-            first,
-            last,
-            before,
-            gap,
-            after: after.trim_end().to_owned(),
-        }
+        CursorLine { first, last, before, gap, after: after.trim_end().to_owned() }
     }
 
     /// A wrapped row keeps the blanks at its end: they belong to the line.
     fn filled(&self, row: usize) -> String {
         let text = self.text(row);
         let missing = self.cols.saturating_sub(text.chars().count());
-        if !text.is_ascii() {
-            text.to_owned()
-        } else {
-            format!("{text}{}", " ".repeat(missing))
-        }
+        if !text.is_ascii() { text.to_owned() } else { format!("{text}{}", " ".repeat(missing)) }
     }
 
     /// The last row that shows anything; a spinner that turns alone in its row is nothing.
     pub(crate) fn last_row(&self) -> Option<usize> {
-        self.lines.iter().rposition(|line| {
-            line.text
-                .chars()
-                .any(|char| !char.is_whitespace() && !is_spinner(char))
-        })
+        self.lines
+            .iter()
+            .rposition(|line| line.text.chars().any(|char| !char.is_whitespace() && !is_spinner(char)))
     }
 
     /// The row without its frame: borders of a box, bars and margins at both sides.
@@ -148,18 +134,14 @@ impl Page {
     /// Where on the screen this character of [`Page::inner`] stands.
     pub(crate) fn column_of(&self, row: usize, inner: usize) -> usize {
         let text = self.text(row);
-        let frame = text
-            .find(self.inner(row))
-            .map_or(0, |at| text[..at].chars().count());
+        let frame = text.find(self.inner(row)).map_or(0, |at| text[..at].chars().count());
         frame + inner
     }
 
     /// How the character looks; zero is plain.
     pub(crate) fn style_at(&self, row: usize, column: usize) -> u64 {
         let runs = self.lines.get(row).map_or(&[][..], |line| &line.runs);
-        runs.iter()
-            .find(|run| run.start <= column && column < run.end)
-            .map_or(0, |run| run.style)
+        runs.iter().find(|run| run.start <= column && column < run.end).map_or(0, |run| run.style)
     }
 
     /// Its background, reverse video included; zero is plain.
@@ -171,9 +153,7 @@ impl Page {
     /// Whether any character of the row at `column..` is highlighted by its background.
     pub(crate) fn is_reversed_at(&self, row: usize, column: usize) -> bool {
         self.lines.get(row).is_some_and(|line| {
-            line.runs
-                .iter()
-                .any(|run| run.start <= column && column < run.end && run.is_reversed())
+            line.runs.iter().any(|run| run.start <= column && column < run.end && run.is_reversed())
         })
     }
 }
@@ -270,10 +250,7 @@ pub(crate) fn is_rule(text: &str) -> bool {
     let drawn = text
         .chars()
         .filter(|char| {
-            matches!(
-                char,
-                '─' | '━' | '═' | '╌' | '┄' | '┈' | '▄' | '▀' | '▁' | '▔' | '-' | '_' | '=' | '╍'
-            )
+            matches!(char, '─' | '━' | '═' | '╌' | '┄' | '┈' | '▄' | '▀' | '▁' | '▔' | '-' | '_' | '=' | '╍')
         })
         .count();
     let all = text.chars().count();
@@ -283,8 +260,5 @@ pub(crate) fn is_rule(text: &str) -> bool {
 /// A rule that divides a dialog and does not bound it.
 pub(crate) fn is_dashed(text: &str) -> bool {
     let text = text.trim();
-    !text.is_empty()
-        && text
-            .chars()
-            .all(|char| matches!(char, '╌' | '╍' | '┄' | '┅' | '┈' | '┉'))
+    !text.is_empty() && text.chars().all(|char| matches!(char, '╌' | '╍' | '┄' | '┅' | '┈' | '┉'))
 }

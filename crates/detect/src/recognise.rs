@@ -121,12 +121,9 @@ pub(crate) fn read(look: &Look<'_>) -> Option<Reading> {
     if is_being_drawn(look) {
         return None;
     }
-    let mut reading = FAMILIES.iter().find_map(|(name, family)| {
-        family(look).map(|reading| Reading {
-            family: name,
-            ..reading
-        })
-    })?;
+    let mut reading = FAMILIES
+        .iter()
+        .find_map(|(name, family)| family(look).map(|reading| Reading { family: name, ..reading }))?;
     if let Some(words) = look.pack().and_then(|pack| pack.words.as_ref())
         && reading.dialog.is_none()
     {
@@ -153,11 +150,7 @@ fn is_being_drawn(look: &Look<'_>) -> bool {
 pub(crate) fn unknown(look: &Look<'_>) -> Reading {
     let row = look.line.last;
     let first = row.saturating_sub(5);
-    let question = if look.line.before.is_empty() {
-        last_words(look)
-    } else {
-        look.line.before.clone()
-    };
+    let question = if look.line.before.is_empty() { last_words(look) } else { look.line.before.clone() };
     let mut reading = Reading::line(look, Kind::Unknown, 60, &question);
     reading.family = "nothing known";
     reading.detail = look.page.block(first, row);
@@ -202,11 +195,7 @@ impl Look<'_> {
 
     /// How a typed line is taken here.
     pub(crate) fn entry(&self) -> Entry {
-        if self.kernel.canonical {
-            Entry::Line
-        } else {
-            Entry::Keys
-        }
+        if self.kernel.canonical { Entry::Line } else { Entry::Keys }
     }
 
     /// The strokes that give `word` as the answer to a line question.
@@ -228,9 +217,7 @@ impl Reading {
             offers_default: line::offers_default(question),
             takes: Takes::NOTHING,
             entry: look.entry(),
-            place: Place::Line {
-                question: look.line.before.clone(),
-            },
+            place: Place::Line { question: look.line.before.clone() },
             identity: format!("{kind}\n{}", question.trim()),
             family: "",
             dialog: None,
@@ -269,11 +256,7 @@ impl Reading {
     /// not the whole, and the detail says how the person at the terminal sees the rest.
     pub(crate) fn told_as(mut self, cut: Option<Cut>, manner: &Manner) -> Self {
         let Some(cut) = cut else { return self };
-        let more = manner
-            .more
-            .as_ref()
-            .map(|more| format!(" {more}."))
-            .unwrap_or_default();
+        let more = manner.more.as_ref().map(|more| format!(" {more}.")).unwrap_or_default();
         self.excerpt = format!("[{}] {}", cut.in_short(), self.excerpt);
         self.detail = format!("[{}.{more}]\n{}", cut.in_words(), self.detail);
         self
@@ -313,10 +296,7 @@ impl Reading {
     /// A row may quote a command with a token in it ("don't ask again for: curl -H …"): what leaves here is masked
     /// as excerpts are. The identity, a hash in the end, keeps the text as it is.
     pub(crate) fn with_choices(mut self, rows: Vec<Choice>) -> Self {
-        let masked = |row: Choice| Choice {
-            label: mask(&row.label).into_owned(),
-            ..row
-        };
+        let masked = |row: Choice| Choice { label: mask(&row.label).into_owned(), ..row };
         let count = rows.len();
         if self.kind == Kind::MultipleChoice {
             self.constraints.numbers = line::stated_numbers(&self.excerpt).or_else(|| numbers_of(&rows));

@@ -64,28 +64,16 @@ pub struct Replayed {
 impl Recording {
     /// Reads the text of a `.cast` file. Unknown kinds of events are skipped.
     pub fn parse(text: &str) -> Result<Self, NotARecording> {
-        let mut lines = text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim().is_empty());
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let (number, header) = lines.next().ok_or(NotARecording { line: 1 })?;
         let wrong = |line: usize| NotARecording { line: line + 1 };
         let header: Value = serde_json::from_str(header).map_err(|_| wrong(number))?;
-        let side = |name: &str| {
-            header
-                .get(name)
-                .and_then(Value::as_u64)
-                .and_then(|side| u16::try_from(side).ok())
-        };
+        let side =
+            |name: &str| header.get(name).and_then(Value::as_u64).and_then(|side| u16::try_from(side).ok());
         let (Some(cols), Some(rows), Some(2)) = (side("width"), side("height"), side("version")) else {
             return Err(wrong(number));
         };
-        let mut recording = Self {
-            cols,
-            rows,
-            steps: Vec::new(),
-            end: Moment::default(),
-        };
+        let mut recording = Self { cols, rows, steps: Vec::new(), end: Moment::default() };
         for (number, line) in lines {
             let event: Value = serde_json::from_str(line).map_err(|_| wrong(number))?;
             let at = moment(&event).ok_or_else(|| wrong(number))?;
@@ -98,10 +86,7 @@ impl Recording {
 }
 
 fn moment(event: &Value) -> Option<Moment> {
-    let seconds = event
-        .get(0)?
-        .as_f64()
-        .filter(|seconds| (0.0..1e9).contains(seconds))?;
+    let seconds = event.get(0)?.as_f64().filter(|seconds| (0.0..1e9).contains(seconds))?;
     Some(Moment(Duration::from_secs_f64(seconds)))
 }
 
@@ -113,10 +98,7 @@ fn what(event: &Value) -> Option<Option<What>> {
         "i" => What::Input(text.to_owned()),
         "r" => {
             let (cols, rows) = text.split_once('x')?;
-            What::Resize {
-                cols: cols.parse().ok()?,
-                rows: rows.parse().ok()?,
-            }
+            What::Resize { cols: cols.parse().ok()?, rows: rows.parse().ok()? }
         }
         "k" => What::Kernel(kernel(text)?),
         _ => return Some(None),
@@ -133,11 +115,7 @@ fn kernel(text: &str) -> Option<KernelWait> {
         _ => Waits::Unknown,
     };
     let flag = |name: &str| said.get(name).and_then(Value::as_bool);
-    Some(KernelWait {
-        wait,
-        canonical: flag("canonical")?,
-        echo: flag("echo")?,
-    })
+    Some(KernelWait { wait, canonical: flag("canonical")?, echo: flag("echo")? })
 }
 
 /// Plays the recording to the end and tells what was seen.
@@ -216,13 +194,7 @@ impl<'a> Replay<'a> {
         match what {
             What::Output(text) => self.give(Observation::Output(text.as_bytes()), at),
             What::Input(text) => self.give(Observation::LocalInput(text.as_bytes()), at),
-            What::Resize { cols, rows } => self.give(
-                Observation::Resized {
-                    cols: *cols,
-                    rows: *rows,
-                },
-                at,
-            ),
+            What::Resize { cols, rows } => self.give(Observation::Resized { cols: *cols, rows: *rows }, at),
             What::Kernel(kernel) => self.kernel = *kernel,
         }
     }
@@ -231,12 +203,7 @@ impl<'a> Replay<'a> {
         for event in self.detector.observe(observation, at) {
             match event {
                 Event::Seen(sighting) => {
-                    self.seen.push(Replayed {
-                        t: at,
-                        sighting,
-                        gone_at: None,
-                        gone_how: None,
-                    });
+                    self.seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None });
                 }
                 Event::Gone { no, how } => self.gone(no, how, at),
                 Event::AskKernel => self.give(Observation::Kernel(self.kernel), at),

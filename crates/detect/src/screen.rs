@@ -44,17 +44,9 @@ pub struct InputModes {
 impl Screen {
     pub(crate) fn new(cols: u16, rows: u16) -> Self {
         let title = Title::default();
-        let config = Config {
-            scrolling_history: history::MOST_LINES,
-            ..Config::default()
-        };
+        let config = Config { scrolling_history: history::MOST_LINES, ..Config::default() };
         let term = Term::new(config, &Size::clamped(cols, rows), Listener(title.clone()));
-        Self {
-            term,
-            parser: Processor::new(),
-            title,
-            older: VecDeque::new(),
-        }
+        Self { term, parser: Processor::new(), title, older: VecDeque::new() }
     }
 
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
@@ -85,17 +77,8 @@ impl Screen {
         let row = usize::try_from(cursor.line.0).unwrap_or(0);
         let lines: Vec<Line> = (0..grid.screen_lines()).map(|row| self.line(row)).collect();
         let column = self.char_index(cursor);
-        let cursor = Cursor {
-            row,
-            column,
-            visible: self.term.mode().contains(TermMode::SHOW_CURSOR),
-        };
-        Page {
-            lines,
-            cursor,
-            cols: grid.columns(),
-            alternate: self.is_alternate(),
-        }
+        let cursor = Cursor { row, column, visible: self.term.mode().contains(TermMode::SHOW_CURSOR) };
+        Page { lines, cursor, cols: grid.columns(), alternate: self.is_alternate() }
     }
 
     fn line(&self, row: usize) -> Line {
@@ -113,43 +96,29 @@ impl Screen {
             let style = style_of(cell);
             match runs.last_mut() {
                 Some(run) if run.style == style && run.end == index => run.end += 1,
-                _ => runs.push(Run {
-                    start: index,
-                    end: index + 1,
-                    style,
-                }),
+                _ => runs.push(Run { start: index, end: index + 1, style }),
             }
             index += 1;
         }
         text.truncate(text.trim_end().len());
-        Line {
-            text,
-            wraps: self.wraps(row),
-            runs,
-        }
+        Line { text, wraps: self.wraps(row), runs }
     }
 
     /// The row's line goes on in the next row.
     fn wraps(&self, row: usize) -> bool {
         let last = Column(self.term.columns() - 1);
-        self.term.grid()[GridLine(row as i32)][last]
-            .flags
-            .contains(Flags::WRAPLINE)
+        self.term.grid()[GridLine(row as i32)][last].flags.contains(Flags::WRAPLINE)
     }
 
     /// How many characters of the row stand before this point: wide ones take two columns.
     fn char_index(&self, point: Point) -> usize {
         let cells = &self.term.grid()[point.line];
-        (0..point.column.0)
-            .filter(|&column| !is_spacer(&cells[Column(column)]))
-            .count()
+        (0..point.column.0).filter(|&column| !is_spacer(&cells[Column(column)])).count()
     }
 
     /// Rows of text, trailing blanks removed.
     pub fn rows(&self) -> Vec<String> {
-        (0..self.term.screen_lines())
-            .map(|row| self.line(row).text)
-            .collect()
+        (0..self.term.screen_lines()).map(|row| self.line(row).text).collect()
     }
 
     /// The whole screen as text, without blank lines at its end.
@@ -278,8 +247,7 @@ impl Dimensions for Size {
 }
 
 fn is_spacer(cell: &Cell) -> bool {
-    cell.flags
-        .intersects(Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER)
+    cell.flags.intersects(Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER)
 }
 
 /// A tab leaves its own character in the first cell that it skips.

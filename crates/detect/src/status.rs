@@ -115,11 +115,7 @@ impl Status {
 
 /// `None`: says nothing about the main program. `Some(None)`: the claim is withdrawn.
 fn parse(payload: &str) -> Option<Option<Claim>> {
-    let field = |name: &str| {
-        payload
-            .split(':')
-            .find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
-    };
+    let field = |name: &str| payload.split(':').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
     // Lines with an id speak of a background helper.
     if payload.starts_with('?') || field("id").is_some() {
         return None;
@@ -166,18 +162,9 @@ mod tests {
     #[test]
     fn the_last_claim_holds() {
         check("x\x1b]7501;state=working:app=codex\x1b\\y", Some(Claim::Working));
-        check(
-            "\x1b]7501;state=blocked:app=codex:kind=permission\x1b\\",
-            Some(Claim::Blocked),
-        );
-        check(
-            "\x1b]7501;state=blocked:app=claude-code:kind=auth:msg=eA==\x07",
-            Some(Claim::Idle),
-        );
-        check(
-            "\x1b]7501;state=idle\x07\x1b]7501;state=working:id=ab:title=eA==\x07",
-            Some(Claim::Idle),
-        );
+        check("\x1b]7501;state=blocked:app=codex:kind=permission\x1b\\", Some(Claim::Blocked));
+        check("\x1b]7501;state=blocked:app=claude-code:kind=auth:msg=eA==\x07", Some(Claim::Idle));
+        check("\x1b]7501;state=idle\x07\x1b]7501;state=working:id=ab:title=eA==\x07", Some(Claim::Idle));
         check("\x1b]7501;state=idle\x07\x1b]7501;state=clear\x07", None);
         check("\x1b\x1b]7501;state=done\x07", Some(Claim::Idle));
         check("\x1b]7501;?\x07", None);

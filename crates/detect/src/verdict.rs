@@ -94,11 +94,7 @@ impl Terms {
     /// Below the threshold a prompt is only possible, which is what low confidence means.
     pub(crate) fn confidence(self, threshold: u8) -> Option<Confidence> {
         let possible = self.confidence < threshold;
-        Confidence::new(if possible {
-            self.confidence.min(LOW)
-        } else {
-            self.confidence
-        })
+        Confidence::new(if possible { self.confidence.min(LOW) } else { self.confidence })
     }
 }
 
@@ -117,10 +113,7 @@ fn judge_drawn(reading: &Reading, known: Circumstances) -> Option<Terms> {
     match reading.place {
         // Somebody writes there, or left a draft: news only once nothing has moved for long.
         Place::Composer { drafted: true } => {
-            return composer(reading, known).map(|terms| Terms {
-                rest: known.stuck_timeout,
-                ..terms
-            });
+            return composer(reading, known).map(|terms| Terms { rest: known.stuck_timeout, ..terms });
         }
         Place::Composer { drafted: false } => return composer(reading, known),
         Place::Line { .. } | Place::Block => {}
@@ -134,45 +127,28 @@ fn judge_drawn(reading: &Reading, known: Circumstances) -> Option<Terms> {
         strict: false,
     };
     if known.told {
-        return Some(Terms {
-            confidence: CERTAIN,
-            ..certain
-        });
+        return Some(Terms { confidence: CERTAIN, ..certain });
     }
     match known.kernel.wait {
         Waits::Read => {
             let confidence = (reading.base + 5).min(99);
-            Some(Terms {
-                confidence,
-                settle: Duration::ZERO,
-                ..certain
-            })
+            Some(Terms { confidence, settle: Duration::ZERO, ..certain })
         }
         // A program that polls without taking single keys is mostly busy elsewhere: ssh with a remote job.
         Waits::Poll if known.kernel.canonical && known.kernel.echo && is_text => low(known.stuck_timeout),
-        Waits::Poll if is_text => Some(Terms {
-            settle: SETTLE_TEXT,
-            ..certain
-        }),
+        Waits::Poll if is_text => Some(Terms { settle: SETTLE_TEXT, ..certain }),
         Waits::Poll => Some(certain),
         Waits::Unknown if known.kernel.hides_a_line() => Some(certain),
-        Waits::Unknown if is_text => Some(Terms {
-            settle: SETTLE_TEXT_BLIND,
-            rest: SETTLE_TEXT_BLIND,
-            ..certain
-        }),
-        Waits::Unknown if known.announced && reading.place == Place::Block => Some(Terms {
-            settle: SETTLE_ANNOUNCED,
-            ..certain
-        }),
-        Waits::Unknown if known.starting && reading.place == Place::Block => Some(Terms {
-            settle: SETTLE_STARTING,
-            ..certain
-        }),
-        Waits::Unknown => Some(Terms {
-            settle: SETTLE_BLIND,
-            ..certain
-        }),
+        Waits::Unknown if is_text => {
+            Some(Terms { settle: SETTLE_TEXT_BLIND, rest: SETTLE_TEXT_BLIND, ..certain })
+        }
+        Waits::Unknown if known.announced && reading.place == Place::Block => {
+            Some(Terms { settle: SETTLE_ANNOUNCED, ..certain })
+        }
+        Waits::Unknown if known.starting && reading.place == Place::Block => {
+            Some(Terms { settle: SETTLE_STARTING, ..certain })
+        }
+        Waits::Unknown => Some(Terms { settle: SETTLE_BLIND, ..certain }),
         // A busy event loop reads nothing for a moment. Its own dialog stands there: look again before it is doubted.
         Waits::Nobody if reading.dialog.is_some() && !known.kernel.canonical => {
             low(known.stuck_timeout * BUSY_LOOP)
@@ -222,11 +198,7 @@ pub(crate) fn possible() -> Terms {
 
 /// The same reading, doubted: it must stand for long, and is only possible then.
 pub(crate) fn doubted(rest: Duration) -> Terms {
-    Terms {
-        settle: rest,
-        rest,
-        ..possible()
-    }
+    Terms { settle: rest, rest, ..possible() }
 }
 
 fn low(rest: Duration) -> Option<Terms> {

@@ -25,11 +25,7 @@ pub enum Waits {
 
 impl KernelWait {
     /// Before anyone asked: nothing is claimed, and nothing follows from it.
-    pub const UNKNOWN: KernelWait = KernelWait {
-        wait: Waits::Unknown,
-        canonical: false,
-        echo: false,
-    };
+    pub const UNKNOWN: KernelWait = KernelWait { wait: Waits::Unknown, canonical: false, echo: false };
 
     /// A line is read and what is typed stays hidden: nothing but a secret is read so.
     pub fn hides_a_line(self) -> bool {

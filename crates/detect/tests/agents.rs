@@ -7,28 +7,17 @@ use std::time::Duration;
 use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Packs, Waits};
 use atlasbridge_model::{Choices, Kind, SafeDefault, Sighting};
 
-const KEYS: KernelWait = KernelWait {
-    wait: Waits::Poll,
-    canonical: false,
-    echo: false,
-};
+const KEYS: KernelWait = KernelWait { wait: Waits::Poll, canonical: false, echo: false };
 
 fn seen(tool: &str, cols: u16, screen: &str) -> Option<Sighting> {
     let config = DetectorConfig {
-        pack: Some(
-            Packs::embedded()
-                .for_program(tool)
-                .unwrap_or_else(|| panic!("no pack for {tool}")),
-        ),
+        pack: Some(Packs::embedded().for_program(tool).unwrap_or_else(|| panic!("no pack for {tool}"))),
         ..DetectorConfig::default()
     };
     let mut detector = Detector::new(config, cols, 40);
     let bytes = screen.replace('\n', "\r\n");
     detector.observe(Observation::Output(bytes.as_bytes()), Moment::default());
-    while let Some(due) = detector
-        .next_deadline()
-        .filter(|due| due.0 < Duration::from_millis(1900))
-    {
+    while let Some(due) = detector.next_deadline().filter(|due| due.0 < Duration::from_millis(1900)) {
         detector.observe(Observation::Deadline, due);
         for event in detector.observe(Observation::Kernel(KEYS), due) {
             if let Event::Seen(sighting) = event {
@@ -54,10 +43,7 @@ fn check(tool: &str, widths: &[u16], screen: &str, question: &str, expected: &st
         assert_eq!(told, expected, "{tool} at {cols} columns");
         let shown = format!("{} {}", sighting.excerpt.as_str(), sighting.detail.as_str());
         let bare = |text: &str| text.split_whitespace().collect::<String>();
-        assert!(
-            bare(&shown).contains(&bare(question)),
-            "{tool} at {cols}: {shown}"
-        );
+        assert!(bare(&shown).contains(&bare(question)), "{tool} at {cols}: {shown}");
     }
 }
 
@@ -221,10 +207,7 @@ fn check_first_word(tool: &str, empty: &str, written: &str) {
     let Some(idle) = detector.current().cloned() else {
         panic!("no idle prompt in\n{}", detector.screen().text())
     };
-    assert_eq!(
-        (idle.kind.as_str(), idle.excerpt.as_str().is_empty()),
-        ("idle", false)
-    );
+    assert_eq!((idle.kind.as_str(), idle.excerpt.as_str().is_empty()), ("idle", false));
     let at = |millis| Moment(Duration::from_millis(millis));
     detector.observe(Observation::Injected { whole: false }, at(5_000));
     detector.observe(Observation::Output(shown(written).as_bytes()), at(5_020));
@@ -274,20 +257,13 @@ fn a_first_word_in_the_box_of_opencode_is_no_answer_yet() {
             "\x1b[?1049h\n  All done.\n\n  ┃\n  ┃  {line}\n  ┃\n  ┃  \x1b[34mBuild\x1b[0m · Fake Model\n{foot}\x1b[5;{column}H"
         )
     };
-    check_first_word(
-        "opencode",
-        &screen("", 6),
-        &screen("say hello, then wait (y/n)?", 33),
-    );
+    check_first_word("opencode", &screen("", 6), &screen("say hello, then wait (y/n)?", 33));
 }
 
 /// Lets the time pass, with a kernel that says what it says of agents.
 fn rest(detector: &mut Detector, until: u64) -> Vec<Event> {
     let mut events = Vec::new();
-    while let Some(due) = detector
-        .next_deadline()
-        .filter(|due| due.0 < Duration::from_millis(until))
-    {
+    while let Some(due) = detector.next_deadline().filter(|due| due.0 < Duration::from_millis(until)) {
         detector.observe(Observation::Deadline, due);
         events.extend(detector.observe(Observation::Kernel(KEYS), due));
     }
@@ -319,11 +295,7 @@ fn cline_names_its_keys_in_a_row() {
         "multiple_choice\nApprove=y\nApprove all=a\n!Cancel=\\u{1b}",
     );
     // Boxes that are ticked, footnotes, and a row without a question are none.
-    for row in [
-        "  [x] Approve   [ ] Deny\n",
-        "  [1] Approve   [1] Deny\n",
-        "  [y] One   [n] Two\n",
-    ] {
+    for row in ["  [x] Approve   [ ] Deny\n", "  [1] Approve   [1] Deny\n", "  [y] One   [n] Two\n"] {
         assert!(seen("cline", 80, &format!("{dialog}{row}")).is_none(), "{row}");
     }
     assert!(seen("cline", 80, "See below.\n\n  [y] Approve   [n] Deny\n").is_none());
@@ -370,10 +342,7 @@ fn blank_lines_in_a_box_hide_nothing_above_them() {
         let screen = continue_dialog(&title, &["⎿ New file content:", "hello", "", "", "", ""]);
         let sighting = seen("cn", 100, &screen).unwrap_or_else(|| panic!("nothing seen"));
         let excerpt = sighting.excerpt.as_str().to_owned();
-        assert_eq!(
-            excerpt,
-            format!("Would you like to continue? · {title} · ⎿ New file content: · hello")
-        );
+        assert_eq!(excerpt, format!("Would you like to continue? · {title} · ⎿ New file content: · hello"));
         sighting.fingerprint
     });
     assert_ne!(one, other);
@@ -394,10 +363,7 @@ fn a_list_that_scrolls_is_not_told_as_a_whole() {
         "These are not all answers",
         "multiple_choice\nYes, all of it=1\nYes, a part=2",
     );
-    assert_eq!(
-        excerpt("gemini", &upper),
-        "[more answers at the terminal] Which one?"
-    );
+    assert_eq!(excerpt("gemini", &upper), "[more answers at the terminal] Which one?");
     let sighting =
         seen("gemini", 100, &upper).map(|seen| seen.choices.and_then(|choices| choices.accepting()));
     assert_eq!(sighting, Some(None), "which row accepts least is not known");
@@ -412,19 +378,10 @@ fn what_a_dialog_leaves_out_is_told_first() {
     let rows = "\n› 1. Yes, proceed (y)\n  2. No, and tell Codex what to do differently (esc)\n\n  Press enter to confirm or esc to cancel\n";
     let command = "  Would you like to run the following command?\n\n  $ cat <<EOF\n";
     let cut = excerpt("codex", &format!("{command}    … +12 lines\n{rows}"));
-    assert!(
-        cut.starts_with("[not all of it is shown] Would you like to run"),
-        "{cut}"
-    );
+    assert!(cut.starts_with("[not all of it is shown] Would you like to run"), "{cut}");
     // Of a command of several lines Continue shows the first.
-    let first = excerpt(
-        "cn",
-        &continue_dialog("Bash(cd build...)", &["⎿ Will run: cd build"]),
-    );
-    assert!(
-        first.starts_with("[not all of it is shown] Would you like to continue?"),
-        "{first}"
-    );
+    let first = excerpt("cn", &continue_dialog("Bash(cd build...)", &["⎿ Will run: cd build"]));
+    assert!(first.starts_with("[not all of it is shown] Would you like to continue?"), "{first}");
     let box_of_many = continue_dialog("Write(one.txt)", &[""; 60]);
     let scrolled = excerpt("cn", &box_of_many);
     assert!(scrolled.starts_with("[not all of it is shown]"), "{scrolled}");

@@ -7,26 +7,10 @@ use atlasbridge_detect::{
 };
 use atlasbridge_model::{Kind, Level, Sighting};
 
-const READ: KernelWait = KernelWait {
-    wait: Waits::Read,
-    canonical: true,
-    echo: true,
-};
-const HIDDEN: KernelWait = KernelWait {
-    wait: Waits::Read,
-    canonical: true,
-    echo: false,
-};
-const NOBODY: KernelWait = KernelWait {
-    wait: Waits::Nobody,
-    canonical: true,
-    echo: true,
-};
-const POLL: KernelWait = KernelWait {
-    wait: Waits::Poll,
-    canonical: false,
-    echo: false,
-};
+const READ: KernelWait = KernelWait { wait: Waits::Read, canonical: true, echo: true };
+const HIDDEN: KernelWait = KernelWait { wait: Waits::Read, canonical: true, echo: false };
+const NOBODY: KernelWait = KernelWait { wait: Waits::Nobody, canonical: true, echo: true };
+const POLL: KernelWait = KernelWait { wait: Waits::Poll, canonical: false, echo: false };
 
 struct Session {
     detector: Detector,
@@ -52,12 +36,7 @@ impl Session {
 
     fn with(config: DetectorConfig, kernel: KernelWait) -> Self {
         let detector = Detector::new(config, 80, 24);
-        Self {
-            detector,
-            kernel,
-            now: Moment::default(),
-            told: Vec::new(),
-        }
+        Self { detector, kernel, now: Moment::default(), told: Vec::new() }
     }
 
     fn give(&mut self, observation: Observation<'_>) -> &mut Self {
@@ -66,14 +45,13 @@ impl Session {
                 Event::AskKernel => {
                     self.give(Observation::Kernel(self.kernel));
                 }
-                Event::Seen(Sighting {
-                    no, kind, excerpt, ..
-                }) => self.told.push(format!("{no} {kind} {excerpt}")),
+                Event::Seen(Sighting { no, kind, excerpt, .. }) => {
+                    self.told.push(format!("{no} {kind} {excerpt}"))
+                }
                 Event::Gone { no, how } => self.told.push(format!("{no} gone {how:?}")),
                 Event::Drift { no, how } => self.told.push(format!("{no} drift {}", how.as_str())),
                 Event::AnswerStatusQuery(bytes) => {
-                    self.told
-                        .push(format!("answer {}", String::from_utf8_lossy(&bytes)));
+                    self.told.push(format!("answer {}", String::from_utf8_lossy(&bytes)));
                 }
             }
         }
@@ -109,20 +87,11 @@ impl Session {
 #[test]
 fn a_question_is_seen_once_and_gone_when_answered_at_the_keyboard() {
     let mut session = Session::new(READ);
-    session
-        .output("Continue? [y/N] ")
-        .told(&["1 yes_no Continue? [y/N]"]);
+    session.output("Continue? [y/N] ").told(&["1 yes_no Continue? [y/N]"]);
     session.wait(10_000).told(&[]);
     session.typed("y").output("y").told(&[]);
-    assert!(
-        session
-            .detector
-            .typed_since(session.detector.current().unwrap().no, session.now)
-    );
-    session
-        .typed("\r")
-        .output("\r\nworking\r\n")
-        .told(&["1 gone LocalInput"]);
+    assert!(session.detector.typed_since(session.detector.current().unwrap().no, session.now));
+    session.typed("\r").output("\r\nworking\r\n").told(&["1 gone LocalInput"]);
 }
 
 #[test]
@@ -136,9 +105,7 @@ fn an_idle_session_does_not_wake() {
 fn the_next_question_is_seen_at_once_after_our_stroke() {
     let mut session = Session::new(READ);
     session.output("First? [y/N] ").told(&["1 yes_no First? [y/N]"]);
-    session
-        .give(Observation::Injected { whole: true })
-        .output("y\r\nSecond? [y/N] ");
+    session.give(Observation::Injected { whole: true }).output("y\r\nSecond? [y/N] ");
     session.told(&["1 gone Injected", "2 yes_no Second? [y/N]"]);
 }
 
@@ -146,49 +113,32 @@ fn the_next_question_is_seen_at_once_after_our_stroke() {
 fn the_same_question_asked_again_is_another_prompt() {
     let mut session = Session::new(HIDDEN);
     session.output("Password: ").told(&["1 password Password:"]);
-    session
-        .give(Observation::Injected { whole: true })
-        .output("\r\nSorry, try again.\r\nPassword: ");
+    session.give(Observation::Injected { whole: true }).output("\r\nSorry, try again.\r\nPassword: ");
     session.told(&["1 gone Injected", "2 password Password:"]);
 }
 
 #[test]
 fn at_the_bottom_of_the_screen_too() {
     let mut session = Session::new(READ);
-    session
-        .output(&"line\r\n".repeat(40))
-        .output("Go on? (y/n) ")
-        .told(&["1 yes_no Go on? (y/n)"]);
-    session
-        .typed("n\r")
-        .output("n\r\nGo on? (y/n) ")
-        .told(&["1 gone LocalInput", "2 yes_no Go on? (y/n)"]);
+    session.output(&"line\r\n".repeat(40)).output("Go on? (y/n) ").told(&["1 yes_no Go on? (y/n)"]);
+    session.typed("n\r").output("n\r\nGo on? (y/n) ").told(&["1 gone LocalInput", "2 yes_no Go on? (y/n)"]);
 }
 
 #[test]
 fn a_question_redrawn_in_place_stays_the_same() {
     let mut session = Session::new(READ);
-    session
-        .output("Continue? [y/N] ")
-        .told(&["1 yes_no Continue? [y/N]"]);
+    session.output("Continue? [y/N] ").told(&["1 yes_no Continue? [y/N]"]);
     for _ in 0..50 {
         session.output("\r\x1b[KContinue? [y/N] ").wait(30);
     }
-    session
-        .give(Observation::Resized { cols: 60, rows: 20 })
-        .wait(500)
-        .told(&[]);
+    session.give(Observation::Resized { cols: 60, rows: 20 }).wait(500).told(&[]);
 }
 
 #[test]
 fn our_echo_is_no_new_prompt() {
     let mut session = Session::new(READ);
     session.output("Name: ").told(&["1 free_text Name:"]);
-    session
-        .give(Observation::Injected { whole: true })
-        .output("who: ")
-        .wait(400)
-        .told(&[]);
+    session.give(Observation::Injected { whole: true }).output("who: ").wait(400).told(&[]);
 }
 
 #[test]
@@ -224,9 +174,7 @@ fn one_silence_of_the_kernel_does_not_undo_its_veto() {
 fn a_flood_costs_few_looks_and_sees_nothing() {
     let mut session = Session::new(POLL);
     for _ in 0..1000 {
-        session
-            .give(Observation::Output(b"Continue? [y/N] \r\nbuilding\r\n"))
-            .wait(1);
+        session.give(Observation::Output(b"Continue? [y/N] \r\nbuilding\r\n")).wait(1);
     }
     session.told(&[]);
 }
@@ -234,14 +182,9 @@ fn a_flood_costs_few_looks_and_sees_nothing() {
 #[test]
 fn an_answer_from_elsewhere_is_noticed() {
     let mut session = Session::new(READ);
-    session
-        .output("Continue? [y/N] ")
-        .told(&["1 yes_no Continue? [y/N]"]);
+    session.output("Continue? [y/N] ").told(&["1 yes_no Continue? [y/N]"]);
     session.kernel = NOBODY;
-    session
-        .output("y\r\nrunning\r\n")
-        .wait(1000)
-        .told(&["1 gone Unprompted { echoed: true }"]);
+    session.output("y\r\nrunning\r\n").wait(1000).told(&["1 gone Unprompted { echoed: true }"]);
 }
 
 #[test]
@@ -258,15 +201,9 @@ fn still_shows_reads_the_screen_as_it_is_now() {
     let sighting = session.detector.current().unwrap().clone();
     assert!(session.detector.still_shows(sighting.no, sighting.fingerprint));
     session.give(Observation::Output(b"y"));
-    assert!(
-        session.detector.still_shows(sighting.no, sighting.fingerprint),
-        "typed text is fine"
-    );
+    assert!(session.detector.still_shows(sighting.no, sighting.fingerprint), "typed text is fine");
     session.give(Observation::Output(b"\r\ndone\r\n"));
-    assert!(
-        !session.detector.still_shows(sighting.no, sighting.fingerprint),
-        "before any look was taken"
-    );
+    assert!(!session.detector.still_shows(sighting.no, sighting.fingerprint), "before any look was taken");
 }
 
 #[test]
@@ -296,20 +233,14 @@ fn a_forgotten_synchronized_update_does_not_blind() {
 fn replies_of_the_terminal_answer_nothing() {
     let mut session = Session::new(POLL);
     session.output("Name: ").wait(200).told(&["1 free_text Name:"]);
-    session
-        .typed("\x1b[?62;22c\x1b[I\x1b]11;rgb:0/0/0\x07")
-        .output("\r\nother\r\n")
-        .wait(1000);
+    session.typed("\x1b[?62;22c\x1b[I\x1b]11;rgb:0/0/0\x07").output("\r\nother\r\n").wait(1000);
     session.told(&["1 gone Unprompted { echoed: false }"]);
 }
 
 #[test]
 fn a_blocked_read_without_a_known_question_is_a_possible_prompt() {
     let mut session = Session::new(READ);
-    session
-        .output("something odd")
-        .wait(500)
-        .told(&["1 unknown something odd"]);
+    session.output("something odd").wait(500).told(&["1 unknown something odd"]);
     assert_eq!(session.detector.current().unwrap().kind, Kind::Unknown);
 }
 
@@ -339,18 +270,11 @@ fn an_empty_box_is_not_told_while_somebody_begins_to_write() {
 fn the_same_question_asked_again_is_not_the_one_that_was_answered() {
     let mut session = Session::new(READ);
     session.output("Delete it? (y/n) ");
-    let first = session
-        .detector
-        .current()
-        .cloned()
-        .expect("the first question stands");
+    let first = session.detector.current().cloned().expect("the first question stands");
     assert!(session.detector.still_shows(first.no, first.fingerprint));
     assert!(!session.detector.is_being_answered(first.no, session.now));
     session.typed("y\r");
-    assert!(
-        session.detector.is_being_answered(first.no, session.now),
-        "Enter is on its way"
-    );
+    assert!(session.detector.is_being_answered(first.no, session.now), "Enter is on its way");
     // The tool has answered and asks again, and nobody has looked yet.
     session.give(Observation::Output(b"y\r\nDelete it? (y/n) "));
     assert!(!session.detector.still_shows(first.no, first.fingerprint));
@@ -361,29 +285,17 @@ fn the_status_query_is_answered_at_once_and_nothing_else_is() {
     let answer =
         "answer \u{1b}]7501;?:states=idle,working,done,blocked,error:kinds=permission,question,auth\u{1b}\\";
     let mut session = Session::new(POLL);
-    session
-        .give(Observation::Output(b"\x1b]7501;?\x07\x1b[c"))
-        .told(&[answer]);
+    session.give(Observation::Output(b"\x1b]7501;?\x07\x1b[c")).told(&[answer]);
     session.give(Observation::Output(b"\x1b]75"));
     session.told(&[]);
     session.give(Observation::Output(b"01;?\x1b\\")).told(&[answer]);
-    for query in [
-        "\x1b[c",
-        "\x1b[6n",
-        "\x1b]11;?\x07",
-        "\x1b[>q",
-        "\x1b[?u",
-        "\x1bP$qm\x1b\\",
-    ] {
+    for query in ["\x1b[c", "\x1b[6n", "\x1b]11;?\x07", "\x1b[>q", "\x1b[?u", "\x1bP$qm\x1b\\"] {
         session.output(query).wait(100).told(&[]);
     }
     for _ in 0..100 {
         session.give(Observation::Output(b"\x1b]7501;?\x07"));
     }
-    assert!(
-        session.told.len() <= 16,
-        "a file full of queries does not type for ever"
-    );
+    assert!(session.told.len() <= 16, "a file full of queries does not type for ever");
 }
 
 /// One dialog, redrawn, resized, beside a spinner and under a blinking title, is one prompt.
@@ -393,23 +305,13 @@ fn a_dialog_that_moves_is_one_prompt() {
     let mut session = Session::new(POLL);
     session.output(dialog).wait(200).told(&["1 yes_no Delete it?"]);
     for turn in 0..40 {
-        let title = [
-            "\x1b]0;[ ! ] Action Required\x07",
-            "\x1b]0;[ . ] Action Required\x07",
-        ][turn % 2];
+        let title = ["\x1b]0;[ ! ] Action Required\x07", "\x1b]0;[ . ] Action Required\x07"][turn % 2];
         let spinner = ["⠋", "⠙", "⠹"][turn % 3];
         session.output(title).wait(50);
-        session
-            .output(&format!("\x1b7\x1b[20;70H{spinner}\x1b8"))
-            .wait(50);
+        session.output(&format!("\x1b7\x1b[20;70H{spinner}\x1b8")).wait(50);
         if turn % 10 == 0 {
             session.output(dialog).wait(50);
-            session
-                .give(Observation::Resized {
-                    cols: 90 + turn as u16,
-                    rows: 30,
-                })
-                .wait(50);
+            session.give(Observation::Resized { cols: 90 + turn as u16, rows: 30 }).wait(50);
         }
     }
     session.told(&[]);
@@ -423,48 +325,30 @@ fn a_dialog_whose_rows_are_wrapped_is_one_prompt_at_every_width() {
                   2. Yes, and switch to accept edits (auto-approve file edits and common file\r\n     \
                   commands) for this session (shift+tab)\r\n  3. No\r\n\r\nEsc to cancel · Tab to amend";
     let mut session = Session::new(POLL);
-    session
-        .output(dialog)
-        .wait(200)
-        .told(&["1 multiple_choice Do you want to create config.yaml?"]);
+    session.output(dialog).wait(200).told(&["1 multiple_choice Do you want to create config.yaml?"]);
     let sighting = session.detector.current().unwrap().clone();
     for cols in [120, 80, 132, 81] {
-        session
-            .give(Observation::Resized { cols, rows: 24 })
-            .wait(700)
-            .told(&[]);
+        session.give(Observation::Resized { cols, rows: 24 }).wait(700).told(&[]);
         assert!(session.detector.still_shows(sighting.no, sighting.fingerprint));
     }
     // Other words are another dialog, resized or not.
-    session
-        .output(&dialog.replace("config.yaml", "other.yaml"))
-        .wait(700)
-        .told(&[
-            "1 gone Unprompted { echoed: false }",
-            "2 multiple_choice Do you want to create other.yaml?",
-        ]);
+    session.output(&dialog.replace("config.yaml", "other.yaml")).wait(700).told(&[
+        "1 gone Unprompted { echoed: false }",
+        "2 multiple_choice Do you want to create other.yaml?",
+    ]);
 }
 
 /// A row that scrolls with its question, and a full screen that scrolls under a spinner, change nothing.
 #[test]
 fn a_question_that_scrolls_is_one_prompt() {
     let mut session = Session::new(READ);
-    session
-        .output(&"line\r\n".repeat(10))
-        .output("Go on? (y/n) ")
-        .told(&["1 yes_no Go on? (y/n)"]);
+    session.output(&"line\r\n".repeat(10)).output("Go on? (y/n) ").told(&["1 yes_no Go on? (y/n)"]);
     // A smaller window scrolls its text up; a larger one lets it stand.
     for rows in [8, 30, 12] {
-        session
-            .give(Observation::Resized { cols: 80, rows })
-            .wait(600)
-            .told(&[]);
+        session.give(Observation::Resized { cols: 80, rows }).wait(600).told(&[]);
     }
     // The program's own notice above the question: it scrolls the screen and asks on.
-    session
-        .output("\r\x1b[K[download finished]\r\nGo on? (y/n) ")
-        .wait(600)
-        .told(&[]);
+    session.output("\r\x1b[K[download finished]\r\nGo on? (y/n) ").wait(600).told(&[]);
 }
 
 #[test]
@@ -473,9 +357,7 @@ fn questions_three_milliseconds_apart_are_all_seen() {
     session.output("Name: ").told(&["1 free_text Name:"]);
     for (number, question) in [(2, "Street: "), (3, "Town: "), (4, "Town: ")] {
         session.typed("x\r");
-        session
-            .give(Observation::Output(format!("x\r\n{question}").as_bytes()))
-            .wait(3);
+        session.give(Observation::Output(format!("x\r\n{question}").as_bytes())).wait(3);
         session.told(&[
             &format!("{} gone LocalInput", number - 1),
             &format!("{number} free_text {}", question.trim()),
@@ -486,9 +368,7 @@ fn questions_three_milliseconds_apart_are_all_seen() {
 #[test]
 fn a_rejected_answer_is_asked_again() {
     let mut session = Session::new(READ);
-    session
-        .output("Continue (yes/no)? ")
-        .told(&["1 yes_no Continue (yes/no)?"]);
+    session.output("Continue (yes/no)? ").told(&["1 yes_no Continue (yes/no)?"]);
     session
         .give(Observation::Injected { whole: true })
         .output("maybe\r\nPlease type 'yes' or 'no': ")
@@ -534,30 +414,15 @@ fn every_verdict_says_why() {
     let mut session = Session::new(NOBODY);
     session.output("Continue? [y/N] ").wait(500);
     let vetoed = session.detector.explain(session.now).to_string();
-    assert!(
-        vetoed.starts_with("No prompt, though the text reads as yes_no\n"),
-        "{vetoed}"
-    );
-    assert!(
-        vetoed.contains("against: the kernel: nobody waits for the terminal"),
-        "{vetoed}"
-    );
-    assert!(
-        vetoed.contains("waits for somebody to read the terminal"),
-        "{vetoed}"
-    );
+    assert!(vetoed.starts_with("No prompt, though the text reads as yes_no\n"), "{vetoed}");
+    assert!(vetoed.contains("against: the kernel: nobody waits for the terminal"), "{vetoed}");
+    assert!(vetoed.contains("waits for somebody to read the terminal"), "{vetoed}");
     session.kernel = READ;
     session.output("\r\x1b[KContinue? [y/N] ").wait(10);
     let stands = session.detector.explain(session.now).to_string();
-    assert!(
-        stands.starts_with("Prompt 1 stands: yes_no, confidence high"),
-        "{stands}"
-    );
+    assert!(stands.starts_with("Prompt 1 stands: yes_no, confidence high"), "{stands}");
     assert!(stands.contains("read by: recogniser of yes or no"), "{stands}");
-    assert!(
-        stands.contains("for:     the kernel: the tool is blocked reading a line, shown"),
-        "{stands}"
-    );
+    assert!(stands.contains("for:     the kernel: the tool is blocked reading a line, shown"), "{stands}");
 }
 
 /// Silence alone is a possible prompt, and only after the time that the configuration names.
@@ -578,9 +443,7 @@ fn what_was_typed_before_the_question_was_seen_counts() {
     session.told(&["1 yes_no Delete it? (y/n)", "1 gone LocalInput"]);
 }
 
-const WAITS: Observation<'_> = Observation::Told(Told::Waits {
-    title: "approve Bash",
-});
+const WAITS: Observation<'_> = Observation::Told(Told::Waits { title: "approve Bash" });
 const GOES_ON: Observation<'_> = Observation::Told(Told::GoesOn);
 const BLOCKED: &str = "\x1b]7501;state=blocked:app=claude-code:kind=permission\x07";
 const WORKING: &str = "\x1b]7501;state=working:app=claude-code\x07";
@@ -617,14 +480,9 @@ fn a_hook_and_its_dialog_are_one_prompt() {
 #[test]
 fn a_hook_without_a_dialog_is_drift() {
     let mut session = Session::of("claude", POLL);
-    session
-        .output("\x1b[2J\x1b[H~ shall it be? ~\r\n\r\n(( aye ))  (( nay ))\r\n")
-        .wait(500)
-        .told(&[]);
+    session.output("\x1b[2J\x1b[H~ shall it be? ~\r\n\r\n(( aye ))  (( nay ))\r\n").wait(500).told(&[]);
     session.give(WAITS).wait(1_400).told(&[]);
-    session
-        .wait(200)
-        .told(&["1 drift unrecognised", "1 unknown approve Bash"]);
+    session.wait(200).told(&["1 drift unrecognised", "1 unknown approve Bash"]);
     let sighting = session.detector.current().unwrap().clone();
     assert_eq!(sighting.confidence.level(), Level::Low);
     assert!(sighting.detail.as_str().contains("shall it be?"));
@@ -636,10 +494,7 @@ fn a_hook_without_a_dialog_is_drift() {
     assert!(!session.detector.still_shows(sighting.no, sighting.fingerprint));
     // What is said to the hook that asks needs no words on a screen; a status asks nobody.
     assert!(session.detector.still_asks(sighting.no, sighting.fingerprint));
-    session
-        .give(GOES_ON)
-        .wait(100)
-        .told(&["1 gone Unprompted { echoed: false }"]);
+    session.give(GOES_ON).wait(100).told(&["1 gone Unprompted { echoed: false }"]);
     assert!(!session.detector.still_asks(sighting.no, sighting.fingerprint));
     assert_eq!(session.detector.next_deadline(), None);
 }
@@ -648,16 +503,10 @@ fn a_hook_without_a_dialog_is_drift() {
 #[test]
 fn drift_ends_when_the_dialog_is_recognised() {
     let mut session = Session::of("claude", POLL);
-    session
-        .output(BLOCKED)
-        .wait(2_000)
-        .told(&["1 drift unrecognised", "1 unknown "]);
+    session.output(BLOCKED).wait(2_000).told(&["1 drift unrecognised", "1 unknown "]);
     let sighting = session.detector.current().unwrap();
     assert!(!session.detector.still_asks(sighting.no, sighting.fingerprint));
-    session
-        .output(DIALOG)
-        .wait(500)
-        .told(&["1 gone Unprompted { echoed: false }", "2 yes_no Delete it?"]);
+    session.output(DIALOG).wait(500).told(&["1 gone Unprompted { echoed: false }", "2 yes_no Delete it?"]);
 }
 
 /// `blocked` comes up to half a second before its dialog: no drift, and one prompt.
@@ -667,11 +516,7 @@ fn a_status_ahead_of_its_dialog_is_no_drift() {
         let mut session = Session::of("claude", kernel);
         session.output(BLOCKED).wait(450).output(DIALOG).wait(300);
         session.told(&["1 yes_no Delete it?"]).wait(10_000).told(&[]);
-        session
-            .typed("1")
-            .output(WORKING)
-            .output("\x1b[2J\x1b[H")
-            .wait(300);
+        session.typed("1").output(WORKING).output("\x1b[2J\x1b[H").wait(300);
         session.told(&["1 gone LocalInput"]);
     }
 }
@@ -690,10 +535,7 @@ fn a_hook_behind_its_dialog_is_no_drift() {
 /// The box stands there whether the tool asks or not; its word that it waits is worth more.
 #[test]
 fn a_status_over_an_empty_box_is_drift_once() {
-    let box_ = format!(
-        "\x1b[2J\x1b[H{rule}\r\n❯ \r\n{rule}\x1b[2;3H",
-        rule = "─".repeat(80)
-    );
+    let box_ = format!("\x1b[2J\x1b[H{rule}\r\n❯ \r\n{rule}\x1b[2;3H", rule = "─".repeat(80));
     let mut session = Session::of("claude", POLL);
     session.output(&box_).wait(2_000).told(&["1 idle ❯"]);
     session.output(BLOCKED).wait(3_000).told(&[
@@ -702,10 +544,7 @@ fn a_status_over_an_empty_box_is_drift_once() {
         "2 unknown ❯",
     ]);
     session.wait(60_000).told(&[]);
-    session
-        .output(WORKING)
-        .wait(100)
-        .told(&["2 gone Unprompted { echoed: false }"]);
+    session.output(WORKING).wait(100).told(&["2 gone Unprompted { echoed: false }"]);
 }
 
 /// A dialog on the screen of a tool that says it works may be a quotation: only possible, and said so once.
@@ -714,25 +553,15 @@ fn a_dialog_while_the_tool_works_is_drift() {
     for kernel in [POLL, KernelWait::UNKNOWN] {
         let mut session = Session::of("claude", kernel);
         session.output(WORKING).output(DIALOG).wait(1_000).told(&[]);
-        session
-            .wait(1_000)
-            .told(&["1 drift unannounced", "1 yes_no Delete it?"]);
+        session.wait(1_000).told(&["1 drift unannounced", "1 yes_no Delete it?"]);
         assert_eq!(session.detector.current().unwrap().confidence.level(), Level::Low);
         session.wait(60_000).told(&[]);
     }
     // The word follows in time: nothing is doubted.
     let mut session = Session::of("claude", POLL);
-    session
-        .output(WORKING)
-        .output(DIALOG)
-        .wait(300)
-        .output(BLOCKED)
-        .wait(100);
+    session.output(WORKING).output(DIALOG).wait(300).output(BLOCKED).wait(100);
     session.told(&["1 yes_no Delete it?"]);
-    assert_eq!(
-        session.detector.current().unwrap().confidence.level(),
-        Level::High
-    );
+    assert_eq!(session.detector.current().unwrap().confidence.level(), Level::High);
 }
 
 /// A program without a pack may have left its last word behind: a shell after a crash of its agent.
@@ -741,14 +570,9 @@ fn a_stale_status_is_no_drift() {
     for status in [BLOCKED, WORKING] {
         let mut session = Session::new(READ);
         session.output(status);
-        session
-            .output("Continue? [y/N] ")
-            .told(&["1 yes_no Continue? [y/N]"]);
+        session.output("Continue? [y/N] ").told(&["1 yes_no Continue? [y/N]"]);
         session.wait(5_000).told(&[]);
-        assert_eq!(
-            session.detector.current().unwrap().confidence.level(),
-            Level::High
-        );
+        assert_eq!(session.detector.current().unwrap().confidence.level(), Level::High);
     }
 }
 
@@ -758,18 +582,9 @@ fn a_dialog_that_ignored_an_answer_is_another_prompt() {
     let mut session = Session::of("claude", POLL);
     let dialog =
         "\x1b[H Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel · Tab to amend";
-    session
-        .output(dialog)
-        .wait(2_000)
-        .told(&["1 yes_no Do you want to proceed?"]);
-    session
-        .give(Observation::Injected { whole: true })
-        .wait(2_000)
-        .told(&[]);
-    session
-        .give(Observation::Untaken)
-        .wait(1_000)
-        .told(&["2 yes_no Do you want to proceed?"]);
+    session.output(dialog).wait(2_000).told(&["1 yes_no Do you want to proceed?"]);
+    session.give(Observation::Injected { whole: true }).wait(2_000).told(&[]);
+    session.give(Observation::Untaken).wait(1_000).told(&["2 yes_no Do you want to proceed?"]);
 }
 
 /// Claude Code draws the rest of its first screen when the first key comes.
@@ -840,13 +655,7 @@ fn the_same_dialog_below_a_call_that_is_over_is_the_next_one() {
         " Approve tool call?\r\n\r\n run_commands\r\n\r\n   $ make\r\n\r\n  [y] Approve   [n] Deny\r\n";
     let continues = "╭──────────────────────────────╮\r\n│  Bash(make)                  │\r\n│                              │\r\n│  Would you like to continue? │\r\n│                              │\r\n│  > Continue (tab)            │\r\n│    No (esc)                  │\r\n╰──────────────────────────────╯\r\n";
     for (tool, before, after, dialog, seen) in [
-        (
-            "cline",
-            "",
-            " * run_commands(make)",
-            cline,
-            "yes_no Approve tool call? · run_commands · $ make",
-        ),
+        ("cline", "", " * run_commands(make)", cline, "yes_no Approve tool call? · run_commands · $ make"),
         (
             "cn",
             "○ Bash(make)",
@@ -875,27 +684,14 @@ fn a_box_without_its_footer_still_holds_its_draft() {
         format!("\x1b[2J\x1b[H• Hello.\r\n\r\n\r\n\r\n{footer}\x1b[3;1H› {draft}")
     };
     let mut session = Session::of("codex", POLL);
-    let empty = drawn(
-        "\x1b[2mWrite tests for @filename\x1b[0m\x1b[3;3H",
-        "  fake-model default · 100% left",
-    );
-    session
-        .output(&empty)
-        .wait(3_000)
-        .told(&["1 idle › Write tests for @filename"]);
+    let empty = drawn("\x1b[2mWrite tests for @filename\x1b[0m\x1b[3;3H", "  fake-model default · 100% left");
+    session.output(&empty).wait(3_000).told(&["1 idle › Write tests for @filename"]);
     assert_eq!(session.detector.holds_draft(), Some(false));
     let sighting = session.detector.current().unwrap().clone();
     for draft in ["Write tests for the rest", "go on,\r\n  and on"] {
-        session
-            .give(Observation::Injected { whole: false })
-            .output(&drawn(draft, ""))
-            .wait(1_000)
-            .told(&[]);
+        session.give(Observation::Injected { whole: false }).output(&drawn(draft, "")).wait(1_000).told(&[]);
         assert_eq!(session.detector.holds_draft(), Some(true), "{draft}");
-        assert!(
-            session.detector.still_shows(sighting.no, sighting.fingerprint),
-            "{draft}"
-        );
+        assert!(session.detector.still_shows(sighting.no, sighting.fingerprint), "{draft}");
         assert!(
             session.detector.holds_text("Write tests for the rest")
                 || session.detector.holds_text("go on, and on")
@@ -915,11 +711,7 @@ fn a_text_is_found_where_it_was_typed() {
     let check = |screen: &str, expected: bool| {
         let mut session = Session::new(POLL);
         session.output(screen);
-        assert_eq!(
-            session.detector.holds_text("say hello to me"),
-            expected,
-            "{screen:?}"
-        );
+        assert_eq!(session.detector.holds_text("say hello to me"), expected, "{screen:?}");
     };
     check("│ ❯ say hello to me", true);
     check("some box: say hello\r\n  to me", true);
@@ -938,10 +730,7 @@ fn a_box_is_not_idle_while_its_tool_repaints() {
     for _ in 0..20 {
         session.wait(900).output(repaint);
     }
-    session
-        .told(&[])
-        .wait(2_500)
-        .told(&["1 idle › Write tests for @filename"]);
+    session.told(&[]).wait(2_500).told(&["1 idle › Write tests for @filename"]);
 }
 
 /// opencode was once offered half drawn: the buttons stood there, and the command did not.
@@ -961,10 +750,7 @@ fn a_dialog_without_its_matter_is_not_drawn_yet() {
         .told(&["1 multiple_choice Permission required # Shell command · $ rm -rf build"]);
     // One that never shows more is told all the same.
     let mut session = Session::of("opencode", POLL);
-    session
-        .output(&drawn(""))
-        .wait(2_000)
-        .told(&["1 multiple_choice Permission required # Shell command"]);
+    session.output(&drawn("")).wait(2_000).told(&["1 multiple_choice Permission required # Shell command"]);
 }
 
 /// The box of opencode holds seven lines at any height, and cuts the rest without a sign.
@@ -978,31 +764,17 @@ fn a_full_box_is_told_as_perhaps_not_the_whole() {
     ));
     session.wait(500);
     let detail = session.detector.current().unwrap().detail.as_str().to_owned();
-    assert!(
-        detail.starts_with("[Perhaps not all of this is shown"),
-        "{detail}"
-    );
-    assert!(
-        detail.contains("Ctrl+F at the terminal shows more of it."),
-        "{detail}"
-    );
-    let [told] = &session.told[..] else {
-        panic!("{:?}", session.told)
-    };
-    assert!(
-        told.contains("[perhaps not all of it is shown] Permission required"),
-        "{told}"
-    );
+    assert!(detail.starts_with("[Perhaps not all of this is shown"), "{detail}");
+    assert!(detail.contains("Ctrl+F at the terminal shows more of it."), "{detail}");
+    let [told] = &session.told[..] else { panic!("{:?}", session.told) };
+    assert!(told.contains("[perhaps not all of it is shown] Permission required"), "{told}");
 }
 
 /// A starved event loop reads nothing for a while: the tool's own dialog is certain once it listens again.
 #[test]
 fn a_dialog_of_the_pack_is_not_doubted_while_its_tool_is_starved() {
     let dialog = "? Shell rm -rf build\r\n\r\n Allow execution of: 'rm'?\r\n\r\n › 1. Yes, allow once\r\n   2. No, suggest changes (esc)\r\n";
-    let starved = KernelWait {
-        wait: Waits::Nobody,
-        ..POLL
-    };
+    let starved = KernelWait { wait: Waits::Nobody, ..POLL };
     let mut session = Session::of("qwen", starved);
     session.output(dialog).wait(3_000).told(&[]);
     session.kernel = POLL;
@@ -1021,15 +793,8 @@ fn a_dialog_of_the_pack_is_not_doubted_while_its_tool_is_starved() {
 fn a_question_above_an_empty_line_is_asked() {
     let asked = "  Run this code? (y/n)\r\n\r\n  ";
     let mut session = Session::new(POLL);
-    session
-        .output(asked)
-        .wait(300)
-        .told(&["1 yes_no Run this code? (y/n)"]);
-    session
-        .give(Observation::Injected { whole: false })
-        .output("y")
-        .wait(300)
-        .told(&[]);
+    session.output(asked).wait(300).told(&["1 yes_no Run this code? (y/n)"]);
+    session.give(Observation::Injected { whole: false }).output("y").wait(300).told(&[]);
     session
         .give(Observation::Injected { whole: true })
         .output("\r\n\r\nrunning\r\n")
@@ -1037,8 +802,5 @@ fn a_question_above_an_empty_line_is_asked() {
         .told(&["1 gone Injected"]);
     // Prose, with the cursor in the next line, asks nothing as long as keys are all that is waited for.
     let mut session = Session::new(POLL);
-    session
-        .output("Run this code? (y/n)\r\n\r\n")
-        .wait(1_500)
-        .told(&[]);
+    session.output("Run this code? (y/n)\r\n\r\n").wait(1_500).told(&[]);
 }

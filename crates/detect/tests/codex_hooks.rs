@@ -1,10 +1,6 @@
 //! What Codex asks by its app-server, and what it is told back. The requests are of the shapes that 0.166.0 sends.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on should say where and stop"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should say where and stop")]
 
 use atlasbridge_detect::{HookEvent, HookRequest};
 use atlasbridge_model::answer::Value;
@@ -54,10 +50,8 @@ fn command(command: &str, amendment: Json) -> HookRequest {
 }
 
 fn edit(paths: &[&str]) -> HookRequest {
-    let changes: Vec<Json> = paths
-        .iter()
-        .map(|path| json!({"path": path, "kind": {"type": "add"}, "diff": "hello\n"}))
-        .collect();
+    let changes: Vec<Json> =
+        paths.iter().map(|path| json!({"path": path, "kind": {"type": "add"}, "diff": "hello\n"})).collect();
     request(&json!({
         "hook_event_name": "codex/approval",
         "method": "item/fileChange/requestApproval",
@@ -75,16 +69,10 @@ fn dialog(body: &str, rows: &[&str]) -> Sighting {
     let choices = rows.iter().enumerate().map(|(row, label)| Choice {
         label: (*label).to_owned(),
         strokes: Some(Strokes::once((row + 1).to_string())),
-        effect: if row == last {
-            Effect::Refuses
-        } else {
-            Effect::Accepts
-        },
+        effect: if row == last { Effect::Refuses } else { Effect::Accepts },
     });
     let shown = rows.iter().enumerate();
-    let shown: Vec<String> = shown
-        .map(|(row, label)| format!("  {}. {label}", row + 1))
-        .collect();
+    let shown: Vec<String> = shown.map(|(row, label)| format!("  {}. {label}", row + 1)).collect();
     Sighting {
         no: SightingNo(1),
         kind: Kind::MultipleChoice,
@@ -109,10 +97,7 @@ fn asks_for(command: &str) -> Sighting {
 }
 
 fn asks_for_edits(paths: &[&str]) -> Sighting {
-    let paths: Vec<String> = paths
-        .iter()
-        .map(|path| format!("  Destination: {path}"))
-        .collect();
+    let paths: Vec<String> = paths.iter().map(|path| format!("  Destination: {path}")).collect();
     let body = format!(
         "  Would you like to make the following edits?\n\n  Description: Apply proposed file edits\n{}",
         paths.join("\n")
@@ -140,36 +125,18 @@ fn a_command_is_accepted_remembered_and_refused() {
     let sighting = asks_for("touch one.txt");
     assert!(request.is_shown_by(&sighting));
     assert_eq!(request.title(), "Command: touch one.txt");
-    check(
-        &request,
-        &row(0, &sighting),
-        &sighting,
-        r#"{"decision":"accept"}"#,
-    );
+    check(&request, &row(0, &sighting), &sighting, r#"{"decision":"accept"}"#);
     check(
         &request,
         &row(1, &sighting),
         &sighting,
         r#"{"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch","one.txt"]}}}"#,
     );
-    check(
-        &request,
-        &row(2, &sighting),
-        &sighting,
-        r#"{"decision":"cancel"}"#,
-    );
-    let moved = Value::Choice {
-        row: 0,
-        label: NO.to_owned(),
-    };
-    for other in [
-        moved,
-        Value::Enter,
-        Value::Text("y".to_owned()),
-        Value::Refused {
-            reason: "use git".to_owned(),
-        },
-    ] {
+    check(&request, &row(2, &sighting), &sighting, r#"{"decision":"cancel"}"#);
+    let moved = Value::Choice { row: 0, label: NO.to_owned() };
+    for other in
+        [moved, Value::Enter, Value::Text("y".to_owned()), Value::Refused { reason: "use git".to_owned() }]
+    {
         check(&request, &other, &sighting, "keys");
     }
 }
@@ -214,11 +181,7 @@ fn edits_are_accepted_for_once_or_for_the_session() {
 #[track_caller]
 fn check_shown(command_line: &str, shown: &str, expected: bool) {
     let request = command(command_line, Json::Null);
-    assert_eq!(
-        request.is_shown_by(&asks_for(shown)),
-        expected,
-        "{command_line} in {shown}"
-    );
+    assert_eq!(request.is_shown_by(&asks_for(shown)), expected, "{command_line} in {shown}");
 }
 
 #[test]
@@ -226,26 +189,14 @@ fn a_request_is_bound_to_the_dialog_that_shows_exactly_its_command() {
     check_shown("/bin/bash -lc 'rm -rf build'", "rm -rf build", true);
     check_shown("/usr/bin/zsh -lc ls", "ls", true);
     check_shown("git push", "git push", true);
-    check_shown(
-        r#"/bin/bash -lc 'echo '"'"'it is'"'"' \$HOME'"#,
-        r"echo 'it is' \$HOME",
-        true,
-    );
-    check_shown(
-        "/bin/bash -lc 'echo one\necho two'",
-        "echo one\n    echo two",
-        true,
-    );
+    check_shown(r#"/bin/bash -lc 'echo '"'"'it is'"'"' \$HOME'"#, r"echo 'it is' \$HOME", true);
+    check_shown("/bin/bash -lc 'echo one\necho two'", "echo one\n    echo two", true);
     check_shown("/bin/bash -lc ls", "ls -la build", false);
     check_shown("/bin/bash -lc 'ls -la build'", "ls", false);
     check_shown("/bin/bash -lc build", "rm -rf build", false);
     // Too long for a dialog: its beginning is there.
     let long = format!("echo {}", "word ".repeat(40));
-    check_shown(
-        &format!("/bin/bash -lc '{long}'"),
-        &format!("{}…", &long[..120]),
-        true,
-    );
+    check_shown(&format!("/bin/bash -lc '{long}'"), &format!("{}…", &long[..120]), true);
     // What the model writes as its reason is no command.
     let named = command("/bin/bash -lc 'rm -rf build'", Json::Null);
     let body = "  Reason: $ rm -rf build\n\n  $ echo hi";
@@ -256,10 +207,7 @@ fn a_request_is_bound_to_the_dialog_that_shows_exactly_its_command() {
 fn what_is_asked_is_told_whole() {
     let mut sighting = asks_for("rm -rf build");
     command("/bin/bash -lc 'rm -rf build'", Json::Null).enrich(&mut sighting);
-    assert_eq!(
-        sighting.detail.as_str(),
-        "$ rm -rf build\nin /home/dev/project\nReason: Is this fine?"
-    );
+    assert_eq!(sighting.detail.as_str(), "$ rm -rf build\nin /home/dev/project\nReason: Is this fine?");
     assert_eq!(sighting.takes, Takes::NOTHING);
     let mut sighting = asks_for_edits(&["/p/hello.txt"]);
     edit(&["/p/hello.txt"]).enrich(&mut sighting);
@@ -269,49 +217,25 @@ fn what_is_asked_is_told_whole() {
 #[test]
 fn a_dialog_that_nobody_could_read_is_answered_all_the_same() {
     let request = command("/bin/bash -lc 'touch one.txt'", json!(["touch"]));
-    let mut sighting = Sighting {
-        kind: Kind::Unknown,
-        choices: None,
-        ..asks_for("touch one.txt")
-    };
+    let mut sighting = Sighting { kind: Kind::Unknown, choices: None, ..asks_for("touch one.txt") };
     request.enrich(&mut sighting);
-    let labels: Vec<String> = (0..3)
-        .map(|at| sighting.choices.as_ref().unwrap().get(at).unwrap().label.clone())
-        .collect();
-    assert_eq!(
-        labels,
-        [
-            "Yes, proceed",
-            "Yes, and don't ask again for commands that start with `touch`",
-            NO
-        ]
-    );
-    check(
-        &request,
-        &row(0, &sighting),
-        &sighting,
-        r#"{"decision":"accept"}"#,
-    );
+    let labels: Vec<String> =
+        (0..3).map(|at| sighting.choices.as_ref().unwrap().get(at).unwrap().label.clone()).collect();
+    assert_eq!(labels, ["Yes, proceed", "Yes, and don't ask again for commands that start with `touch`", NO]);
+    check(&request, &row(0, &sighting), &sighting, r#"{"decision":"accept"}"#);
     check(
         &request,
         &row(1, &sighting),
         &sighting,
         r#"{"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch"]}}}"#,
     );
-    check(
-        &request,
-        &row(2, &sighting),
-        &sighting,
-        r#"{"decision":"cancel"}"#,
-    );
+    check(&request, &row(2, &sighting), &sighting, r#"{"decision":"cancel"}"#);
 }
 
 #[test]
 fn other_requests_and_reports() {
     let finished = json!({"hook_event_name": "codex/finished", "last_message": "All done."});
-    let words = HookEvent::Finished {
-        message: "All done.".to_owned(),
-    };
+    let words = HookEvent::Finished { message: "All done.".to_owned() };
     assert_eq!(read(&finished), words);
     assert_eq!(read(&json!({"hook_event_name": "codex/works"})), HookEvent::Works);
     let with = |key: &str, value: Json| {
@@ -325,10 +249,7 @@ fn other_requests_and_reports() {
     unknown_edit["method"] = "item/fileChange/requestApproval".into();
     for event in [
         with("kind", "writeStdin".into()),
-        with(
-            "networkApprovalContext",
-            json!({"host": "example.com", "protocol": "https"}),
-        ),
+        with("networkApprovalContext", json!({"host": "example.com", "protocol": "https"})),
         with("command", Json::Null),
         question,
         unknown_edit,

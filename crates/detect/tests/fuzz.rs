@@ -5,10 +5,7 @@
 //! kernel words in between. Each pack has its own session that lasts for its share of the bytes, so that what a session
 //! keeps would add up. A debug build takes a tenth of it, unless `ATLASBRIDGE_TEST_FULL` is set.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a recording that cannot be read fails the test"
-)]
+#![expect(clippy::unwrap_used, reason = "a recording that cannot be read fails the test")]
 
 use std::fs;
 use std::path::Path;
@@ -47,10 +44,7 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % end.max(1)
     }
 }
@@ -60,11 +54,7 @@ fn fragments() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
     let mut found = Vec::new();
     for tool in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        for path in fs::read_dir(tool)
-            .into_iter()
-            .flatten()
-            .map(|entry| entry.unwrap().path())
-        {
+        for path in fs::read_dir(tool).into_iter().flatten().map(|entry| entry.unwrap().path()) {
             if path.extension().is_some_and(|extension| extension == "cast") {
                 let recording = Recording::parse(&fs::read_to_string(path).unwrap()).unwrap();
                 found.extend(recording.steps.into_iter().filter_map(|step| match step.what {
@@ -87,11 +77,7 @@ struct Session {
 
 impl Session {
     fn new(pack: Option<Arc<Pack>>, random: &mut Random) -> Self {
-        let config = DetectorConfig {
-            announce_idle: true,
-            pack,
-            ..DetectorConfig::default()
-        };
+        let config = DetectorConfig { announce_idle: true, pack, ..DetectorConfig::default() };
         let (cols, rows) = (20 + random.below(140) as u16, 5 + random.below(60) as u16);
         Self {
             detector: Detector::new(config, cols, rows),
@@ -110,11 +96,7 @@ impl Session {
                 Event::Gone { .. } | Event::Drift { .. } | Event::AnswerStatusQuery(_) => {}
             }
         }
-        assert!(
-            begun.elapsed() < LONGEST,
-            "{observation:?} took {:?}",
-            begun.elapsed()
-        );
+        assert!(begun.elapsed() < LONGEST, "{observation:?} took {:?}", begun.elapsed());
     }
 
     fn wait(&mut self, millis: usize) {
@@ -225,10 +207,7 @@ fn ten_million_bytes() {
 fn damaged_packs() {
     let _alone = ALONE.lock();
     let fragments = fragments();
-    let texts: Vec<String> = Packs::embedded()
-        .iter()
-        .map(|pack| pack.text().to_owned())
-        .collect();
+    let texts: Vec<String> = Packs::embedded().iter().map(|pack| pack.text().to_owned()).collect();
     let mut random = Random(2026);
     let (mut read, mut refused, mut bytes) = (0, 0, 0);
     for number in 0..full_or_a_tenth(PACKS) {
@@ -267,9 +246,7 @@ fn damaged(text: &str, random: &mut Random) -> String {
     }
     let mut chars: Vec<char> = lines.join("\n").chars().collect();
     for _ in 0..random.below(4) {
-        let signs = [
-            '\'', '"', '[', ']', '(', ')', '{', '9', '*', '+', '?', '\\', '|', '=', '\0', '❯', '\n',
-        ];
+        let signs = ['\'', '"', '[', ']', '(', ')', '{', '9', '*', '+', '?', '\\', '|', '=', '\0', '❯', '\n'];
         let at = random.below(chars.len());
         chars[at] = signs[random.below(signs.len())];
     }
@@ -280,6 +257,5 @@ fn damaged(text: &str, random: &mut Random) -> String {
 fn resident_kib() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
-        .unwrap_or(0)
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }

@@ -1,10 +1,6 @@
 //! What Claude Code tells through its hooks, and what it is told back. The events are of the shapes that 2.1.325 sends.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on should say where and stop"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should say where and stop")]
 
 use atlasbridge_detect::{HookEvent, HookRequest};
 use atlasbridge_model::answer::Value;
@@ -131,39 +127,20 @@ fn a_permission_is_given_refused_and_remembered() {
     );
     check(&request, &row(2, &sighting), &sighting, "keys");
     let refused = told(&request, &row(3, &sighting), &sighting);
-    assert!(
-        refused.starts_with(r#"{"behavior":"deny","interrupt":true"#),
-        "{refused}"
-    );
-    let reason = Value::Refused {
-        reason: "push to a branch".to_owned(),
-    };
-    check(
-        &request,
-        &reason,
-        &sighting,
-        r#"{"behavior":"deny","message":"push to a branch"}"#,
-    );
+    assert!(refused.starts_with(r#"{"behavior":"deny","interrupt":true"#), "{refused}");
+    let reason = Value::Refused { reason: "push to a branch".to_owned() };
+    check(&request, &reason, &sighting, r#"{"behavior":"deny","message":"push to a branch"}"#);
     check(&request, &Value::Text("yes".to_owned()), &sighting, "keys");
     check(&request, &Value::Enter, &sighting, "keys");
-    let moved = Value::Choice {
-        row: 0,
-        label: "No".to_owned(),
-    };
+    let moved = Value::Choice { row: 0, label: "No".to_owned() };
     check(&request, &moved, &sighting, "keys");
 }
 
 /// A row that speaks of the project, and a suggestion that is forgotten with the session, are not the same.
 #[test]
 fn only_what_a_row_says_is_remembered() {
-    let sighting = dialog(
-        "rm -rf build",
-        &[
-            "+Yes",
-            "+Yes, and always allow access to build/ from this project",
-            "!No",
-        ],
-    );
+    let sighting =
+        dialog("rm -rf build", &["+Yes", "+Yes, and always allow access to build/ from this project", "!No"]);
     let suggestion = |destination: &str| {
         json!([
             {"type": "addDirectories", "directories": ["/p/build"], "destination": destination},
@@ -210,15 +187,9 @@ fn a_question_is_answered_with_one_row_several_or_ones_own_words() {
 #[test]
 fn a_question_with_several_answers_says_how_many() {
     let picks = |request: &HookRequest| {
-        let mut sighting = dialog(
-            "Which database should the service use?",
-            &["PostgreSQL", "SQLite"],
-        );
+        let mut sighting = dialog("Which database should the service use?", &["PostgreSQL", "SQLite"]);
         request.enrich(&mut sighting);
-        sighting
-            .constraints
-            .picks
-            .map(|picks| (picks.least(), picks.most()))
+        sighting.constraints.picks.map(|picks| (picks.least(), picks.most()))
     };
     assert_eq!(picks(&ask(true)), Some((1, 2)));
     assert_eq!(picks(&ask(false)), None);
@@ -235,10 +206,7 @@ fn several_questions_are_left_to_the_screen() {
     let another = input["questions"][0].clone();
     input["questions"].as_array_mut().unwrap().push(another);
     let request = request(json!({"tool_name": "AskUserQuestion", "tool_input": input}));
-    let sighting = dialog(
-        "Which database should the service use?",
-        &["PostgreSQL", "SQLite"],
-    );
+    let sighting = dialog("Which database should the service use?", &["PostgreSQL", "SQLite"]);
     check(&request, &row(0, &sighting), &sighting, "keys");
     check(&request, &Value::Text("x".to_owned()), &sighting, "keys");
 }
@@ -248,11 +216,7 @@ fn several_questions_are_left_to_the_screen() {
 fn a_plan_is_carried_out_or_sent_back() {
     let sighting = dialog(
         "Would you like to proceed?",
-        &[
-            "+Yes, and use auto mode",
-            "+Yes, manually approve edits",
-            "!Tell Claude what to change",
-        ],
+        &["+Yes, and use auto mode", "+Yes, manually approve edits", "!Tell Claude what to change"],
     );
     check(&plan(), &row(0, &sighting), &sighting, "keys");
     check(
@@ -274,9 +238,7 @@ fn a_plan_is_carried_out_or_sent_back() {
 fn a_request_and_a_dialog_are_one_only_if_they_show_the_same() {
     let request = bash("rm -rf build && touch done.flag", json!([]));
     let shows = |detail: &str| request.is_shown_by(&dialog(detail, &BASH));
-    assert!(shows(
-        " Bash command\n rm -rf build && touch\n done.flag\n Do you want to proceed?"
-    ));
+    assert!(shows(" Bash command\n rm -rf build && touch\n done.flag\n Do you want to proceed?"));
     assert!(shows("│ rm -rf build && touch done.flag │"));
     assert!(!shows(" Bash command\n rm -rf src\n Do you want to proceed?"));
     let write = crate::request(json!({
@@ -285,14 +247,8 @@ fn a_request_and_a_dialog_are_one_only_if_they_show_the_same() {
     }));
     assert!(write.is_shown_by(&dialog("Create file\nconfig.yaml\n 1 a", &BASH)));
     assert!(!write.is_shown_by(&dialog("Create file\nother.yaml\n 1 a", &BASH)));
-    let secret = bash(
-        "curl -H 'Authorization: Bearer abcdef0123456789abcdef0123456789' x",
-        json!([]),
-    );
-    let shown = dialog(
-        "curl -H 'Authorization: Bearer abcdef0123456789abcdef0123456789' x",
-        &BASH,
-    );
+    let secret = bash("curl -H 'Authorization: Bearer abcdef0123456789abcdef0123456789' x", json!([]));
+    let shown = dialog("curl -H 'Authorization: Bearer abcdef0123456789abcdef0123456789' x", &BASH);
     assert!(secret.is_shown_by(&shown), "masked in both");
 }
 
@@ -300,10 +256,7 @@ fn a_request_and_a_dialog_are_one_only_if_they_show_the_same() {
 fn a_dialog_gets_the_whole_request() {
     let mut sighting = dialog("rm -rf build", &BASH);
     bash("rm -rf build", json!([])).enrich(&mut sighting);
-    assert_eq!(
-        sighting.detail.as_str(),
-        "Bash\ncommand: rm -rf build\ndescription: Remove build directory"
-    );
+    assert_eq!(sighting.detail.as_str(), "Bash\ncommand: rm -rf build\ndescription: Remove build directory");
     assert!(sighting.takes.reason && !sighting.takes.own_text);
     let mut asked = dialog("Which database should the service use?", &["PostgreSQL"]);
     ask(true).enrich(&mut asked);
@@ -320,23 +273,12 @@ fn a_request_without_a_dialog_stands_for_itself() {
         "destination": "localSettings",
     }]);
     let request = bash("git push origin main", rule);
-    let mut sighting = Sighting {
-        kind: Kind::Unknown,
-        choices: None,
-        ..dialog("some new drawing", &["x"])
-    };
+    let mut sighting = Sighting { kind: Kind::Unknown, choices: None, ..dialog("some new drawing", &["x"]) };
     request.enrich(&mut sighting);
     assert_eq!(sighting.excerpt.as_str(), "Bash: git push origin main");
-    let labels: Vec<&str> = sighting
-        .choices
-        .iter()
-        .flat_map(Choices::iter)
-        .map(|choice| choice.label.as_str())
-        .collect();
-    assert_eq!(
-        labels,
-        ["Yes", "Yes, and don't ask again for Bash(git push:*)", "No"]
-    );
+    let labels: Vec<&str> =
+        sighting.choices.iter().flat_map(Choices::iter).map(|choice| choice.label.as_str()).collect();
+    assert_eq!(labels, ["Yes", "Yes, and don't ask again for Bash(git push:*)", "No"]);
     assert!(told(&request, &row(1, &sighting), &sighting).contains("updatedPermissions"));
     assert!(told(&request, &row(2, &sighting), &sighting).contains("deny"));
     assert_eq!(sighting.choices.as_ref().unwrap().refusing(), Some(2));
@@ -359,19 +301,11 @@ fn reports_and_what_they_end() {
     assert!(!done("rm -rf src").answers(&request));
     let mut answered = questions();
     answered["answers"] = json!({"Which database should the service use?": "SQLite"});
-    let answered = event(
-        json!({"tool_name": "AskUserQuestion", "tool_input": answered}),
-        "PostToolUse",
-    );
+    let answered = event(json!({"tool_name": "AskUserQuestion", "tool_input": answered}), "PostToolUse");
     assert!(answered.answers(&ask(false)));
     let stop = event(json!({"last_assistant_message": "Done."}), "Stop");
     assert!(stop.answers(&request));
-    assert_eq!(
-        stop,
-        HookEvent::Finished {
-            message: "Done.".to_owned()
-        }
-    );
+    assert_eq!(stop, HookEvent::Finished { message: "Done.".to_owned() });
     assert_eq!(event(json!({}), "UserPromptSubmit"), HookEvent::Works);
     assert!(!event(json!({}), "PreToolUse").answers(&request));
 }
@@ -403,9 +337,6 @@ fn a_request_that_names_nothing_is_shown_by_its_own_dialog_alone() {
     assert!(!delete(json!({"where": "/srv"})).is_shown_by(&other));
     assert!(!delete(json!({})).is_shown_by(&other), "nothing is in everything");
     assert!(plan().is_shown_by(&approval) && !plan().is_shown_by(&other));
-    assert!(
-        !bash("", json!([])).is_shown_by(&other),
-        "nor is an empty command"
-    );
+    assert!(!bash("", json!([])).is_shown_by(&other), "nor is an empty command");
     assert!(!bash("…", json!([])).is_shown_by(&other));
 }

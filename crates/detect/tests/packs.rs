@@ -13,10 +13,7 @@ use atlasbridge_model::{Choices, Sighting};
 
 #[test]
 fn every_built_in_pack_is_read() {
-    let names: Vec<String> = Packs::embedded()
-        .iter()
-        .map(|pack| pack.name().to_owned())
-        .collect();
+    let names: Vec<String> = Packs::embedded().iter().map(|pack| pack.name().to_owned()).collect();
     assert_eq!(
         names,
         [
@@ -115,35 +112,19 @@ fn what_is_wrong_is_told_with_its_line_and_its_cure() {
 #[test]
 fn every_mistake_of_every_file_is_told() {
     let files = vec![
-        (
-            PathBuf::from("a.toml"),
-            "[tool]\nname = \"A\"\nbinaries = 1\n".to_owned(),
-        ),
-        (
-            PathBuf::from("b.toml"),
-            "busy = ['(', ')']\n[tool]\nname = \"b\"\n".to_owned(),
-        ),
+        (PathBuf::from("a.toml"), "[tool]\nname = \"A\"\nbinaries = 1\n".to_owned()),
+        (PathBuf::from("b.toml"), "busy = ['(', ')']\n[tool]\nname = \"b\"\n".to_owned()),
     ];
     let told = Packs::with_user(files).unwrap_err().to_string();
     assert_eq!(told.lines().count(), 3, "{told}");
 }
 
 fn seen(screen: &str, packs: &Packs, program: &str) -> Option<Sighting> {
-    let config = DetectorConfig {
-        pack: packs.for_program(program),
-        ..DetectorConfig::default()
-    };
-    let kernel = KernelWait {
-        wait: Waits::Poll,
-        canonical: false,
-        echo: false,
-    };
+    let config = DetectorConfig { pack: packs.for_program(program), ..DetectorConfig::default() };
+    let kernel = KernelWait { wait: Waits::Poll, canonical: false, echo: false };
     let mut detector = Detector::new(config, 80, 24);
     detector.observe(Observation::Output(screen.as_bytes()), Moment::default());
-    while let Some(due) = detector
-        .next_deadline()
-        .filter(|due| due.0 < Duration::from_secs(1))
-    {
+    while let Some(due) = detector.next_deadline().filter(|due| due.0 < Duration::from_secs(1)) {
         detector.observe(Observation::Deadline, due);
         for event in detector.observe(Observation::Kernel(kernel), due) {
             if let Event::Seen(sighting) = event {
@@ -212,14 +193,8 @@ fn words_of_ones_own() {
     let words = "[tool]\nname = \"generic\"\n[words]\nrefuses = ['halt\\b']\n";
     let packs = Packs::with_user(vec![("generic.toml".into(), words.to_owned())]).unwrap();
     let screen = "? Launch\r\n❯ Go\r\n  Halt\r\n";
-    assert_eq!(
-        told(seen(screen, &Packs::embedded(), "rocket")),
-        r"multiple_choice: Go=\r, Halt=\u{1b}[B\r"
-    );
-    assert_eq!(
-        told(seen(screen, &packs, "rocket")),
-        r"multiple_choice: Go=\r, !Halt=\u{1b}[B\r"
-    );
+    assert_eq!(told(seen(screen, &Packs::embedded(), "rocket")), r"multiple_choice: Go=\r, Halt=\u{1b}[B\r");
+    assert_eq!(told(seen(screen, &packs, "rocket")), r"multiple_choice: Go=\r, !Halt=\u{1b}[B\r");
 }
 
 /// Facts: `n` and Enter approve in Claude Code; in Codex a letter is a hot key. Only keys of rows are ever sent.

@@ -19,19 +19,9 @@ enum Input {
 }
 
 fn inputs() -> impl Strategy<Value = Vec<Input>> {
-    let wait = prop_oneof![
-        Just(Waits::Read),
-        Just(Waits::Poll),
-        Just(Waits::Nobody),
-        Just(Waits::Unknown)
-    ];
-    let kernel = (wait, any::<bool>(), any::<bool>()).prop_map(|(wait, canonical, echo)| {
-        Input::Kernel(KernelWait {
-            wait,
-            canonical,
-            echo,
-        })
-    });
+    let wait = prop_oneof![Just(Waits::Read), Just(Waits::Poll), Just(Waits::Nobody), Just(Waits::Unknown)];
+    let kernel = (wait, any::<bool>(), any::<bool>())
+        .prop_map(|(wait, canonical, echo)| Input::Kernel(KernelWait { wait, canonical, echo }));
     let text = prop_oneof![
         Just("Continue? [y/N] ".to_owned()),
         Just("1) one\r\n2) two\r\n#? ".to_owned()),
@@ -90,10 +80,7 @@ impl Walk {
             self.give(Observation::Deadline);
             wakes += 1;
             let next = self.detector.next_deadline();
-            assert!(
-                next.is_none_or(|next| next > self.now),
-                "a deadline must lie ahead"
-            );
+            assert!(next.is_none_or(|next| next > self.now), "a deadline must lie ahead");
         }
         self.now = until;
         wakes

@@ -3,10 +3,7 @@
 //! The floors below are what the detector reaches today; they may only rise, the ceilings only fall.
 //! `tests/recordings/README.md` says how recordings are labelled.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a recording that cannot be read fails the test"
-)]
+#![expect(clippy::unwrap_used, reason = "a recording that cannot be read fails the test")]
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -70,11 +67,7 @@ fn nothing_is_seen_where_nothing_waits() {
     for labelled in ALL.iter() {
         for seen in labelled.seen.iter().filter(|seen| labelled.is_quiet(seen)) {
             let low = seen.sighting.confidence.level() == Level::Low;
-            assert!(
-                low,
-                "{} at {:?}: {}",
-                labelled.name, seen.t, seen.sighting.excerpt
-            );
+            assert!(low, "{} at {:?}: {}", labelled.name, seen.t, seen.sighting.excerpt);
         }
     }
     let all = score(|labelled| labelled.seen.clone(), |_| true);
@@ -84,21 +77,17 @@ fn nothing_is_seen_where_nothing_waits() {
 /// Each labelled choice with its keys and the strokes that would be sent for it.
 fn keyed() -> impl Iterator<Item = (&'static Labelled, String, String, Option<Strokes>)> {
     ALL.iter().flat_map(|labelled| {
-        labelled
-            .prompts
-            .iter()
-            .filter(|label| !label.choices.is_empty())
-            .flat_map(move |label| {
-                let hit = labelled.seen.iter().find(|seen| label.fits(seen));
-                label.keys.iter().map(move |(name, keys)| {
-                    let strokes = hit.and_then(|hit| {
-                        let mut rows = choices(hit);
-                        let row = rows.find(|(shown, _)| bare(shown) == bare(name));
-                        row.map(|(_, strokes)| strokes.clone())
-                    });
-                    (labelled, name.clone(), keys.clone(), strokes)
-                })
+        labelled.prompts.iter().filter(|label| !label.choices.is_empty()).flat_map(move |label| {
+            let hit = labelled.seen.iter().find(|seen| label.fits(seen));
+            label.keys.iter().map(move |(name, keys)| {
+                let strokes = hit.and_then(|hit| {
+                    let mut rows = choices(hit);
+                    let row = rows.find(|(shown, _)| bare(shown) == bare(name));
+                    row.map(|(_, strokes)| strokes.clone())
+                });
+                (labelled, name.clone(), keys.clone(), strokes)
             })
+        })
     })
 }
 
@@ -159,10 +148,7 @@ fn prompts_are_seen_soon() {
                 continue;
             };
             let late = hit.t.0.as_secs_f64() - label.from;
-            match (
-                waits_at(&labelled.recording, hit.t),
-                hit.sighting.confidence.level(),
-            ) {
+            match (waits_at(&labelled.recording, hit.t), hit.sighting.confidence.level()) {
                 (Some(Waits::Read), _) => read.push(late),
                 // Another session reads for it; only silence tells.
                 (Some(Waits::Nobody), _) | (_, Level::Low) => {}
@@ -171,20 +157,11 @@ fn prompts_are_seen_soon() {
             }
         }
     }
-    let told = [
-        ("polled", &mut dialogs, 0.15),
-        ("read", &mut read, 0.05),
-        ("blind", &mut blind, 0.75),
-    ];
+    let told = [("polled", &mut dialogs, 0.15), ("read", &mut read, 0.05), ("blind", &mut blind, 0.75)];
     for (name, times, limit) in told {
         times.sort_by(f64::total_cmp);
         let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
-        println!(
-            "{name}: {} prompts, p50 {:.3} s, p95 {:.3} s",
-            times.len(),
-            at(0.5),
-            at(0.95)
-        );
+        println!("{name}: {} prompts, p50 {:.3} s, p95 {:.3} s", times.len(), at(0.5), at(0.95));
         assert!(at(0.95) <= limit, "{name}: p95 {:.3} s", at(0.95));
     }
 }
@@ -202,15 +179,8 @@ fn waits_at(recording: &Recording, at: Moment) -> Option<Waits> {
 /// Where the kernel cuts the output into reads must not matter.
 #[test]
 fn chunks_do_not_matter() {
-    for (index, labelled) in ALL
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| index.is_multiple_of(SAMPLE))
-    {
-        let split = played(
-            &labelled.recording.in_pieces(index as u64),
-            pack_of(&labelled.tool),
-        );
+    for (index, labelled) in ALL.iter().enumerate().filter(|(index, _)| index.is_multiple_of(SAMPLE)) {
+        let split = played(&labelled.recording.in_pieces(index as u64), pack_of(&labelled.tool));
         assert_eq!(split, labelled.seen, "{}", labelled.name);
     }
 }
@@ -250,17 +220,11 @@ fn a_wider_window_does_not_matter() {
 /// Each tool without its pack: what a tool that nobody has described can count on.
 #[test]
 fn without_their_packs_the_agents_are_still_seen() {
-    println!(
-        "{:10} {:>9} {:>9} {:>9} {:>6}",
-        "tool", "found", "dialogs", "exact", "wrong"
-    );
+    println!("{:10} {:>9} {:>9} {:>9} {:>6}", "tool", "found", "dialogs", "exact", "wrong");
     let mut all = Score::default();
     for tool in AGENTS {
         let mut score = Score::default();
-        let recordings = ALL
-            .iter()
-            .filter(|labelled| labelled.tool == tool)
-            .step_by(SAMPLE);
+        let recordings = ALL.iter().filter(|labelled| labelled.tool == tool).step_by(SAMPLE);
         for labelled in recordings {
             let seen = played(&labelled.recording, None);
             score.add(labelled, &seen);
@@ -294,10 +258,7 @@ fn nothing_drifts() {
 /// The same program with dialogs that nobody can read: each is told once, as possible, and goes when it says so.
 #[test]
 fn a_dialog_that_is_never_drawn_drifts() {
-    let labelled = ALL
-        .iter()
-        .find(|labelled| labelled.name == "claude/osc7501-bash-rm-yes-80x24")
-        .unwrap();
+    let labelled = ALL.iter().find(|labelled| labelled.name == "claude/osc7501-bash-rm-yes-80x24").unwrap();
     let mut hidden = labelled.recording.clone();
     let mut blocked = false;
     for step in &mut hidden.steps {
@@ -373,10 +334,7 @@ fn approve_takes_the_row_that_grants_least() {
     let dialogs: std::collections::BTreeSet<String> = ALL
         .iter()
         .flat_map(|labelled| {
-            let choices = labelled
-                .seen
-                .iter()
-                .filter_map(|seen| seen.sighting.choices.as_ref());
+            let choices = labelled.seen.iter().filter_map(|seen| seen.sighting.choices.as_ref());
             choices
                 .filter(|choices| choices.offers_consent())
                 .map(|choices| format!("{}: {}\n", labelled.tool, consent(choices)))
@@ -387,14 +345,8 @@ fn approve_takes_the_row_that_grants_least() {
         std::fs::write(&file, &table).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
-    let new: Vec<&str> = table
-        .lines()
-        .filter(|line| !written.lines().any(|old| old == *line))
-        .collect();
-    let gone: Vec<&str> = written
-        .lines()
-        .filter(|line| !table.lines().any(|now| now == *line))
-        .collect();
+    let new: Vec<&str> = table.lines().filter(|line| !written.lines().any(|old| old == *line)).collect();
+    let gone: Vec<&str> = written.lines().filter(|line| !table.lines().any(|now| now == *line)).collect();
     assert!(
         new.is_empty() && gone.is_empty(),
         "not in {}:\n{}\nonly there:\n{}",

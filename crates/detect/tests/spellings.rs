@@ -8,10 +8,7 @@ use atlasbridge_model::{Choices, Sighting, Span};
 fn seen(text: &str, kernel: KernelWait) -> Option<Sighting> {
     let mut detector = Detector::new(DetectorConfig::default(), 80, 24);
     detector.observe(Observation::Output(text.as_bytes()), Moment::default());
-    while let Some(due) = detector
-        .next_deadline()
-        .filter(|due| due.0 < Duration::from_millis(1500))
-    {
+    while let Some(due) = detector.next_deadline().filter(|due| due.0 < Duration::from_millis(1500)) {
         detector.observe(Observation::Deadline, due);
         for event in detector.observe(Observation::Kernel(kernel), due) {
             if let Event::Seen(sighting) = event {
@@ -28,11 +25,7 @@ fn told(sighting: &Sighting) -> String {
     let refusing = sighting.choices.as_ref().and_then(Choices::refusing);
     for (index, choice) in sighting.choices.iter().flat_map(Choices::iter).enumerate() {
         let mark = if refusing == Some(index) { "!" } else { "" };
-        told.push_str(&format!(
-            " | {mark}{}={}",
-            choice.label,
-            choice.keys().escape_debug()
-        ));
+        told.push_str(&format!(" | {mark}{}={}", choice.label, choice.keys().escape_debug()));
     }
     told
 }
@@ -43,16 +36,8 @@ fn check(kernel: KernelWait, text: &str, expected: &str) {
     assert_eq!(said, expected, "{text:?}");
 }
 
-const LINE: KernelWait = KernelWait {
-    wait: Waits::Read,
-    canonical: true,
-    echo: true,
-};
-const KEYS: KernelWait = KernelWait {
-    wait: Waits::Poll,
-    canonical: false,
-    echo: false,
-};
+const LINE: KernelWait = KernelWait { wait: Waits::Read, canonical: true, echo: true };
+const KEYS: KernelWait = KernelWait { wait: Waits::Poll, canonical: false, echo: false };
 const YES_NO: &str = r"yes_no | Yes=y\r | !No=n\r";
 const WHOLE: &str = r"yes_no | Yes=yes\r | !No=no\r";
 
@@ -73,43 +58,25 @@ fn yes_or_no() {
         check(LINE, question, YES_NO);
         check(KEYS, question, YES_NO);
     }
-    for question in [
-        "Proceed? [yes/no]: ",
-        "Do you accept the license terms? (yes/no) [no]: ",
-        "Type 'yes' to confirm: ",
-    ] {
+    for question in
+        ["Proceed? [yes/no]: ", "Do you accept the license terms? (yes/no) [no]: ", "Type 'yes' to confirm: "]
+    {
         check(LINE, question, WHOLE);
     }
-    check(
-        LINE,
-        "Is this ok [y/d/N]: ",
-        r"multiple_choice | y=y\r | d=d\r | !N=n\r",
-    );
+    check(LINE, "Is this ok [y/d/N]: ", r"multiple_choice | y=y\r | d=d\r | !N=n\r");
     check(LINE, "Remove? [y/N/a] ", r"yes_no | Yes=y\r | !No=n\r | a=a\r");
 }
 
 /// Other languages, other brackets, other scripts; a line that wraps at 80 columns.
 #[test]
 fn yes_or_no_elsewhere() {
-    check(
-        LINE,
-        "Möchten Sie fortfahren? [J/n] ",
-        r"yes_no | Yes=j\r | !No=n\r",
-    );
-    check(
-        LINE,
-        "Souhaitez-vous continuer ? [O/n] ",
-        r"yes_no | Yes=o\r | !No=n\r",
-    );
+    check(LINE, "Möchten Sie fortfahren? [J/n] ", r"yes_no | Yes=j\r | !No=n\r");
+    check(LINE, "Souhaitez-vous continuer ? [O/n] ", r"yes_no | Yes=o\r | !No=n\r");
     check(LINE, "¿Desea continuar? [S/n] ", r"yes_no | Yes=s\r | !No=n\r");
     check(LINE, "Хотите продолжить? [Д/н] ", r"yes_no | Yes=д\r | !No=н\r");
     check(LINE, "是否继续？(是/否) ", r"yes_no | Yes=是\r | !No=否\r");
     check(LINE, "続行しますか？ [y/N]: ", YES_NO);
-    check(
-        LINE,
-        "هل تريد المتابعة؟ (نعم/لا) ",
-        r"yes_no | Yes=نعم\r | !No=لا\r",
-    );
+    check(LINE, "هل تريد المتابعة؟ (نعم/لا) ", r"yes_no | Yes=نعم\r | !No=لا\r");
     check(LINE, "להמשיך? [y/n] ", YES_NO);
     check(LINE, "{y/n} ", YES_NO);
     check(LINE, "<y/n> ", YES_NO);
@@ -123,41 +90,21 @@ fn yes_or_no_elsewhere() {
 
 #[test]
 fn one_of_several() {
-    check(
-        LINE,
-        "1) dev\r\n2) prod\r\n#? ",
-        r"multiple_choice | dev=1\r | prod=2\r",
-    );
+    check(LINE, "1) dev\r\n2) prod\r\n#? ", r"multiple_choice | dev=1\r | prod=2\r");
     check(
         LINE,
         "Options:\r\n  1. Add\r\n  2. Cancel\r\n\r\nEnter choice [1-2]: ",
         r"multiple_choice | Add=1\r | !Cancel=2\r",
     );
-    check(
-        LINE,
-        "[a] Apply\r\n[b] Back\r\nSelect an option: ",
-        r"multiple_choice | Apply=a\r | !Back=b\r",
-    );
-    check(
-        LINE,
-        "[Y]es [N]o [A]ll: ",
-        r"yes_no | Yes=y\r | !No=n\r | All=a\r",
-    );
-    check(
-        LINE,
-        "(R)etry, (I)gnore, (A)bort? ",
-        r"multiple_choice | Retry=r\r | Ignore=i\r | !Abort=a\r",
-    );
+    check(LINE, "[a] Apply\r\n[b] Back\r\nSelect an option: ", r"multiple_choice | Apply=a\r | !Back=b\r");
+    check(LINE, "[Y]es [N]o [A]ll: ", r"yes_no | Yes=y\r | !No=n\r | All=a\r");
+    check(LINE, "(R)etry, (I)gnore, (A)bort? ", r"multiple_choice | Retry=r\r | Ignore=i\r | !Abort=a\r");
     check(
         LINE,
         "Environment [dev/staging/prod]: ",
         r"multiple_choice | dev=dev\r | staging=staging\r | prod=prod\r",
     );
-    check(
-        KEYS,
-        "? Pick one\r\n❯ Red\r\n  Green\r\n",
-        r"multiple_choice | Red=\r | Green=\u{1b}[B\r",
-    );
+    check(KEYS, "? Pick one\r\n❯ Red\r\n  Green\r\n", r"multiple_choice | Red=\r | Green=\u{1b}[B\r");
     check(
         KEYS,
         "Delete it?\r\n\r\n❯ 1. Yes\r\n  2. No\r\n\r\nEnter to confirm · Esc to cancel",
@@ -189,11 +136,7 @@ fn menus_moved_by_arrows() {
         "? Toppings (Press <space> to select)\r\n❯◯ Ham\r\n ◯ Cheese",
         r"multiple_choice | Ham= \r | Cheese=\u{1b}[B \r",
     );
-    check(
-        KEYS,
-        "[?] What size?: L\r\n   S\r\n > L\r\n",
-        r"multiple_choice | S=\u{1b}[A\r | L=\r",
-    );
+    check(KEYS, "[?] What size?: L\r\n   S\r\n > L\r\n", r"multiple_choice | S=\u{1b}[A\r | L=\r");
     check(
         KEYS,
         "╭──────────────────────╮\r\n│ Allow it to run?     │\r\n│                      │\r\n│   git push           │\r\n│                      │\r\n│ ❯ Yes                │\r\n│   No (esc)           │\r\n╰──────────────────────╯",
@@ -241,11 +184,7 @@ fn a_list_that_is_not_asked_about() {
     check(LINE, &format!("{answered}Anything else? "), "free_text");
     let notes = "Changes:\r\n  1. faster\r\n  2. smaller\r\n";
     check(LINE, &format!("{notes}Release title: "), "free_text");
-    check(
-        LINE,
-        &format!("{notes}Publish? (y/n) "),
-        r"yes_no | Yes=y\r | !No=n\r",
-    );
+    check(LINE, &format!("{notes}Publish? (y/n) "), r"yes_no | Yes=y\r | !No=n\r");
 }
 
 #[test]
@@ -260,12 +199,9 @@ fn text_secrets_and_enter() {
     ] {
         check(LINE, question, "free_text");
     }
-    for question in [
-        "Password: ",
-        "Enter PIN for 'key': ",
-        "API key: ",
-        "Passphrase for /home/dev/.ssh/id_ed25519: ",
-    ] {
+    for question in
+        ["Password: ", "Enter PIN for 'key': ", "API key: ", "Passphrase for /home/dev/.ssh/id_ed25519: "]
+    {
         check(KEYS, question, "password");
         check(KernelWait { echo: false, ..LINE }, question, "password");
     }
@@ -282,24 +218,13 @@ fn text_secrets_and_enter() {
 
 #[test]
 fn what_asks_nothing() {
-    for text in [
-        "Compiling foo v0.1.0\r\n",
-        "12:30:05: ",
-        "see (y/n) above\r\n",
-        "[ 48%] Building\r\n",
-        "done.\r\n",
-    ] {
+    for text in
+        ["Compiling foo v0.1.0\r\n", "12:30:05: ", "see (y/n) above\r\n", "[ 48%] Building\r\n", "done.\r\n"]
+    {
         check(KEYS, text, "nothing");
     }
     for text in ["Continue? [y/N] ", "Password: ", "1) a\r\n2) b\r\n#? "] {
-        check(
-            KernelWait {
-                wait: Waits::Nobody,
-                ..LINE
-            },
-            text,
-            "nothing",
-        );
+        check(KernelWait { wait: Waits::Nobody, ..LINE }, text, "nothing");
     }
 }
 
@@ -320,10 +245,7 @@ fn the_line_that_leads_to_a_list_is_shown() {
             "What shall be done? Your choice (a/b/c):",
         ),
         ("Use Docker?\r\n(y/N) ", "Use Docker? (y/N)"),
-        (
-            "All data will be lost.\r\nYes/No? ",
-            "All data will be lost. Yes/No?",
-        ),
+        ("All data will be lost.\r\nYes/No? ", "All data will be lost. Yes/No?"),
     ] {
         let sighting = seen(text, LINE).unwrap_or_else(|| panic!("{text:?}"));
         assert_eq!(sighting.excerpt.as_str(), expected, "{text:?}");
@@ -358,11 +280,7 @@ fn lists_in_other_shapes() {
         "Hash type (MD5, SHA1, SHA256): ",
         r"multiple_choice | MD5=MD5\r | SHA1=SHA1\r | SHA256=SHA256\r",
     );
-    check(
-        LINE,
-        "Are you sure? (Type 'yes' in capital letters): ",
-        r"yes_no | Yes=YES\r | !No=no\r",
-    );
+    check(LINE, "Are you sure? (Type 'yes' in capital letters): ", r"yes_no | Yes=YES\r | !No=no\r");
 }
 
 /// The list counts until its question is answered: once more after an answer that was not taken.
@@ -370,11 +288,7 @@ fn lists_in_other_shapes() {
 fn a_list_asked_again_still_counts() {
     let asked = "1) one\r\n2) two\r\nYour selection? ";
     let expected = r"multiple_choice | one=1\r | two=2\r";
-    check(
-        LINE,
-        &format!("{asked}9\r\nInvalid selection.\r\nYour selection? "),
-        expected,
-    );
+    check(LINE, &format!("{asked}9\r\nInvalid selection.\r\nYour selection? "), expected);
     check(LINE, &format!("{asked}1\r\nKey size? (3072) "), "free_text");
 }
 
@@ -414,11 +328,7 @@ fn rows_that_are_ticked() {
         "◆  Select tools.\r\n│  \x1b[36m◻ ESLint\x1b[0m\r\n│  ◻ Prettier\r\n│  ↑/↓ to navigate • Space: select • Enter: confirm\r\n└\r\n",
         r"multiple_choice | ESLint= \r | Prettier=\u{1b}[B \r",
     );
-    check(
-        KEYS,
-        "? Enable TypeScript? › No / \x1b[36;4mYes\x1b[0m",
-        r"yes_no | !No=\u{1b}[D\r | Yes=\r",
-    );
+    check(KEYS, "? Enable TypeScript? › No / \x1b[36;4mYes\x1b[0m", r"yes_no | !No=\u{1b}[D\r | Yes=\r");
 }
 
 /// The hint of the keys is neither the question nor a row.
@@ -427,11 +337,7 @@ fn a_hint_between_question_and_rows() {
     let text = "🎤 License?\r\n   (Use arrow keys)\r\n » MIT\r\n   BSD\r\n";
     check(KEYS, text, r"multiple_choice | MIT=\r | BSD=\u{1b}[B\r");
     let sighting = seen(text, KEYS).unwrap_or_else(|| panic!("{text:?}"));
-    assert!(
-        sighting.excerpt.as_str().starts_with("🎤 License?"),
-        "{}",
-        sighting.excerpt
-    );
+    assert!(sighting.excerpt.as_str().starts_with("🎤 License?"), "{}", sighting.excerpt);
 }
 
 /// What only looks like a menu: things to do beside work, and a text with a list in it.
@@ -459,11 +365,7 @@ fn a_mark_below_the_question() {
         r"multiple_choice | !n=n\r | y=y\r | a=a\r | e=e\r",
     );
     let line = "x".repeat(80);
-    check(
-        KEYS,
-        &format!("{}{line}\x1b[24;1H--More--", "\r\n".repeat(22)),
-        "confirm_enter",
-    );
+    check(KEYS, &format!("{}{line}\x1b[24;1H--More--", "\r\n".repeat(22)), "confirm_enter");
 }
 
 /// The numbers of the rows, and how many of them one answer takes, where the prompt says so.
@@ -472,16 +374,9 @@ fn limits_of_a_list() {
     let check = |text: &str, expected: &str| {
         let constraints = seen(text, LINE).expect("a prompt").constraints;
         let told = |span: Option<Span>| {
-            span.map_or_else(
-                || "-".to_owned(),
-                |span| format!("{}..{}", span.least(), span.most()),
-            )
+            span.map_or_else(|| "-".to_owned(), |span| format!("{}..{}", span.least(), span.most()))
         };
-        let said = format!(
-            "numbers {}, picks {}",
-            told(constraints.numbers),
-            told(constraints.picks)
-        );
+        let said = format!("numbers {}, picks {}", told(constraints.numbers), told(constraints.picks));
         assert_eq!(said, expected, "{text:?}");
     };
     let list = "Which database?\r\n  1) PostgreSQL\r\n  2) SQLite\r\n  3) None\r\n";
@@ -492,14 +387,8 @@ fn limits_of_a_list() {
         "numbers 1..3, picks 1..2",
     );
     let many: String = (1..=14).map(|row| format!("  {row}) region {row}\r\n")).collect();
-    check(
-        &format!("Regions:\r\n{many}Enter choice: "),
-        "numbers 1..14, picks -",
-    );
-    check(
-        "Sort how?\r\n  a) by name\r\n  b) by date\r\nYour choice: ",
-        "numbers -, picks -",
-    );
+    check(&format!("Regions:\r\n{many}Enter choice: "), "numbers 1..14, picks -");
+    check("Sort how?\r\n  a) by name\r\n  b) by date\r\nYour choice: ", "numbers -, picks -");
     check("Delete it? (y/n) ", "numbers -, picks -");
     check("Commit message: ", "numbers -, picks -");
 }

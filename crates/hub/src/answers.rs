@@ -56,21 +56,14 @@ impl Waiter {
     fn tell(self, open: &OpenPrompt, reply: Option<&Reply>) {
         match self {
             Waiter::Command(respond) => {
-                let _ = respond.try_send(Response::Answered {
-                    prompt: prompt_view(open),
-                });
+                let _ = respond.try_send(Response::Answered { prompt: prompt_view(open) });
             }
-            Waiter::Receipt {
-                receipt: Receipt(way),
-                answer,
-            } => {
+            Waiter::Receipt { receipt: Receipt(way), answer } => {
                 let _ = way.send(words::receipt(&open.prompt, answer.as_deref()));
             }
             Waiter::Page(way) => {
                 let card = card(&open.prompt, &open.session, reply);
-                let _ = way.send(desk::Answer::Done {
-                    card: Some(Box::new(card)),
-                });
+                let _ = way.send(desk::Answer::Done { card: Some(Box::new(card)) });
             }
         }
     }
@@ -92,9 +85,7 @@ impl Hub {
                 ..AuditEvent::new(EventName::ReplyRejected)
             })
             .await?;
-            let _ = respond.try_send(Response::Refused {
-                reason: refusal.to_string(),
-            });
+            let _ = respond.try_send(Response::Refused { reason: refusal.to_string() });
             return Ok(());
         }
         let response = match request {
@@ -152,10 +143,7 @@ impl Hub {
 
     /// What is taken as an answer, as the operator has set it.
     pub(crate) fn rules(&self) -> Rules {
-        Rules {
-            secrets_over_channels: self.settings.secrets_over_channels,
-            as_is: false,
-        }
+        Rules { secrets_over_channels: self.settings.secrets_over_channels, as_is: false }
     }
 
     async fn status(&self) -> Result<Response, Broken> {
@@ -194,21 +182,13 @@ impl Hub {
         if !matches!(prompt.state, PromptState::AwaitingReply) && *said != Said::Cancel {
             // The guard of the store would say the same; asked first, a late answer hears its own reason and not
             // one about its shape.
-            return self
-                .refuse(Some(&prompt), &prompt.refusal(), &decided_by, respond)
-                .await;
+            return self.refuse(Some(&prompt), &prompt.refusal(), &decided_by, respond).await;
         }
-        let rules = Rules {
-            as_is,
-            ..self.rules()
-        };
+        let rules = Rules { as_is, ..self.rules() };
         // A tool that takes no reason with a refusal gets it as its next instruction.
         let (said, next) = match said {
             Said::DenyWith(reason) if !prompt.sighting.takes.reason => {
-                match self
-                    .as_next_instruction(&prompt, reason, as_is, &decided_by)
-                    .await?
-                {
+                match self.as_next_instruction(&prompt, reason, as_is, &decided_by).await? {
                     Ok(next) => (&Said::Deny, Some(next)),
                     Err(refusal) => {
                         return self.refuse(Some(&prompt), &refusal, &decided_by, respond).await;
@@ -220,19 +200,13 @@ impl Hub {
         match answer::check(said, &prompt.sighting, rules) {
             Err(refusal) => self.refuse(Some(&prompt), &refusal, &decided_by, respond).await,
             Ok(Checked::Cancel) => {
-                match self
-                    .store
-                    .cancel(prompt.id, &Source::Command, &decided_by, clock::now())
-                    .await?
-                {
+                match self.store.cancel(prompt.id, &Source::Command, &decided_by, clock::now()).await? {
                     Advance::Moved(moved) => {
                         self.perform(moved).await?;
                         self.answer_when_over(prompt.id, respond).await
                     }
                     Advance::Refused(refusal) => {
-                        let _ = respond.try_send(Response::Refused {
-                            reason: refusal.to_string(),
-                        });
+                        let _ = respond.try_send(Response::Refused { reason: refusal.to_string() });
                         Ok(())
                     }
                 }
@@ -274,8 +248,7 @@ impl Hub {
         let Some(session) = self.store.session(prompt.session).await? else {
             return Ok(Err(Refusal::UnknownPrompt));
         };
-        self.reason_as_instruction(&session, reason.to_owned(), as_is, at_the_machine(decided_by))
-            .await
+        self.reason_as_instruction(&session, reason.to_owned(), as_is, at_the_machine(decided_by)).await
     }
 
     /// The next instruction of a session: as an answer where its tool waits for one, else kept until it does.
@@ -303,14 +276,7 @@ impl Hub {
             Ok(Fit::Later(busy)) => busy,
             Err(unfit) => {
                 self.store
-                    .reject(
-                        None,
-                        Some(session.id),
-                        unfit.name(),
-                        &Source::Command,
-                        &decided_by,
-                        clock::now(),
-                    )
+                    .reject(None, Some(session.id), unfit.name(), &Source::Command, &decided_by, clock::now())
                     .await?;
                 let reason = match &unfit {
                     Unfit::Shape(refusal) => told(refusal, &session.tool),
@@ -360,9 +326,7 @@ impl Hub {
     async fn accepted(&mut self, outcome: Outcome, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
         match outcome {
             Outcome::Refused(refusal) => {
-                let _ = respond.try_send(Response::Refused {
-                    reason: refusal.to_string(),
-                });
+                let _ = respond.try_send(Response::Refused { reason: refusal.to_string() });
                 Ok(())
             }
             Outcome::Won { reply, prompt } => {
@@ -398,25 +362,15 @@ impl Hub {
         respond: mpsc::Sender<Response>,
     ) -> Result<(), Broken> {
         let tool = match prompt {
-            Some(prompt) => self
-                .store
-                .session(prompt.session)
-                .await?
-                .map(|session| session.tool),
+            Some(prompt) => self.store.session(prompt.session).await?.map(|session| session.tool),
             None => None,
         };
         // What the sender wrote stays off the record: the kind of refusal is enough.
         let reason = refusal.name();
-        let (id, session) = (
-            prompt.map(|prompt| prompt.id),
-            prompt.map(|prompt| prompt.session),
-        );
-        self.store
-            .reject(id, session, reason, &Source::Command, decided_by, clock::now())
-            .await?;
-        let _ = respond.try_send(Response::Refused {
-            reason: told(refusal, tool.as_deref().unwrap_or("the tool")),
-        });
+        let (id, session) = (prompt.map(|prompt| prompt.id), prompt.map(|prompt| prompt.session));
+        self.store.reject(id, session, reason, &Source::Command, decided_by, clock::now()).await?;
+        let _ = respond
+            .try_send(Response::Refused { reason: told(refusal, tool.as_deref().unwrap_or("the tool")) });
         Ok(())
     }
 
@@ -427,12 +381,7 @@ impl Hub {
         respond: mpsc::Sender<Response>,
     ) -> Result<(), Broken> {
         self.wait_for_end(prompt, Waiter::Command(respond));
-        if self
-            .store
-            .prompt(prompt)
-            .await?
-            .is_none_or(|prompt| prompt.state.is_over())
-        {
+        if self.store.prompt(prompt).await?.is_none_or(|prompt| prompt.state.is_over()) {
             return self.answer_waiting(prompt).await;
         }
         Ok(())
@@ -460,10 +409,7 @@ impl Hub {
             return Ok(());
         };
         let reply = self.store.reply_of(prompt).await?;
-        let open = OpenPrompt {
-            prompt: record,
-            session,
-        };
+        let open = OpenPrompt { prompt: record, session };
         for waiter in waiting {
             waiter.tell(&open, reply.as_ref());
         }
@@ -531,9 +477,7 @@ impl Hub {
         let (mut life, health) = self.life(&session).await?;
         tokio::spawn(async move {
             life.health = heard(health, tokio::time::Instant::now() + HEALTH_LIMIT).await;
-            let _ = respond
-                .send(Response::Session(session_view(&session, &life)))
-                .await;
+            let _ = respond.send(Response::Session(session_view(&session, &life))).await;
         });
         Ok(())
     }
@@ -544,9 +488,7 @@ impl Hub {
         session: &SessionRecord,
     ) -> Result<(Life, Option<oneshot::Receiver<Health>>), Broken> {
         let prompts = self.store.prompts_of(session.id).await?;
-        let is_awaiting = prompts
-            .iter()
-            .any(|prompt| matches!(prompt.state, PromptState::AwaitingReply));
+        let is_awaiting = prompts.iter().any(|prompt| matches!(prompt.state, PromptState::AwaitingReply));
         let health = match session.status {
             SessionStatus::Active => self.registry.ask_health(session.id),
             SessionStatus::Completed | SessionStatus::Crashed | SessionStatus::Terminated => None,
@@ -569,9 +511,8 @@ impl Hub {
         }
         let is_prefix = wanted.len() >= 4;
         let sessions = self.store.sessions(MOST_SESSIONS).await?;
-        let mut found = sessions
-            .into_iter()
-            .filter(|session| is_prefix && session.id.to_string().starts_with(wanted));
+        let mut found =
+            sessions.into_iter().filter(|session| is_prefix && session.id.to_string().starts_with(wanted));
         Ok(match (found.next(), found.next()) {
             (Some(session), None) => Ok(session),
             (None, _) => Err(nobody()),
@@ -597,10 +538,7 @@ impl Hub {
             Err(reason) => return Ok(Response::Refused { reason }),
         };
         let by = format!("uid:{}", peer.uid);
-        let was_paused = self
-            .store
-            .resume_session(session.id, &Source::Command, &by, clock::now())
-            .await?;
+        let was_paused = self.store.resume_session(session.id, &Source::Command, &by, clock::now()).await?;
         self.send_if_idle(session.id).await?;
         Ok(match was_paused {
             true => Response::Done,
@@ -633,10 +571,7 @@ impl Hub {
 
 /// Somebody may still answer it.
 pub(crate) fn is_waiting(state: &PromptState) -> bool {
-    matches!(
-        state,
-        PromptState::Created | PromptState::Routed | PromptState::AwaitingReply
-    )
+    matches!(state, PromptState::Created | PromptState::Routed | PromptState::AwaitingReply)
 }
 
 async fn heard(health: Option<oneshot::Receiver<Health>>, deadline: tokio::time::Instant) -> Option<Health> {
@@ -645,20 +580,15 @@ async fn heard(health: Option<oneshot::Receiver<Health>>, deadline: tokio::time:
 
 /// Whoever sits at the machine looks for themselves what became of an instruction.
 fn at_the_machine(decided_by: &str) -> Author {
-    Author {
-        source: Source::Command,
-        decided_by: decided_by.to_owned(),
-        heard_at: None,
-    }
+    Author { source: Source::Command, decided_by: decided_by.to_owned(), heard_at: None }
 }
 
 /// A refusal in the words of the command line.
 fn told(refusal: &Refusal, tool: &str) -> String {
     match refusal {
-        Refusal::NotPlain { opening, given } => format!(
-            "{}; nothing was sent, `--as-is` sends it all the same",
-            opening.told(given, tool)
-        ),
+        Refusal::NotPlain { opening, given } => {
+            format!("{}; nothing was sent, `--as-is` sends it all the same", opening.told(given, tool))
+        }
         refusal => refusal.to_string(),
     }
 }

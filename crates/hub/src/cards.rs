@@ -37,9 +37,7 @@ pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option
         takes_secrets: false,
         asked_at: prompt.created_at,
         expires_at: prompt.expires_at,
-        seconds_left: prompt
-            .deadline
-            .map(|deadline| deadline.millis_after(now.boot).div_ceil(1_000)),
+        seconds_left: prompt.deadline.map(|deadline| deadline.millis_after(now.boot).div_ceil(1_000)),
         silence: safe_default(prompt),
         state: prompt.state.clone(),
         answered: reply.map(answered),
@@ -51,10 +49,7 @@ pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option
 impl Hub {
     /// The same, with what the operator's settings add to it.
     pub(crate) fn card(&self, prompt: &PromptRecord, session: &SessionRecord, reply: Option<&Reply>) -> Card {
-        Card {
-            takes_secrets: self.settings.secrets_over_channels,
-            ..card(prompt, session, reply)
-        }
+        Card { takes_secrets: self.settings.secrets_over_channels, ..card(prompt, session, reply) }
     }
 }
 
@@ -69,10 +64,7 @@ pub(crate) fn tag(session: &SessionRecord) -> SessionTag {
 
 fn answered(reply: &Reply) -> Answered {
     Answered {
-        value: reply
-            .value
-            .as_ref()
-            .map_or_else(|| "secret".to_owned(), Value::on_record),
+        value: reply.value.as_ref().map_or_else(|| "secret".to_owned(), Value::on_record),
         by: match &reply.source {
             Source::Timeout => "the safe default, since nobody answered".to_owned(),
             Source::Command => "the command line".to_owned(),

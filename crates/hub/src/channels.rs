@@ -68,9 +68,7 @@ pub struct ChannelStart {
 
 impl std::fmt::Debug for ChannelStart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChannelStart")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("ChannelStart").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -78,14 +76,8 @@ impl std::fmt::Debug for ChannelStart {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Body {
-    Notice {
-        blocks: Vec<(Voice, String)>,
-        buttons: Vec<Vec<(String, String)>>,
-    },
-    File {
-        name: String,
-        text: String,
-    },
+    Notice { blocks: Vec<(Voice, String)>, buttons: Vec<Vec<(String, String)>> },
+    File { name: String, text: String },
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -196,9 +188,7 @@ impl Channels {
 
     fn targets(&self, name: &str) -> Vec<Target> {
         let running = self.running.iter().find(|running| running.start.name == name);
-        running
-            .map(|running| running.handle.targets.clone())
-            .unwrap_or_default()
+        running.map(|running| running.handle.targets.clone()).unwrap_or_default()
     }
 }
 
@@ -212,11 +202,7 @@ impl Hub {
                 // What was wrong with one that stopped may have been mended on the other side.
                 && !matches!(running.health, Health::Stopped { .. })
         };
-        for running in self
-            .channels
-            .running
-            .extract_if(.., |running| !is_wanted(running))
-        {
+        for running in self.channels.running.extract_if(.., |running| !is_wanted(running)) {
             running.worker.abort();
         }
         for start in wanted {
@@ -282,12 +268,7 @@ impl Hub {
     }
 
     pub(crate) async fn channel_restart(&mut self, name: &str) -> Result<(), Broken> {
-        let Some(at) = self
-            .channels
-            .running
-            .iter()
-            .position(|running| running.start.name == name)
-        else {
+        let Some(at) = self.channels.running.iter().position(|running| running.start.name == name) else {
             return Ok(());
         };
         let old = self.channels.running.remove(at);
@@ -341,11 +322,7 @@ impl Hub {
         for open in self.store.open_prompts().await? {
             let waits = matches!(open.prompt.state, PromptState::AwaitingReply);
             let posts = self.store.posts_of(open.prompt.id).await?;
-            if !waits
-                || !posts
-                    .iter()
-                    .any(|post| post.channel == name && post.address.is_some())
-            {
+            if !waits || !posts.iter().any(|post| post.channel == name && post.address.is_some()) {
                 continue;
             }
             let nonce = Nonce::from_random(random()?);
@@ -364,16 +341,12 @@ impl Hub {
         typed_ago: Option<Duration>,
     ) -> Result<(), Broken> {
         let now = clock::now();
-        let grace = typed_ago.map_or(Duration::ZERO, |ago| {
-            self.settings.presence_grace.saturating_sub(ago)
-        });
+        let grace = typed_ago.map_or(Duration::ZERO, |ago| self.settings.presence_grace.saturating_sub(ago));
         let not_before = now.wall.plus_millis(grace.as_millis() as i64);
         for name in self.channels.names() {
             let targets = self.channels.targets(name);
             let targets: Vec<String> = targets.into_iter().map(|target| target.0).collect();
-            self.store
-                .offer(prompt.id, name, &targets, not_before, now)
-                .await?;
+            self.store.offer(prompt.id, name, &targets, not_before, now).await?;
         }
         Ok(())
     }
@@ -429,10 +402,7 @@ impl Hub {
                 if due.post.address.is_none() && !self.may_post(name, &due, now).await? {
                     continue;
                 }
-                let errand = Errand::Post {
-                    id: due.post.id,
-                    wanted: due.post.wanted,
-                };
+                let errand = Errand::Post { id: due.post.id, wanted: due.post.wanted };
                 let task = self.task_for(&due);
                 self.give(name, target, errand, task);
             }
@@ -445,10 +415,7 @@ impl Hub {
         let muted = self.store.chat_state(name, &due.post.target, MUTED_UNTIL).await?;
         let until = muted.and_then(|until| until.parse().ok()).map(Timestamp);
         let until = until.filter(|until| *until > now.wall);
-        let first = [
-            self.channels.unmuted_at,
-            until.map(|until| in_boot_time(until, now)),
-        ];
+        let first = [self.channels.unmuted_at, until.map(|until| in_boot_time(until, now))];
         self.channels.unmuted_at = first.into_iter().flatten().min();
         Ok(until.is_none())
     }
@@ -465,10 +432,7 @@ impl Hub {
         card.nonce = due.post.nonce;
         match &due.post.address {
             None => Task::Post(card),
-            Some(address) => Task::Edit {
-                address: Address(address.clone()),
-                card,
-            },
+            Some(address) => Task::Edit { address: Address(address.clone()), card },
         }
     }
 
@@ -482,11 +446,7 @@ impl Hub {
             return;
         }
         pause::point("hub-before-task");
-        let outgoing = Outgoing {
-            job,
-            target: target.clone(),
-            task,
-        };
+        let outgoing = Outgoing { job, target: target.clone(), task };
         // A full mailbox: the next task that is done asks again.
         if running.handle.tasks.try_send(outgoing).is_ok() {
             running.busy.insert(target, UnderWay { job, what });
@@ -517,12 +477,7 @@ impl Hub {
         self.channels.is_due = true;
         pause::point("hub-before-task-done");
         match (what, done) {
-            (
-                Errand::Post { id, wanted },
-                Done::Shown {
-                    address: Some(address),
-                },
-            ) => {
+            (Errand::Post { id, wanted }, Done::Shown { address: Some(address) }) => {
                 self.store.posted(id, &address.0, wanted, now).await?;
                 self.channels.count_down_from(now.boot);
             }
@@ -633,11 +588,7 @@ fn task_of(body: Body, reply_to: Option<Address>) -> Task {
                     .collect(),
                 buttons: buttons
                     .into_iter()
-                    .map(|row| {
-                        row.into_iter()
-                            .map(|(label, token)| Button { label, token })
-                            .collect()
-                    })
+                    .map(|row| row.into_iter().map(|(label, token)| Button { label, token }).collect())
                     .collect(),
             },
             reply_to,
@@ -654,11 +605,7 @@ impl From<&Notice> for Body {
         let button = |button: &Button| (button.label.clone(), button.token.clone());
         Body::Notice {
             blocks: notice.blocks.iter().map(block).collect(),
-            buttons: notice
-                .buttons
-                .iter()
-                .map(|row| row.iter().map(button).collect())
-                .collect(),
+            buttons: notice.buttons.iter().map(|row| row.iter().map(button).collect()).collect(),
         }
     }
 }

@@ -15,9 +15,7 @@ use tokio::io::unix::AsyncFd;
 use crate::descriptor::watched;
 
 pub(crate) fn now() -> Now {
-    let wall = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let boot = clock_gettime(ClockId::Boottime);
     Now {
         wall: Timestamp(wall.as_millis() as i64),
@@ -27,9 +25,7 @@ pub(crate) fn now() -> Now {
 
 /// Which boot of which machine this is: times since boot mean nothing under another one.
 pub(crate) fn boot_id() -> io::Result<String> {
-    Ok(std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?
-        .trim()
-        .to_owned())
+    Ok(std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
 
 #[derive(Debug)]
@@ -39,33 +35,19 @@ pub(crate) struct Alarm {
 
 impl Alarm {
     pub(crate) fn new() -> io::Result<Self> {
-        let timer = timerfd_create(
-            TimerfdClockId::Boottime,
-            TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
-        )?;
-        Ok(Self {
-            timer: watched(timer)?,
-        })
+        let timer = timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        Ok(Self { timer: watched(timer)? })
     }
 
     /// Rings once at `deadline`, or never.
     pub(crate) fn set(&self, deadline: Option<BootTime>) -> io::Result<()> {
-        const NEVER: Timespec = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        const NEVER: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
         // Zero would switch the timer off; a deadline that has passed rings at the next possible moment.
         let at = deadline.map_or(NEVER, |BootTime(millis)| {
             let millis = millis.max(1);
-            Timespec {
-                tv_sec: millis / 1_000,
-                tv_nsec: millis % 1_000 * 1_000_000,
-            }
+            Timespec { tv_sec: millis / 1_000, tv_nsec: millis % 1_000 * 1_000_000 }
         });
-        let value = Itimerspec {
-            it_interval: NEVER,
-            it_value: at,
-        };
+        let value = Itimerspec { it_interval: NEVER, it_value: at };
         timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &value)?;
         Ok(())
     }

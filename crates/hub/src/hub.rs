@@ -147,26 +147,16 @@ pub async fn serve(config: HubConfig) -> Result<(), HubError> {
     };
     let started = clock::now();
     let boot_id = clock::boot_id().map_err(HubError::BootId)?;
-    let files = Files {
-        database: config.database.clone(),
-        audit_log: config.audit_log.clone(),
-    };
+    let files = Files { database: config.database.clone(), audit_log: config.audit_log.clone() };
     let (store, recovery) = Store::open(
-        StoreConfig {
-            database: config.database,
-            audit_log: config.audit_log,
-            boot_id: boot_id.clone(),
-        },
+        StoreConfig { database: config.database, audit_log: config.audit_log, boot_id: boot_id.clone() },
         started,
     )
     .await?;
     let socket = listener::bind(&config.socket)?;
     drop(starting);
     // Grows with each start on this boot, and the lock admits one hub at a time.
-    let identity = Arc::new(Identity {
-        version: config.version,
-        epoch: started.boot.0.max(1) as u64,
-    });
+    let identity = Arc::new(Identity { version: config.version, epoch: started.boot.0.max(1) as u64 });
     let (events, mailbox) = mpsc::channel(MAILBOX);
     let hub = Hub {
         store,
@@ -259,23 +249,12 @@ impl Hub {
         if !said.is_empty() {
             tracing::warn!(recovered = %said, "the store was repaired");
         }
-        let value = format!(
-            "version {}{}{said}",
-            self.identity.version,
-            if said.is_empty() { "" } else { "; " }
-        );
+        let value =
+            format!("version {}{}{said}", self.identity.version, if said.is_empty() { "" } else { "; " });
         self.store
-            .audit(
-                AuditEvent {
-                    value: Some(value),
-                    ..AuditEvent::new(EventName::HubStart)
-                },
-                clock::now(),
-            )
+            .audit(AuditEvent { value: Some(value), ..AuditEvent::new(EventName::HubStart) }, clock::now())
             .await?;
-        let kept_since = clock::now()
-            .wall
-            .plus_millis(-(self.settings.retention.as_millis() as i64));
+        let kept_since = clock::now().wall.plus_millis(-(self.settings.retention.as_millis() as i64));
         let forgotten = self.store.forget_ended_before(kept_since, clock::now()).await?;
         if forgotten > 0 {
             tracing::info!(sessions = forgotten, "old sessions were forgotten");
@@ -311,12 +290,7 @@ impl Hub {
 
     async fn handle(&mut self, event: Event) -> Result<(), Broken> {
         match event {
-            Event::SessionUp {
-                no,
-                info,
-                peer_pid,
-                mailbox,
-            } => {
+            Event::SessionUp { no, info, peer_pid, mailbox } => {
                 let result = self.session_up(no, info, peer_pid, mailbox.clone()).await;
                 self.hang_up_if_broken(no, mailbox, result)
             }
@@ -335,16 +309,10 @@ impl Hub {
                 true => self.host_ended(session).await,
                 false => Ok(()),
             },
-            Event::Asked {
-                request,
-                peer,
-                respond,
-            } => {
+            Event::Asked { request, peer, respond } => {
                 let result = self.asked(request, &peer, respond.clone()).await;
                 if let Err(error) = &result {
-                    let _ = respond.try_send(Response::Failed {
-                        reason: told(error.as_ref()),
-                    });
+                    let _ = respond.try_send(Response::Failed { reason: told(error.as_ref()) });
                 }
                 result
             }
@@ -352,15 +320,8 @@ impl Hub {
             Event::Channel { name, inbound } => self.channel_said(name, inbound).await,
             Event::ChannelEnded { name } => self.channel_ended(name).await,
             Event::ChannelRestart { name } => self.channel_restart(name).await,
-            Event::ScreenCame {
-                channel,
-                target,
-                session,
-                text,
-                reply_to,
-            } => {
-                self.screen_came(channel, &target, session, text.as_deref(), reply_to.as_ref())
-                    .await
+            Event::ScreenCame { channel, target, session, text, reply_to } => {
+                self.screen_came(channel, &target, session, text.as_deref(), reply_to.as_ref()).await
             }
             Event::Page(ask) => self.page_asked(ask).await,
             Event::PageEnded { no } => {
@@ -395,16 +356,11 @@ impl Hub {
 
     async fn set_alarm(&mut self) {
         match self.next_deadline().await {
-            Ok(deadline) => drop(
-                self.alarm
-                    .set(deadline.map(|deadline| deadline.max(self.not_before))),
-            ),
+            Ok(deadline) => drop(self.alarm.set(deadline.map(|deadline| deadline.max(self.not_before)))),
             Err(error) => {
                 tracing::error!(error = %chain(error.as_ref()), "deadlines cannot be read");
                 // Read again soon: a deadline that nobody knows of would pass unheard.
-                let _ = self
-                    .alarm
-                    .set(Some(clock::now().boot.plus_millis(RETRY.as_millis() as i64)));
+                let _ = self.alarm.set(Some(clock::now().boot.plus_millis(RETRY.as_millis() as i64)));
             }
         }
     }
@@ -489,11 +445,7 @@ impl Hub {
                 sighting: delivery.prompt.sighting.no.0,
                 fingerprint: delivery.prompt.sighting.fingerprint.to_string(),
                 epoch: self.identity.epoch,
-                deadline: delivery
-                    .prompt
-                    .deadline
-                    .filter(|_| !is_default)
-                    .map(|deadline| deadline.0),
+                deadline: delivery.prompt.deadline.filter(|_| !is_default).map(|deadline| deadline.0),
                 by_silence: is_default,
                 value: value.map(Into::into),
             };
@@ -515,10 +467,7 @@ impl Hub {
                 format!("refused, the old settings stay: {reason}")
             }
         };
-        let event = AuditEvent {
-            value: Some(value),
-            ..AuditEvent::new(EventName::ConfigReloaded)
-        };
+        let event = AuditEvent { value: Some(value), ..AuditEvent::new(EventName::ConfigReloaded) };
         Ok(self.store.audit(event, clock::now()).await?)
     }
 }

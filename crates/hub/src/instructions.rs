@@ -74,10 +74,7 @@ impl Hub {
         let Some(idle) = self.store.last_idle(session.id).await? else {
             return Ok(Err(Unfit::TakesNone));
         };
-        let rules = Rules {
-            as_is,
-            ..Rules::default()
-        };
+        let rules = Rules { as_is, ..Rules::default() };
         let said = Said::Text(text.to_owned());
         match answer::check(&said, &idle.sighting, rules) {
             Err(refusal) => return Ok(Err(Unfit::Shape(refusal))),
@@ -137,10 +134,7 @@ impl Hub {
         author: Author,
     ) -> Result<Result<Handled, Refusal>, Broken> {
         if let Some(opening) = Opening::of(&reason).filter(|_| !as_is) {
-            return Ok(Err(Refusal::NotPlain {
-                opening,
-                given: reason,
-            }));
+            return Ok(Err(Refusal::NotPlain { opening, given: reason }));
         }
         if let Err(Unfit::Shape(refusal)) = self.fit(session, &reason, as_is).await? {
             return Ok(Err(refusal));
@@ -211,16 +205,12 @@ impl Hub {
             let Outcome::Refused(refusal) = outcome else {
                 return Handled::default();
             };
-            let mut notices: Vec<NewNotice> = heard(&text, &words::say(words::not_yet(&session, refusal)))
-                .into_iter()
-                .collect();
+            let mut notices: Vec<NewNotice> =
+                heard(&text, &words::say(words::not_yet(&session, refusal))).into_iter().collect();
             if *refusal == Refusal::TooMany {
                 notices.extend(of_pause);
             }
-            Handled {
-                notices,
-                ..Handled::default()
-            }
+            Handled { notices, ..Handled::default() }
         };
         match self.store.accept_queued(prompt.id, then, clock::now()).await? {
             Some(Outcome::Won { reply, prompt }) => {
@@ -250,24 +240,18 @@ impl Hub {
                 continue;
             };
             let reply = text.reply;
-            let unsent = |why: &str| TextMove::Unsent {
-                reply,
-                why: why.to_owned(),
-            };
+            let unsent = |why: &str| TextMove::Unsent { reply, why: why.to_owned() };
             let (change, told) = match sent_to {
                 Some(prompt) if prompt.state.is_over() => (
                     match prompt.state {
-                        PromptState::Resolved {
-                            how: Resolution::Applied { .. },
-                        } => TextMove::Done(reply),
+                        PromptState::Resolved { how: Resolution::Applied { .. } } => TextMove::Done(reply),
                         ref state => unsent(state.reason().unwrap_or("failed")),
                     },
                     words::instruction_ended(&session, &prompt.state),
                 ),
-                None if session.status != SessionStatus::Active => (
-                    unsent(Unfit::Over.name()),
-                    words::unsent(&session, "the session has ended"),
-                ),
+                None if session.status != SessionStatus::Active => {
+                    (unsent(Unfit::Over.name()), words::unsent(&session, "the session has ended"))
+                }
                 Some(_) | None => continue,
             };
             let handled = Handled {
@@ -289,12 +273,7 @@ fn heard(text: &QueuedText, notice: &atlasbridge_channel::Notice) -> Option<NewN
         return None;
     };
     let reply_to = reply_to.clone().map(Address);
-    Some(new_notice(
-        channel,
-        &Target(target.clone()),
-        &Body::from(notice),
-        reply_to.as_ref(),
-    ))
+    Some(new_notice(channel, &Target(target.clone()), &Body::from(notice), reply_to.as_ref()))
 }
 
 fn busy(prompts: &[PromptRecord]) -> Busy {
@@ -306,9 +285,7 @@ fn busy(prompts: &[PromptRecord]) -> Busy {
             )
     };
     let is_left = |prompt: &PromptRecord| {
-        let canceled = PromptState::Canceled {
-            why: Cancellation::ByOperator,
-        };
+        let canceled = PromptState::Canceled { why: Cancellation::ByOperator };
         prompt.sighting.kind == Kind::Idle
             && (prompt.state == canceled || matches!(prompt.state, PromptState::Failed { .. }))
     };

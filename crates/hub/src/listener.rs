@@ -53,10 +53,7 @@ pub(crate) struct Starting {
 
 impl Lock {
     pub(crate) fn take(path: &Path) -> Result<(Self, Starting), HubError> {
-        let broken = |source| HubError::Lock {
-            path: path.to_owned(),
-            source,
-        };
+        let broken = |source| HubError::Lock { path: path.to_owned(), source };
         let starting = open_lock(&path.with_extension("starting")).map_err(broken)?;
         starting.lock().map_err(broken)?;
         let mut file = open_lock(path).map_err(broken)?;
@@ -65,9 +62,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => {
                 let mut pid = String::new();
                 let _ = file.read_to_string(&mut pid);
-                return Err(HubError::AlreadyRunning {
-                    pid: pid.trim().to_owned(),
-                });
+                return Err(HubError::AlreadyRunning { pid: pid.trim().to_owned() });
             }
             Err(TryLockError::Error(source)) => return Err(broken(source)),
         }
@@ -81,13 +76,7 @@ impl Lock {
 }
 
 fn open_lock(path: &Path) -> io::Result<File> {
-    File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
+    File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
 /// Binds the socket, 0600. Only the holder of the lock gets here, so an old socket file has no owner.
@@ -101,10 +90,7 @@ pub(crate) fn bind(path: &Path) -> Result<UnixListener, HubError> {
         fs::set_permissions(path, Permissions::from_mode(0o600))?;
         Ok(listener)
     };
-    bound().map_err(|source| HubError::Listen {
-        path: path.to_owned(),
-        source,
-    })
+    bound().map_err(|source| HubError::Listen { path: path.to_owned(), source })
 }
 
 /// Accepts until the hub is gone.
@@ -148,29 +134,19 @@ async fn serve(
         return Ok(());
     }
     let (reader, writer) = stream.into_split();
-    let mut connection = Connection {
-        reader,
-        writer,
-        lines: Lines::default(),
-    };
+    let mut connection = Connection { reader, writer, lines: Lines::default() };
     let hello: Hello = match tokio::time::timeout(HELLO_LIMIT, connection.next()).await {
         Ok(Ok(Some(hello))) => hello,
         Ok(Ok(None)) => return Ok(()),
         Ok(Err(_)) | Err(_) => {
-            return connection
-                .refuse("this is not the AtlasBridge protocol", identity)
-                .await;
+            return connection.refuse("this is not the AtlasBridge protocol", identity).await;
         }
     };
     match hello.agree(&identity.version) {
         Ok(protocol) => {
             let version = identity.version.clone();
-            let welcome = Greeting::Welcome {
-                protocol,
-                version,
-                pid: std::process::id(),
-                epoch: identity.epoch,
-            };
+            let welcome =
+                Greeting::Welcome { protocol, version, pid: std::process::id(), epoch: identity.epoch };
             connection.send(&welcome).await?;
         }
         Err(reason) => return connection.refuse(&reason, identity).await,
@@ -192,24 +168,11 @@ async fn serve_session(
     };
     let (mailbox, mut outgoing) = mpsc::channel::<ToSession>(MAILBOX);
     let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-    hub.send(Event::SessionUp {
-        no,
-        info,
-        peer_pid: peer.pid,
-        mailbox,
-    })
-    .await
-    .map_err(|_| gone())?;
-    let Connection {
-        mut reader,
-        mut writer,
-        mut lines,
-    } = connection;
+    hub.send(Event::SessionUp { no, info, peer_pid: peer.pid, mailbox }).await.map_err(|_| gone())?;
+    let Connection { mut reader, mut writer, mut lines } = connection;
     let read = async {
         while let Some(message) = next_frame::<FromSession>(&mut reader, &mut lines).await? {
-            hub.send(Event::SessionSaid { no, message })
-                .await
-                .map_err(|_| gone())?;
+            hub.send(Event::SessionSaid { no, message }).await.map_err(|_| gone())?;
         }
         Ok(())
     };
@@ -233,14 +196,8 @@ async fn serve_command(mut connection: Connection, peer: Peer, hub: &mpsc::Sende
     while let Some(request) = in_time(REQUEST_LIMIT, connection.next::<Request>()).await? {
         // A watch is answered many times, everything else once; either way the answers end with the sender.
         let (respond, mut responses) = mpsc::channel::<Response>(4);
-        let asked = Event::Asked {
-            request,
-            peer: peer.clone(),
-            respond,
-        };
-        hub.send(asked)
-            .await
-            .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        let asked = Event::Asked { request, peer: peer.clone(), respond };
+        hub.send(asked).await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
         loop {
             let response = tokio::select! {
                 response = responses.recv() => response,
@@ -319,7 +276,5 @@ async fn send_frame<T: serde::Serialize>(writer: &mut OwnedWriteHalf, frame: &T)
 }
 
 async fn in_time<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    tokio::time::timeout(limit, work)
-        .await
-        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }

@@ -106,10 +106,7 @@ impl Hub {
             return;
         };
         let (asks, mut asked) = mpsc::channel(MAILBOX);
-        let desk = Desk {
-            asks,
-            changes: self.page.changes.subscribe(),
-        };
+        let desk = Desk { asks, changes: self.page.changes.subscribe() };
         match atlasbridge_web::start(config, desk) {
             Ok((handle, work)) => {
                 let (events, no) = (self.events.clone(), self.page.no);
@@ -159,9 +156,7 @@ impl Hub {
             };
             return;
         }
-        self.page.state = Serving::Again {
-            why: "it failed, and is started again".to_owned(),
-        };
+        self.page.state = Serving::Again { why: "it failed, and is started again".to_owned() };
         let events = self.events.clone();
         tokio::spawn(async move {
             tokio::time::sleep(RESTART_AFTER).await;
@@ -215,79 +210,34 @@ impl Hub {
             Ask::History { search, reply } => drop(reply.send(self.history(search).await?)),
             Ask::Audit { search, reply } => drop(reply.send(self.audit_lines(search).await?)),
             Ask::VerifyAudit { reply } => self.verify_audit(reply),
-            Ask::Answer {
-                prompt,
-                nonce,
-                said,
-                as_is,
-                visitor,
-                reply,
-            } => {
-                let answer = PageAnswer {
-                    prompt,
-                    nonce,
-                    said,
-                    as_is,
-                };
+            Ask::Answer { prompt, nonce, said, as_is, visitor, reply } => {
+                let answer = PageAnswer { prompt, nonce, said, as_is };
                 return self.page_answers(answer, &visitor, reply).await;
             }
-            Ask::DenyWithReason {
-                prompt,
-                nonce,
-                reason,
-                as_is,
-                visitor,
-                reply,
-            } => {
-                let answer = PageAnswer {
-                    prompt,
-                    nonce,
-                    said: Said::DenyWith(reason),
-                    as_is,
-                };
+            Ask::DenyWithReason { prompt, nonce, reason, as_is, visitor, reply } => {
+                let answer = PageAnswer { prompt, nonce, said: Said::DenyWith(reason), as_is };
                 return self.page_answers(answer, &visitor, reply).await;
             }
-            Ask::Send {
-                session,
-                text,
-                as_is,
-                visitor,
-                reply,
-            } => return self.page_sends(session, text, as_is, &visitor, reply).await,
-            Ask::TakeBack {
-                session,
-                visitor,
-                reply,
-            } => drop(reply.send(self.page_takes_back(session, &visitor).await?)),
+            Ask::Send { session, text, as_is, visitor, reply } => {
+                return self.page_sends(session, text, as_is, &visitor, reply).await;
+            }
+            Ask::TakeBack { session, visitor, reply } => {
+                drop(reply.send(self.page_takes_back(session, &visitor).await?))
+            }
             Ask::Watch { session, reply } => drop(reply.send(self.registry.watch_screen(session))),
             Ask::Lines { session, reply } => {
                 let asked = self.registry.ask_lines(session, MOST_LINES);
                 tokio::spawn(async move { drop(reply.send(heard(asked).await)) });
             }
-            Ask::Type {
-                session,
-                typing,
-                visitor,
-                reply,
-            } => return self.page_types(session, typing, &visitor, reply).await,
-            Ask::StopSession {
-                session,
-                visitor,
-                reply,
-            } => drop(reply.send(self.page_stops(session, &visitor).await?)),
-            Ask::Redeem {
-                link,
-                login,
-                device,
-                reply,
-            } => {
+            Ask::Type { session, typing, visitor, reply } => {
+                return self.page_types(session, typing, &visitor, reply).await;
+            }
+            Ask::StopSession { session, visitor, reply } => {
+                drop(reply.send(self.page_stops(session, &visitor).await?))
+            }
+            Ask::Redeem { link, login, device, reply } => {
                 let name = format!("{NAME}:{}", &atlasbridge_model::id::hex(&random()?)[..6]);
-                let redeem = Redeem {
-                    link_hash: link.0,
-                    login_hash: login.0,
-                    name,
-                    device,
-                };
+                let redeem = Redeem { link_hash: link.0, login_hash: login.0, name, device };
                 let is_good = self.store.redeem_link(redeem, clock::now()).await?;
                 let _ = reply.send(is_good);
             }
@@ -299,9 +249,7 @@ impl Hub {
             Ask::Logout { login, reply } => {
                 if let Some(login) = self.store.login(&login.0).await? {
                     let by = login.name.clone();
-                    self.store
-                        .revoke_logins(Logins::Named(login.name), &by, clock::now())
-                        .await?;
+                    self.store.revoke_logins(Logins::Named(login.name), &by, clock::now()).await?;
                 }
                 let _ = reply.send(());
             }
@@ -351,9 +299,7 @@ impl Hub {
             ended_at: session.ended_at,
             exit_code: session.exit_code,
             prompts: prompts.len() as u64,
-            is_waiting: prompts
-                .iter()
-                .any(|prompt| matches!(prompt.state, PromptState::AwaitingReply)),
+            is_waiting: prompts.iter().any(|prompt| matches!(prompt.state, PromptState::AwaitingReply)),
             is_paused: session.paused_at.is_some(),
             is_connected: self.registry.is_connected(session.id),
             instructions: self.instructions(session, &prompts).await?,
@@ -365,10 +311,7 @@ impl Hub {
         session: &SessionRecord,
         prompts: &[PromptRecord],
     ) -> Result<Option<Instructions>, Broken> {
-        let mut idle = prompts
-            .iter()
-            .rev()
-            .filter(|prompt| prompt.sighting.kind == Kind::Idle);
+        let mut idle = prompts.iter().rev().filter(|prompt| prompt.sighting.kind == Kind::Idle);
         let Some(last) = idle.next() else {
             return Ok(None);
         };
@@ -394,25 +337,17 @@ impl Hub {
             let reply = self.store.reply_of(prompt.id).await?;
             prompts.push(self.card(&prompt, &record, reply.as_ref()));
         }
-        Ok(Some(SessionStory {
-            session: self.session_card(&record).await?,
-            prompts,
-        }))
+        Ok(Some(SessionStory { session: self.session_card(&record).await?, prompts }))
     }
 
     async fn history(&self, search: Search) -> Result<HistoryPage, Broken> {
         let most = search.most as usize;
         let found = self.store.search_prompts(&store_search(search)).await?;
-        let cards = found
-            .iter()
-            .map(|found| self.card(&found.prompt, &found.session, found.reply.as_ref()));
+        let cards = found.iter().map(|found| self.card(&found.prompt, &found.session, found.reply.as_ref()));
         Ok(HistoryPage {
             prompts: cards.collect(),
             // Prompts of one moment are never torn apart, so a full page may be longer than asked for.
-            older: found
-                .last()
-                .filter(|_| found.len() >= most)
-                .map(|last| last.prompt.created_at.0),
+            older: found.last().filter(|_| found.len() >= most).map(|last| last.prompt.created_at.0),
         })
     }
 
@@ -446,11 +381,7 @@ impl Hub {
                     },
                     told: verdict.to_string(),
                 },
-                Err(error) => AuditVerdict {
-                    is_whole: false,
-                    records: 0,
-                    told: crate::hub::chain(&error),
-                },
+                Err(error) => AuditVerdict { is_whole: false, records: 0, told: crate::hub::chain(&error) },
             };
             let _ = reply.send(told);
         });
@@ -538,11 +469,7 @@ impl Hub {
             prompts_total: figures.prompts_total,
             replies_total: figures.replies_total,
             rejected_total: figures.rejected_total,
-            channels: self
-                .channel_views()
-                .into_iter()
-                .map(|channel| (channel.name, channel.state))
-                .collect(),
+            channels: self.channel_views().into_iter().map(|channel| (channel.name, channel.state)).collect(),
             trouble: self.trouble.clone(),
         })
     }
@@ -552,9 +479,7 @@ impl Hub {
         let served = match &self.page.state {
             Serving::On(served) => served,
             Serving::Again { why } | Serving::Stopped { why } => {
-                return Ok(Response::Refused {
-                    reason: format!("the page is not served: {why}"),
-                });
+                return Ok(Response::Refused { reason: format!("the page is not served: {why}") });
             }
             Serving::Off => {
                 return Ok(Response::Refused {
@@ -567,12 +492,8 @@ impl Hub {
         let secret = atlasbridge_web::new_secret().map_err(|error| error.to_string())?;
         let now = clock::now();
         let expires_at = now.wall.plus_millis(LINK_LIMIT.as_millis() as i64);
-        self.store
-            .add_link(&atlasbridge_web::link_hash(&secret).0, expires_at, now)
-            .await?;
-        Ok(Response::WebLink {
-            url: atlasbridge_web::link_url(&base, &secret),
-        })
+        self.store.add_link(&atlasbridge_web::link_hash(&secret).0, expires_at, now).await?;
+        Ok(Response::WebLink { url: atlasbridge_web::link_url(&base, &secret) })
     }
 
     pub(crate) async fn web_logins(&self) -> Result<Response, Broken> {
@@ -584,9 +505,7 @@ impl Hub {
             created_at: rfc3339(login.created_at),
             seen_at: rfc3339(login.seen_at),
         };
-        Ok(Response::WebLogins {
-            logins: logins.into_iter().map(view).collect(),
-        })
+        Ok(Response::WebLogins { logins: logins.into_iter().map(view).collect() })
     }
 
     pub(crate) async fn web_revoke(&mut self, name: Option<&str>, peer: &Peer) -> Result<Response, Broken> {

@@ -11,10 +11,7 @@ pub(crate) fn point(name: &str) {
     };
     let gate = directory.join(format!("{name}.go"));
     if gate.exists() {
-        let _ = std::fs::write(
-            directory.join(format!("{name}.reached")),
-            std::process::id().to_string(),
-        );
+        let _ = std::fs::write(directory.join(format!("{name}.reached")), std::process::id().to_string());
         let _ = std::fs::read(gate);
     }
 }

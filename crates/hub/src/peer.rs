@@ -28,16 +28,9 @@ pub(crate) struct Peer {
 impl Peer {
     pub(crate) fn of(stream: &UnixStream) -> io::Result<Self> {
         let credentials = stream.peer_cred()?;
-        let pid = credentials
-            .pid()
-            .and_then(Pid::from_raw)
-            .ok_or(io::ErrorKind::PermissionDenied)?;
+        let pid = credentials.pid().and_then(Pid::from_raw).ok_or(io::ErrorKind::PermissionDenied)?;
         let pin = pidfd_open(pid, PidfdFlags::empty())?;
-        Ok(Self {
-            pid: pid.as_raw_nonzero().get(),
-            uid: credentials.uid(),
-            pin,
-        })
+        Ok(Self { pid: pid.as_raw_nonzero().get(), uid: credentials.uid(), pin })
     }
 
     /// # Self-approval invariant
@@ -59,14 +52,7 @@ impl Peer {
 
     fn has_ended(&self) -> bool {
         let mut descriptors = [PollFd::new(&self.pin, PollFlags::IN)];
-        poll(
-            &mut descriptors,
-            Some(&Timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            }),
-        )
-        .map_or(true, |ready| ready > 0)
+        poll(&mut descriptors, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).map_or(true, |ready| ready > 0)
     }
 }
 
@@ -75,20 +61,13 @@ fn parent_of(pid: i32) -> Option<i32> {
 }
 
 fn name_of(pid: i32) -> Option<String> {
-    Some(
-        fs::read_to_string(format!("/proc/{pid}/comm"))
-            .ok()?
-            .trim_end()
-            .to_owned(),
-    )
+    Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned())
 }
 
 /// Other users' processes do not show their environment, and are no tools of ours.
 fn is_marked(pid: i32) -> bool {
     fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
-        environ
-            .split(|byte| *byte == 0)
-            .any(|variable| variable.starts_with(MARKER.as_bytes()))
+        environ.split(|byte| *byte == 0).any(|variable| variable.starts_with(MARKER.as_bytes()))
     })
 }
 

@@ -63,11 +63,7 @@ impl Registry {
             self.session_of.remove(&old.connection);
         }
         self.session_of.insert(connection, session);
-        if self
-            .screens
-            .get(&session)
-            .is_some_and(|screen| screen.receiver_count() > 0)
-        {
+        if self.screens.get(&session).is_some_and(|screen| screen.receiver_count() > 0) {
             self.send(session, ToSession::Watch { on: true });
         }
     }
@@ -90,9 +86,7 @@ impl Registry {
 
     /// A host that does not read its mailbox is not waited for: what matters is in the store and is sent again.
     pub(crate) fn send(&self, session: SessionId, message: ToSession) -> bool {
-        self.live
-            .get(&session)
-            .is_some_and(|live| live.mailbox.try_send(message).is_ok())
+        self.live.get(&session).is_some_and(|live| live.mailbox.try_send(message).is_ok())
     }
 
     pub(crate) fn host_runs(&mut self, session: SessionId, pid: i32) {
@@ -133,19 +127,13 @@ impl Registry {
     /// Asks a session host how it is; the answer comes, or the receiver is dropped with the question.
     pub(crate) fn ask_health(&mut self, session: SessionId) -> Option<oneshot::Receiver<Health>> {
         let (way, answer) = oneshot::channel();
-        self.ask(session, Question::Health(way), |asked| ToSession::HowAreYou {
-            asked,
-        })
-        .then_some(answer)
+        self.ask(session, Question::Health(way), |asked| ToSession::HowAreYou { asked }).then_some(answer)
     }
 
     /// Asks for the screen of this moment, as text.
     pub(crate) fn ask_screen(&mut self, session: SessionId) -> Option<oneshot::Receiver<String>> {
         let (way, answer) = oneshot::channel();
-        self.ask(session, Question::Screen(way), |asked| ToSession::Screen {
-            asked,
-        })
-        .then_some(answer)
+        self.ask(session, Question::Screen(way), |asked| ToSession::Screen { asked }).then_some(answer)
     }
 
     /// Asks for the lines that scrolled off the screen last.
@@ -155,11 +143,7 @@ impl Registry {
         most: u32,
     ) -> Option<oneshot::Receiver<Vec<String>>> {
         let (way, answer) = oneshot::channel();
-        self.ask(session, Question::Lines(way), |asked| ToSession::Lines {
-            asked,
-            most,
-        })
-        .then_some(answer)
+        self.ask(session, Question::Lines(way), |asked| ToSession::Lines { asked, most }).then_some(answer)
     }
 
     fn ask(&mut self, session: SessionId, question: Question, message: impl Fn(u64) -> ToSession) -> bool {
@@ -199,10 +183,7 @@ impl Registry {
         what: Typing,
     ) -> Option<oneshot::Receiver<TypingOutcome>> {
         self.typings.retain(|_, way| !way.is_closed());
-        let message = ToSession::Type {
-            typing_id: typing_id.clone(),
-            what,
-        };
+        let message = ToSession::Type { typing_id: typing_id.clone(), what };
         if !self.send(session, message) {
             return None;
         }

@@ -64,8 +64,7 @@ impl Hub {
         self.store.begin_session(&record, clock::now()).await?;
         if known.is_none() {
             self.watch_host(&record);
-            self.notify_all(|channel| channel.notify_start, &words::started(&record))
-                .await?;
+            self.notify_all(|channel| channel.notify_start, &words::started(&record)).await?;
         }
         self.registry.connect(id, no, mailbox);
         tracing::info!(session = %id, tool = %record.tool, "session connected");
@@ -97,13 +96,9 @@ impl Hub {
     async fn report(&mut self, session: SessionId, report: Report) -> Result<(), Broken> {
         match report {
             Report::ToolStarted { pid } => Ok(self.store.set_tool_pid(session, pid, clock::now()).await?),
-            Report::Sighted {
-                sighting,
-                typed_ms_ago,
-            } => match Sighting::try_from(sighting) {
+            Report::Sighted { sighting, typed_ms_ago } => match Sighting::try_from(sighting) {
                 Ok(sighting) => {
-                    self.sighted(session, &sighting, typed_ms_ago.map(Duration::from_millis))
-                        .await
+                    self.sighted(session, &sighting, typed_ms_ago.map(Duration::from_millis)).await
                 }
                 Err(error) => {
                     tracing::error!(%session, %error, "an impossible sighting was left out");
@@ -114,17 +109,12 @@ impl Hub {
                 let prompts = self.store.prompts_of(session).await?;
                 match prompts.iter().find(|prompt| prompt.sighting.no.0 == sighting) {
                     Some(prompt) => {
-                        self.advance(prompt.id, &lifecycle::Event::Left { how: how.into() })
-                            .await
+                        self.advance(prompt.id, &lifecycle::Event::Left { how: how.into() }).await
                     }
                     None => Ok(()),
                 }
             }
-            Report::Outcome {
-                reply_id,
-                prompt_id,
-                outcome,
-            } => {
+            Report::Outcome { reply_id, prompt_id, outcome } => {
                 let (Ok(reply), Ok(prompt)) = (reply_id.parse::<ReplyId>(), prompt_id.parse::<PromptId>())
                 else {
                     return Ok(());
@@ -149,11 +139,7 @@ impl Hub {
     ) -> Result<(), Broken> {
         let expires = sighting.kind != Kind::Idle;
         let at_once = sighting.kind == Kind::FreeText && !self.settings.free_text_enabled;
-        let ttl = if at_once {
-            Duration::ZERO
-        } else {
-            self.settings.ttl
-        };
+        let ttl = if at_once { Duration::ZERO } else { self.settings.ttl };
         pause::point("hub-before-record");
         let new = NewPrompt {
             id: PromptId::from_random(random()?),
@@ -190,34 +176,25 @@ impl Hub {
         let status = match end {
             End::Exited { .. } => SessionStatus::Completed,
             // Ctrl-C, a closed terminal, a plain `kill`: somebody's wish, no crash.
-            End::Signaled {
-                signal: HANGUP | INTERRUPT | TERMINATE,
+            End::Signaled { signal: HANGUP | INTERRUPT | TERMINATE } | End::Terminated { .. } => {
+                SessionStatus::Terminated
             }
-            | End::Terminated { .. } => SessionStatus::Terminated,
             End::Signaled { .. } | End::NotStarted { .. } => SessionStatus::Crashed,
         };
         for prompt in self.store.prompts_of(session).await? {
             match reply_under_way(&prompt) {
-                Some(reply) => {
-                    self.advance(prompt.id, &not_applied(reply, Failure::ToolGone))
-                        .await?
-                }
+                Some(reply) => self.advance(prompt.id, &not_applied(reply, Failure::ToolGone)).await?,
                 None => {
-                    let left = lifecycle::Event::Left {
-                        how: lifecycle::Departure::ToolEnded,
-                    };
+                    let left = lifecycle::Event::Left { how: lifecycle::Departure::ToolEnded };
                     self.advance(prompt.id, &left).await?;
                 }
             }
         }
         let code = end.code();
         pause::point("hub-before-end");
-        self.store
-            .end_session(session, status, Some(code), clock::now())
-            .await?;
+        self.store.end_session(session, status, Some(code), clock::now()).await?;
         tracing::info!(%session, status = status.as_str(), code, "session ended");
-        self.session_over(session, &format!("{}, exit code {code}", status.as_str()))
-            .await?;
+        self.session_over(session, &format!("{}, exit code {code}", status.as_str())).await?;
         self.tell_watchers().await
     }
 
@@ -225,10 +202,7 @@ impl Hub {
         self.registry.screen_ended(session);
         self.settle_texts().await?;
         match self.store.session(session).await? {
-            Some(record) => {
-                self.notify_all(|channel| channel.notify_end, &words::ended(&record, how))
-                    .await
-            }
+            Some(record) => self.notify_all(|channel| channel.notify_end, &words::ended(&record, how)).await,
             None => Ok(()),
         }
     }
@@ -244,11 +218,8 @@ impl Hub {
                 self.lost(&prompt, &traces).await?;
             }
             pause::point("hub-before-end");
-            self.store
-                .end_session(session, SessionStatus::Crashed, None, clock::now())
-                .await?;
-            self.session_over(session, "its host was killed, and the tool with it")
-                .await?;
+            self.store.end_session(session, SessionStatus::Crashed, None, clock::now()).await?;
+            self.session_over(session, "its host was killed, and the tool with it").await?;
         }
         // Nobody will ask it again.
         let _ = std::fs::remove_file(journal);
@@ -265,8 +236,7 @@ impl Hub {
             Trace::NotTyped => Failure::ToolGone,
             Trace::Unknown => Failure::Unknown,
             Trace::Typed => {
-                self.advance(prompt.id, &lifecycle::Event::Typed { reply })
-                    .await?;
+                self.advance(prompt.id, &lifecycle::Event::Typed { reply }).await?;
                 Failure::ToolGone
             }
         };
@@ -275,16 +245,7 @@ impl Hub {
 
     /// A refused request of somebody who may not decide, on record.
     pub(crate) async fn record_rejection(&mut self, event: AuditEvent) -> Result<(), Broken> {
-        Ok(self
-            .store
-            .audit(
-                AuditEvent {
-                    event: EventName::ReplyRejected,
-                    ..event
-                },
-                clock::now(),
-            )
-            .await?)
+        Ok(self.store.audit(AuditEvent { event: EventName::ReplyRejected, ..event }, clock::now()).await?)
     }
 }
 
@@ -292,9 +253,7 @@ impl Hub {
 fn reply_under_way(prompt: &PromptRecord) -> Option<ReplyId> {
     match &prompt.state {
         PromptState::ReplyReceived { reply, .. }
-        | PromptState::Expired {
-            fallback: Some(reply),
-        }
+        | PromptState::Expired { fallback: Some(reply) }
         | PromptState::Injected { reply, .. } => Some(*reply),
         PromptState::Created
         | PromptState::Routed
@@ -307,8 +266,5 @@ fn reply_under_way(prompt: &PromptRecord) -> Option<ReplyId> {
 }
 
 fn not_applied(reply: ReplyId, failure: Failure) -> lifecycle::Event {
-    lifecycle::Event::NotApplied {
-        reply,
-        why: NotApplied::Failed(failure),
-    }
+    lifecycle::Event::NotApplied { reply, why: NotApplied::Failed(failure) }
 }

@@ -71,18 +71,8 @@ impl Sender {
 
 impl Hub {
     pub(crate) async fn updated(&mut self, channel: &'static str, update: Update) -> Result<(), Broken> {
-        let Update {
-            no,
-            from,
-            target,
-            saying,
-            recorded,
-            receipt,
-        } = update;
-        let came = CameBy {
-            channel: channel.to_owned(),
-            update: no.0,
-        };
+        let Update { no, from, target, saying, recorded, receipt } = update;
+        let came = CameBy { channel: channel.to_owned(), update: no.0 };
         pause::point("hub-update-received");
         let result = match from {
             Person::Stranger { id } => {
@@ -99,24 +89,12 @@ impl Hub {
                         Some(event("not_allowed"))
                     }
                 };
-                let handled = Handled {
-                    audit,
-                    ..Handled::default()
-                };
-                self.store
-                    .handle_update(came, handled, clock::now())
-                    .await
-                    .map(drop)
-                    .map_err(Into::into)
+                let handled = Handled { audit, ..Handled::default() };
+                self.store.handle_update(came, handled, clock::now()).await.map(drop).map_err(Into::into)
             }
             Person::Operator { id, name } => {
                 self.names.insert(id.clone(), name);
-                let sender = Sender {
-                    channel,
-                    came,
-                    id,
-                    target,
-                };
+                let sender = Sender { channel, came, id, target };
                 self.operator_said(&sender, saying, receipt).await
             }
         };
@@ -137,21 +115,13 @@ impl Hub {
         receipt: Option<Receipt>,
     ) -> Result<(), Broken> {
         match saying {
-            Saying::Tap {
-                on: TapOn::Card { offer, tap },
-                address,
-            } => self.tapped(sender, &offer, tap, address, receipt).await,
-            Saying::Tap {
-                on: TapOn::Question { token },
-                ..
-            } => self.question_answered(sender, &token, receipt).await,
-            Saying::Text {
-                text,
-                message,
-                reply_to,
-                sent_at,
-                is_other_command,
-            } => {
+            Saying::Tap { on: TapOn::Card { offer, tap }, address } => {
+                self.tapped(sender, &offer, tap, address, receipt).await
+            }
+            Saying::Tap { on: TapOn::Question { token }, .. } => {
+                self.question_answered(sender, &token, receipt).await
+            }
+            Saying::Text { text, message, reply_to, sent_at, is_other_command } => {
                 let texted = Texted {
                     text: text.trim_end().to_owned(),
                     message,
@@ -164,23 +134,14 @@ impl Hub {
             Saying::Command { command, message } => self.commanded(sender, command, &message).await,
             Saying::Nothing { attempt } => {
                 let audit = attempt.map(|word| sender.rejection(None, word));
-                self.handled(
-                    sender,
-                    Handled {
-                        audit,
-                        ..Handled::default()
-                    },
-                )
-                .await
+                self.handled(sender, Handled { audit, ..Handled::default() }).await
             }
         }
     }
 
     /// Puts an update on record with what it brought. One that comes again changes nothing.
     async fn handled(&mut self, sender: &Sender, handled: Handled) -> Result<(), Broken> {
-        self.store
-            .handle_update(sender.came.clone(), handled, clock::now())
-            .await?;
+        self.store.handle_update(sender.came.clone(), handled, clock::now()).await?;
         Ok(())
     }
 
@@ -195,41 +156,24 @@ impl Hub {
         let Some(offer) = self.offer_of(name).await? else {
             tell(receipt, Refusal::UnknownPrompt.told_on_channel());
             let audit = Some(sender.rejection(None, Refusal::UnknownPrompt.name()));
-            return self
-                .handled(
-                    sender,
-                    Handled {
-                        audit,
-                        ..Handled::default()
-                    },
-                )
-                .await;
+            return self.handled(sender, Handled { audit, ..Handled::default() }).await;
         };
         if let Some(address) = &address {
             // A message whose address was lost in a crash has just told it.
-            self.store
-                .adopt_post(&offer, sender.channel, &sender.target.0, &address.0, clock::now())
-                .await?;
+            self.store.adopt_post(&offer, sender.channel, &sender.target.0, &address.0, clock::now()).await?;
         }
         let said = match tap {
             Tap::ShowMore => return self.show_more(sender, &offer.prompt, address, receipt).await,
             Tap::ShowScreen => {
-                return self
-                    .show_screen(sender, offer.prompt.session, address, receipt)
-                    .await;
+                return self.show_screen(sender, offer.prompt.session, address, receipt).await;
             }
             Tap::Row(row) => Said::Row(row),
             Tap::Enter => Said::Enter,
             Tap::UseDefault => Said::UseDefault,
             Tap::Cancel => Said::Cancel,
         };
-        let answer = Contender {
-            offered: &offer,
-            said: &said,
-            as_is: false,
-        };
-        self.contend(sender, answer, Handled::default(), Told::Tap(receipt))
-            .await
+        let answer = Contender { offered: &offer, said: &said, as_is: false };
+        self.contend(sender, answer, Handled::default(), Told::Tap(receipt)).await
     }
 
     /// An answer from a channel: check its shape, contend, deliver. `if_won` happens with it, or not at all.
@@ -240,15 +184,8 @@ impl Hub {
         if_won: Handled,
         told: Told,
     ) -> Result<(), Broken> {
-        let Contender {
-            offered: &Offered { ref prompt, nonce },
-            said,
-            as_is,
-        } = answer;
-        let rules = Rules {
-            as_is,
-            ..self.rules()
-        };
+        let Contender { offered: &Offered { ref prompt, nonce }, said, as_is } = answer;
+        let rules = Rules { as_is, ..self.rules() };
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
         let checked = match answer::check(said, &prompt.sighting, rules) {
             // A late answer hears its own reason, and not one about its shape.
@@ -364,12 +301,7 @@ impl Hub {
                     name: format!("prompt-{}.txt", words::code(prompt)),
                     text: prompt.sighting.detail.as_str().to_owned(),
                 };
-                handled.notices.push(new_notice(
-                    sender.channel,
-                    &sender.target,
-                    &file,
-                    address.as_ref(),
-                ));
+                handled.notices.push(new_notice(sender.channel, &sender.target, &file, address.as_ref()));
             }
         }
         tell(receipt, String::new());
@@ -391,19 +323,10 @@ impl Hub {
         let (channel, target) = (sender.channel, sender.target.clone());
         tokio::spawn(async move {
             let text = match asked {
-                Some(asked) => tokio::time::timeout(SCREEN_LIMIT, asked)
-                    .await
-                    .ok()
-                    .and_then(Result::ok),
+                Some(asked) => tokio::time::timeout(SCREEN_LIMIT, asked).await.ok().and_then(Result::ok),
                 None => None,
             };
-            let came = Event::ScreenCame {
-                channel,
-                target,
-                session,
-                text,
-                reply_to,
-            };
+            let came = Event::ScreenCame { channel, target, session, text, reply_to };
             let _ = events.send(came).await;
         });
         Ok(())
@@ -421,20 +344,12 @@ impl Hub {
             return Ok(());
         };
         let notice = words::screen(&session, text);
-        self.store
-            .notify(
-                new_notice(channel, target, &Body::from(&notice), reply_to),
-                clock::now(),
-            )
-            .await?;
+        self.store.notify(new_notice(channel, target, &Body::from(&notice), reply_to), clock::now()).await?;
         Ok(())
     }
 
     async fn offer_of(&self, name: &OfferName) -> Result<Option<Offered>, Broken> {
-        Ok(self
-            .store
-            .find_offer(&name.prompt, &name.session, &name.nonce)
-            .await?)
+        Ok(self.store.find_offer(&name.prompt, &name.session, &name.nonce).await?)
     }
 }
 

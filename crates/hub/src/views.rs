@@ -58,10 +58,8 @@ pub(crate) fn standing_view(open: &OpenPrompt, rules: Rules) -> PromptView {
         PromptState::Expired { fallback: None } => Some("expired, still on the screen"),
         PromptState::Canceled { .. } => Some("left to the terminal"),
         PromptState::AwaitingReply => {
-            view.answers = answer::taken(&open.prompt.sighting, rules)
-                .into_iter()
-                .map(str::to_owned)
-                .collect();
+            view.answers =
+                answer::taken(&open.prompt.sighting, rules).into_iter().map(str::to_owned).collect();
             None
         }
         PromptState::Created
@@ -80,9 +78,7 @@ pub(crate) fn standing_view(open: &OpenPrompt, rules: Rules) -> PromptView {
 
 pub(crate) fn safe_default(prompt: &PromptRecord) -> Option<String> {
     match SafeDefault::of(&prompt.sighting)? {
-        SafeDefault::Refuse { .. } => default_value(&prompt.sighting)
-            .ok()
-            .map(|value| value.on_record()),
+        SafeDefault::Refuse { .. } => default_value(&prompt.sighting).ok().map(|value| value.on_record()),
         SafeDefault::Enter => Some("enter".to_owned()),
         SafeDefault::EmptyLine => Some("empty line".to_owned()),
     }
@@ -123,9 +119,7 @@ pub(crate) fn session_view(session: &SessionRecord, life: &Life) -> SessionView 
         uptime_seconds: until.0.saturating_sub(session.started_at.0).max(0) as u64 / 1_000,
         exit_code: session.exit_code,
         prompts: life.prompts,
-        seconds_since_output: health
-            .and_then(|health| health.silent_for_ms)
-            .map(|millis| millis / 1_000),
+        seconds_since_output: health.and_then(|health| health.silent_for_ms).map(|millis| millis / 1_000),
         pty_alive: health.is_some_and(|health| health.pty_alive),
         host_healthy: health.is_some(),
         waiting: life.waiting,

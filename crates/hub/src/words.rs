@@ -15,10 +15,7 @@ use crate::instructions::{Busy, Unfit};
 const MOST_SESSIONS: usize = 20;
 
 pub(crate) fn say(text: impl Into<String>) -> Notice {
-    Notice {
-        blocks: vec![Block::Ours(text.into())],
-        buttons: Vec::new(),
-    }
+    Notice { blocks: vec![Block::Ours(text.into())], buttons: Vec::new() }
 }
 
 pub(crate) fn welcome(id: &str) -> Notice {
@@ -54,18 +51,10 @@ pub(crate) fn sessions(views: &[SessionView], switched_to: Option<&str>) -> Noti
         return say("No session runs. `atlasbridge run TOOL` starts one.");
     }
     let line = |view: &SessionView| {
-        let label = view
-            .label
-            .as_ref()
-            .map(|label| format!(" “{label}”"))
-            .unwrap_or_default();
+        let label = view.label.as_ref().map(|label| format!(" “{label}”")).unwrap_or_default();
         let paused = if view.paused { ", paused" } else { "" };
         let pid = view.pid.map(|pid| format!("pid {pid} · ")).unwrap_or_default();
-        let mark = if switched_to == Some(view.session_id.as_str()) {
-            " ← plain messages"
-        } else {
-            ""
-        };
+        let mark = if switched_to == Some(view.session_id.as_str()) { " ← plain messages" } else { "" };
         format!(
             "{} {}{label} · {}{paused} · {pid}{} · {} waiting{mark}",
             short(&view.session_id),
@@ -89,10 +78,7 @@ pub(crate) fn status(
     channels: &[ChannelView],
     trouble: Option<&str>,
 ) -> Notice {
-    let waiting = standing
-        .iter()
-        .filter(|(open, _)| is_waiting(&open.prompt.state))
-        .count();
+    let waiting = standing.iter().filter(|(open, _)| is_waiting(&open.prompt.state)).count();
     let mut text = format!("AtlasBridge {version}: {sessions} sessions, {waiting} prompts waiting.");
     for (open, word) in standing.iter().take(MOST_SESSIONS) {
         let (code, named) = (code(&open.prompt), named(&open.session));
@@ -102,11 +88,7 @@ pub(crate) fn status(
         text.push_str(&format!("\nand {} more", standing.len() - MOST_SESSIONS));
     }
     for channel in channels {
-        let detail = channel
-            .detail
-            .as_ref()
-            .map(|detail| format!(" ({detail})"))
-            .unwrap_or_default();
+        let detail = channel.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         text.push_str(&format!("\n{}: {}{detail}", channel.name, channel.state));
     }
     if let Some(trouble) = trouble {
@@ -117,10 +99,7 @@ pub(crate) fn status(
 
 pub(crate) fn screen(session: &SessionRecord, text: Option<&str>) -> Notice {
     match text {
-        None => say(format!(
-            "{} does not answer at the moment; its screen is not known.",
-            named(session)
-        )),
+        None => say(format!("{} does not answer at the moment; its screen is not known.", named(session))),
         Some(text) => Notice {
             blocks: vec![
                 Block::Ours(format!("{} shows:", named(session))),
@@ -197,11 +176,8 @@ pub(crate) fn not_plain(
     is_other_command: bool,
     token: &str,
 ) -> Notice {
-    let mut told = format!(
-        "{}: {}. Send it all the same?",
-        named(session),
-        opening.told(text, &session.tool)
-    );
+    let mut told =
+        format!("{}: {}. Send it all the same?", named(session), opening.told(text, &session.tool));
     if is_other_command {
         told.push_str(" (It is no command of mine; /help lists those.)");
     }
@@ -233,14 +209,8 @@ pub(crate) fn queued_with_a_way_back(
     replaces: bool,
     token: &str,
 ) -> Notice {
-    let button = Button {
-        label: "Take it back".to_owned(),
-        token: format!("{token}:y"),
-    };
-    Notice {
-        blocks: vec![Block::Ours(queued(session, busy, replaces))],
-        buttons: vec![vec![button]],
-    }
+    let button = Button { label: "Take it back".to_owned(), token: format!("{token}:y") };
+    Notice { blocks: vec![Block::Ours(queued(session, busy, replaces))], buttons: vec![vec![button]] }
 }
 
 /// Why a text is no instruction for this session.
@@ -276,15 +246,15 @@ pub(crate) fn not_yet(session: &SessionRecord, refusal: &Refusal) -> String {
 /// How the prompt ended that took a queued text.
 pub(crate) fn instruction_ended(session: &SessionRecord, state: &PromptState) -> String {
     let why = match state {
-        PromptState::Resolved {
-            how: Resolution::Applied { .. },
-        } => return format!("Sent to {}, as its next instruction.", named(session)),
-        PromptState::Resolved {
-            how: Resolution::AnsweredLocally,
-        } => "somebody gave it an instruction at the terminal first",
-        PromptState::Resolved {
-            how: Resolution::AnsweredOutOfBand,
-        } => "something else gave it an instruction first; look at that session",
+        PromptState::Resolved { how: Resolution::Applied { .. } } => {
+            return format!("Sent to {}, as its next instruction.", named(session));
+        }
+        PromptState::Resolved { how: Resolution::AnsweredLocally } => {
+            "somebody gave it an instruction at the terminal first"
+        }
+        PromptState::Resolved { how: Resolution::AnsweredOutOfBand } => {
+            "something else gave it an instruction first; look at that session"
+        }
         PromptState::Failed { why } => match why {
             Failure::PromptChanged => "its screen showed something else by then, so nothing was typed",
             Failure::TypingLocally => "somebody was typing at the terminal, so nothing was typed",
@@ -313,10 +283,8 @@ pub(crate) fn instruction_ended(session: &SessionRecord, state: &PromptState) ->
 }
 
 fn confirm(leave: &str, act: &str, token: &str) -> Vec<Vec<Button>> {
-    let button = |label: &str, word: &str| Button {
-        label: label.to_owned(),
-        token: format!("{token}:{word}"),
-    };
+    let button =
+        |label: &str, word: &str| Button { label: label.to_owned(), token: format!("{token}:{word}") };
     vec![vec![button(leave, "n")], vec![button(act, "y")]]
 }
 
@@ -371,11 +339,7 @@ pub(crate) fn receipt(prompt: &PromptRecord, answer: Option<&str>) -> String {
 }
 
 pub(crate) fn named(session: &SessionRecord) -> String {
-    let label = session
-        .label
-        .as_ref()
-        .map(|label| format!(" “{label}”"))
-        .unwrap_or_default();
+    let label = session.label.as_ref().map(|label| format!(" “{label}”")).unwrap_or_default();
     format!("{}{label} ({})", session.tool, short(&session.id.to_string()))
 }
 

@@ -22,10 +22,7 @@ pub enum CastError {
 
 /// Reads an asciicast v2 file.
 pub fn read_cast(path: &Path) -> Result<Recording, CastError> {
-    let bytes = fs::read(path).map_err(|source| CastError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
+    let bytes = fs::read(path).map_err(|source| CastError::Read { path: path.to_owned(), source })?;
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
         CastError::NotText {
@@ -33,10 +30,7 @@ pub fn read_cast(path: &Path) -> Result<Recording, CastError> {
             line: good.iter().filter(|byte| **byte == b'\n').count() + 1,
         }
     })?;
-    Recording::parse(text).map_err(|source| CastError::Broken {
-        path: path.to_owned(),
-        source,
-    })
+    Recording::parse(text).map_err(|source| CastError::Broken { path: path.to_owned(), source })
 }
 
 /// A recording that is being written. What was not flushed is lost with the process, no more.
@@ -52,16 +46,8 @@ pub(crate) struct CastWriter {
 impl CastWriter {
     /// A new file, for its owner alone: it holds everything that will be shown.
     pub(crate) fn create(path: &Path, header: &Value) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)?;
-        let mut writer = Self {
-            file: BufWriter::new(file),
-            split: Vec::new(),
-            kernel: None,
-        };
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let mut writer = Self { file: BufWriter::new(file), split: Vec::new(), kernel: None };
         writeln!(writer.file, "{header}")?;
         Ok(writer)
     }

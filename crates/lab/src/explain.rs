@@ -74,45 +74,25 @@ fn reasons(replay: &Replay<'_>, at: Moment) -> Vec<String> {
         Some(last) => format!("The tool last wrote {} ago.", seconds(at - last)),
         None => "The tool has written nothing yet.".to_owned(),
     });
-    reasons.extend(
-        told.read_by
-            .map(|read_by| format!("The screen is read by the {read_by}.")),
-    );
-    reasons.extend(
-        told.evidence_for
-            .iter()
-            .map(|line| format!("For a prompt: {line}.")),
-    );
-    reasons.extend(
-        told.evidence_against
-            .iter()
-            .map(|line| format!("Against one: {line}.")),
-    );
+    reasons.extend(told.read_by.map(|read_by| format!("The screen is read by the {read_by}.")));
+    reasons.extend(told.evidence_for.iter().map(|line| format!("For a prompt: {line}.")));
+    reasons.extend(told.evidence_against.iter().map(|line| format!("Against one: {line}.")));
     match detector.current() {
         Some(sighting) => reasons.extend(prompt_in_words(sighting)),
         None => reasons.extend(last_departure(replay, at)),
     }
-    let change = told
-        .waiting_for
-        .unwrap_or_else(|| "a change of the screen".to_owned());
+    let change = told.waiting_for.unwrap_or_else(|| "a change of the screen".to_owned());
     reasons.push(format!("It waits for {change}."));
     reasons
 }
 
 fn prompt_in_words(sighting: &Sighting) -> Vec<String> {
-    let mut words = vec![format!(
-        "The question reads: {}",
-        sighting.excerpt.as_str().replace('\n', " / ")
-    )];
+    let mut words = vec![format!("The question reads: {}", sighting.excerpt.as_str().replace('\n', " / "))];
     let Some(choices) = &sighting.choices else {
         return words;
     };
     for (row, choice) in choices.iter().enumerate() {
-        let refuses = if choices.refusing() == Some(row) {
-            ", which refuses"
-        } else {
-            ""
-        };
+        let refuses = if choices.refusing() == Some(row) { ", which refuses" } else { "" };
         words.push(format!(
             "Choice {}: {:?} with the keys {:?}{refuses}.",
             row + 1,

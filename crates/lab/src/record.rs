@@ -103,11 +103,8 @@ pub fn record(config: &RecordConfig) -> Result<Recorded, RecordError> {
     ])
     .map_err(RecordError::Terminal)?;
     let size = window_size(&stdout).map_err(RecordError::Terminal)?;
-    let writer =
-        CastWriter::create(&config.output, &header(config, size)).map_err(|source| RecordError::Create {
-            path: config.output.clone(),
-            source,
-        })?;
+    let writer = CastWriter::create(&config.output, &header(config, size))
+        .map_err(|source| RecordError::Create { path: config.output.clone(), source })?;
     let session = spawn(&SpawnConfig {
         program: &config.program,
         args: &config.args,
@@ -504,12 +501,9 @@ impl Notes {
                 }
                 // A recording shows the tool as it is on this terminal: only `run` answers for it.
                 Event::AnswerStatusQuery(_) | Event::Drift { .. } => {}
-                Event::Seen(sighting) => self.seen.push(Replayed {
-                    t: at,
-                    sighting,
-                    gone_at: None,
-                    gone_how: None,
-                }),
+                Event::Seen(sighting) => {
+                    self.seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None })
+                }
                 Event::Gone { no, how } => {
                     if let Some(seen) = self.seen.iter_mut().find(|seen| seen.sighting.no == no) {
                         seen.gone_at = Some(at);

@@ -28,23 +28,13 @@ pub fn detector_config(
 ) -> Result<DetectorConfig, UnknownAdapter> {
     let pack = match adapter {
         Some("generic") => None,
-        Some(name) => Some(packs.for_program(name).ok_or_else(|| {
-            UnknownAdapter {
-                name: name.to_owned(),
-                known: packs
-                    .iter()
-                    .map(|pack| pack.name().to_owned())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            }
+        Some(name) => Some(packs.for_program(name).ok_or_else(|| UnknownAdapter {
+            name: name.to_owned(),
+            known: packs.iter().map(|pack| pack.name().to_owned()).collect::<Vec<_>>().join(", "),
         })?),
         None => recording.and_then(|file| tools_of(file).iter().find_map(|tool| packs.for_program(tool))),
     };
-    Ok(DetectorConfig {
-        announce_idle: true,
-        pack,
-        ..DetectorConfig::default()
-    })
+    Ok(DetectorConfig { announce_idle: true, pack, ..DetectorConfig::default() })
 }
 
 fn tools_of(file: &Path) -> Vec<String> {
@@ -55,10 +45,8 @@ fn tools_of(file: &Path) -> Vec<String> {
         let title = header["title"].as_str().or(header["command"].as_str())?;
         title.split_whitespace().next().map(str::to_owned)
     };
-    let folder = file
-        .canonicalize()
-        .ok()
-        .and_then(|file| Some(file.parent()?.file_name()?.to_str()?.to_owned()));
+    let folder =
+        file.canonicalize().ok().and_then(|file| Some(file.parent()?.file_name()?.to_str()?.to_owned()));
     header().into_iter().chain(folder).collect()
 }
 
@@ -104,9 +92,7 @@ mod tests {
 
     #[test]
     fn an_unknown_adapter_is_named_with_the_known_ones() {
-        let error = detector_config(Some("claud"), None, &Packs::embedded())
-            .unwrap_err()
-            .to_string();
+        let error = detector_config(Some("claud"), None, &Packs::embedded()).unwrap_err().to_string();
         assert!(
             error.contains("\"claud\"") && error.contains("claude") && error.contains("codex"),
             "{error}"

@@ -97,12 +97,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "partial line",
         shows: "a question that arrives in three pieces is one prompt, seen when it is whole",
         script: include_str!("../scenarios/qa-001.sh"),
-        prompts: &[asked(
-            Kind::YesNo,
-            "Delete 3 files in build/? (y/n)",
-            YES_NO,
-            &[Say(Approve)],
-        )],
+        prompts: &[asked(Kind::YesNo, "Delete 3 files in build/? (y/n)", YES_NO, &[Say(Approve)])],
         reads: &["y"],
         growth_kib: None,
     },
@@ -132,12 +127,7 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "silent block",
         shows: "a tool that waits without asking is a possible prompt, because the kernel says so",
         script: include_str!("../scenarios/qa-004.sh"),
-        prompts: &[asked(
-            Kind::Unknown,
-            "calibrating the sensor",
-            &[],
-            &[Say(Text("enter"))],
-        )],
+        prompts: &[asked(Kind::Unknown, "calibrating the sensor", &[], &[Say(Text("enter"))])],
         reads: &[""],
         growth_kib: None,
     },
@@ -148,12 +138,7 @@ pub const SCENARIOS: &[Scenario] = &[
         script: include_str!("../scenarios/qa-005.sh"),
         prompts: &[
             asked(Kind::YesNo, "Outer: start?", YES_NO, &[Say(Approve)]),
-            asked(
-                Kind::FreeText,
-                "Middle: name of the database:",
-                &[],
-                &[Say(Text("atlas"))],
-            ),
+            asked(Kind::FreeText, "Middle: name of the database:", &[], &[Say(Text("atlas"))]),
             asked(Kind::YesNo, "Inner: apply the migration?", YES_NO, &[Say(Deny)]),
             asked(Kind::YesNo, "Middle: keep the backup?", YES_NO, &[Type("y\r")]),
             asked(Kind::YesNo, "Outer: start?", YES_NO, &[Say(Deny)]),
@@ -205,12 +190,7 @@ pub const SCENARIOS: &[Scenario] = &[
         shows: "five ways to ask for a key, each answered with one",
         script: include_str!("../scenarios/qa-008.sh"),
         prompts: &[
-            asked(
-                Kind::ConfirmEnter,
-                "Press Enter to continue",
-                &[],
-                &[Say(Approve)],
-            ),
+            asked(Kind::ConfirmEnter, "Press Enter to continue", &[], &[Say(Approve)]),
             asked(Kind::ConfirmEnter, "[Press Enter]", &[], &[Say(UseDefault)]),
             asked(Kind::ConfirmEnter, "Hit enter", &[], &[Say(Approve)]),
             asked(Kind::ConfirmEnter, "-- More --", &[], &[Say(Approve)]),
@@ -229,17 +209,9 @@ pub const SCENARIOS: &[Scenario] = &[
                 Kind::FreeText,
                 "Enter name (max 20 chars):",
                 &[],
-                &[
-                    Refused(Text("a name that is far too long"), "20"),
-                    Say(Text("twenty characters ok")),
-                ],
+                &[Refused(Text("a name that is far too long"), "20"), Say(Text("twenty characters ok"))],
             ),
-            asked(
-                Kind::FreeText,
-                "Enter commit message:",
-                &[],
-                &[Say(Text("tidy the naïve build ✓"))],
-            ),
+            asked(Kind::FreeText, "Enter commit message:", &[], &[Say(Text("tidy the naïve build ✓"))]),
         ],
         reads: &["twenty characters ok", "tidy the naïve build ✓"],
         growth_kib: None,
@@ -263,12 +235,7 @@ pub const SCENARIOS: &[Scenario] = &[
         shows: "a typed reply that looks like a question is not seen as one; the same question asked again is",
         script: include_str!("../scenarios/qa-019.sh"),
         prompts: &[
-            asked(
-                Kind::FreeText,
-                "Note:",
-                &[],
-                &[Say(Text("Delete everything? (y/n)"))],
-            ),
+            asked(Kind::FreeText, "Note:", &[], &[Say(Text("Delete everything? (y/n)"))]),
             asked(Kind::FreeText, "Note:", &[], &[Say(Text("Enter choice [1-3]:"))]),
         ],
         reads: &["Delete everything? (y/n)", "Enter choice [1-3]:"],
@@ -284,35 +251,21 @@ pub const PLANNED: &[Planned] = &[
     planned("QA-013", "Slack thread reply", Platform::Any, NO_SLACK),
     planned("QA-014", "Slack multi-user", Platform::Any, NO_SLACK),
     planned("QA-015", "Slack rate limit", Platform::Any, NO_SLACK),
-    planned(
-        "QA-020",
-        "ConPTY baseline",
-        Platform::Windows,
-        "sessions run on Linux alone",
-    ),
+    planned("QA-020", "ConPTY baseline", Platform::Windows, "sessions run on Linux alone"),
 ];
 
 const fn planned(id: &'static str, name: &'static str, platform: Platform, because: &'static str) -> Planned {
-    Planned {
-        id,
-        name,
-        platform,
-        because,
-    }
+    Planned { id, name, platform, because }
 }
 
 /// The scenario of this id or name, in any case: `qa-001`, `Partial Line`, `partial-line`.
 pub fn scenario(word: &str) -> Option<&'static Scenario> {
-    SCENARIOS
-        .iter()
-        .find(|scenario| is_named(word, scenario.id, scenario.name))
+    SCENARIOS.iter().find(|scenario| is_named(word, scenario.id, scenario.name))
 }
 
 /// The same among those that cannot be played.
 pub fn planned_scenario(word: &str) -> Option<&'static Planned> {
-    PLANNED
-        .iter()
-        .find(|scenario| is_named(word, scenario.id, scenario.name))
+    PLANNED.iter().find(|scenario| is_named(word, scenario.id, scenario.name))
 }
 
 /// By letters and digits alone: a name has blanks and a stroke, and nobody types those at a shell.
@@ -331,12 +284,7 @@ const fn asked(
     choices: &'static [&'static str],
     acts: &'static [Act],
 ) -> Expected {
-    Expected {
-        kind,
-        says,
-        choices,
-        acts,
-    }
+    Expected { kind, says, choices, acts }
 }
 
 #[cfg(test)]
@@ -348,16 +296,9 @@ mod tests {
     fn as_many_reads_as_answers() {
         for scenario in SCENARIOS {
             let is_answer = |act: &&Act| matches!(act, Say(_) | Type(_));
-            let answers = scenario
-                .prompts
-                .iter()
-                .flat_map(|prompt| prompt.acts.iter().filter(is_answer));
+            let answers = scenario.prompts.iter().flat_map(|prompt| prompt.acts.iter().filter(is_answer));
             assert_eq!(answers.count(), scenario.reads.len(), "{}", scenario.id);
-            let asks = scenario
-                .prompts
-                .iter()
-                .filter(|prompt| prompt.acts.is_empty())
-                .count();
+            let asks = scenario.prompts.iter().filter(|prompt| prompt.acts.is_empty()).count();
             assert_eq!(asks, 0, "{}: every prompt is acted on", scenario.id);
         }
     }
@@ -374,10 +315,7 @@ mod tests {
             assert_eq!(scenario(word).map(|found| found.id), Some(id), "{word}");
         }
         assert!(scenario("QA-999").is_none() && scenario("").is_none() && scenario("echo").is_none());
-        assert_eq!(
-            planned_scenario("conpty baseline").map(|found| found.id),
-            Some("QA-020")
-        );
+        assert_eq!(planned_scenario("conpty baseline").map(|found| found.id), Some("QA-020"));
     }
 
     /// A word must mean one scenario.

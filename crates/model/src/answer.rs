@@ -139,11 +139,7 @@ pub enum Refusal {
     #[error("the answer has {length} characters, this prompt takes at most {limit}")]
     TooLong { length: usize, limit: u16 },
     #[error("{given} is none of the choices, numbered {}: {choices}", ends(*numbers))]
-    OutOfRange {
-        given: u64,
-        numbers: Span,
-        choices: String,
-    },
+    OutOfRange { given: u64, numbers: Span, choices: String },
     #[error("the answer has {}, this prompt takes {picks}", rows_in_words(*given))]
     WrongCount { given: usize, picks: Span },
     #[error("the answer must be one line")]
@@ -278,9 +274,9 @@ pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, 
         Said::UseDefault => default_value(sighting)?,
         Said::Approve => approving_value(sighting)?,
         Said::Deny => refusing_value(sighting)?,
-        Said::DenyWith(reason) if sighting.takes.reason => Value::Refused {
-            reason: within(typeable(reason, true)?, sighting)?,
-        },
+        Said::DenyWith(reason) if sighting.takes.reason => {
+            Value::Refused { reason: within(typeable(reason, true)?, sighting)? }
+        }
         Said::DenyWith(_) => return Err(Refusal::NoReason),
         Said::Row(row) => choice_value(sighting, *row).ok_or_else(|| Refusal::NotAChoice {
             given: (row + 1).to_string(),
@@ -367,21 +363,15 @@ fn approving_value(sighting: &Sighting) -> Result<Value, Refusal> {
             let least = choices.and_then(Choices::accepting);
             least.and_then(|row| choice_value(sighting, row)).ok_or_else(|| {
                 match choices.is_some_and(Choices::offers_consent) {
-                    true => Refusal::NoPlainYes {
-                        choices: labels(choices),
-                    },
-                    false => Refusal::NeedsValue {
-                        wanted: "one of its choices",
-                    },
+                    true => Refusal::NoPlainYes { choices: labels(choices) },
+                    false => Refusal::NeedsValue { wanted: "one of its choices" },
                 }
             })
         }
         Kind::ConfirmEnter => Ok(Value::Enter),
         Kind::FreeText | Kind::Idle => Err(Refusal::NeedsValue { wanted: "a text" }),
         Kind::Password => Err(Refusal::NeedsValue { wanted: "a password" }),
-        Kind::Unknown => Err(Refusal::NeedsValue {
-            wanted: "an answer that AtlasBridge does not know",
-        }),
+        Kind::Unknown => Err(Refusal::NeedsValue { wanted: "an answer that AtlasBridge does not know" }),
     }
 }
 
@@ -416,16 +406,12 @@ fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Re
                         .map_or_else(|| own_text(text, sighting, refusal), Ok)
                 }
             },
-            None => Err(Refusal::NotAChoice {
-                given: mask(&text).into_owned(),
-                choices: labels(None),
-            }),
+            None => Err(Refusal::NotAChoice { given: mask(&text).into_owned(), choices: labels(None) }),
         },
         Kind::ConfirmEnter if text.is_empty() || text.eq_ignore_ascii_case("enter") => Ok(Value::Enter),
-        Kind::ConfirmEnter => Err(Refusal::NotAChoice {
-            given: mask(&text).into_owned(),
-            choices: "enter".to_owned(),
-        }),
+        Kind::ConfirmEnter => {
+            Err(Refusal::NotAChoice { given: mask(&text).into_owned(), choices: "enter".to_owned() })
+        }
         Kind::Password if !rules.secrets_over_channels => Err(Refusal::SecretsOff),
         Kind::Password => within(text, sighting).map(Value::Secret),
         Kind::FreeText | Kind::Idle | Kind::Unknown if text.is_empty() => Ok(Value::Enter),
@@ -464,11 +450,7 @@ fn ranged(given: &str, choices: &Choices, sighting: &Sighting) -> Option<Refusal
     let numbers = sighting.constraints.numbers?;
     let given: u64 = given.trim().parse().ok()?;
     let is_within = usize::try_from(given).is_ok_and(|given| numbers.holds(given));
-    (!is_within).then(|| Refusal::OutOfRange {
-        given,
-        numbers,
-        choices: labels(Some(choices)),
-    })
+    (!is_within).then(|| Refusal::OutOfRange { given, numbers, choices: labels(Some(choices)) })
 }
 
 /// # No-sentence-into-a-dialog invariant
@@ -496,20 +478,15 @@ fn chosen(text: &str, choices: &Choices) -> Result<Value, Refusal> {
     let has_digit_keys = rows.clone().any(|row| {
         key_of(row).is_some_and(|key| key.bytes().all(|byte| byte.is_ascii_digit()) && !key.is_empty())
     });
-    let by_label = || {
-        rows.clone()
-            .find(|&row| choices.get(row).is_some_and(|choice| same(&choice.label, wanted)))
-    };
+    let by_label =
+        || rows.clone().find(|&row| choices.get(row).is_some_and(|choice| same(&choice.label, wanted)));
     let by_word = || match wanted.to_lowercase().as_str() {
         "y" | "yes" => only(choices, "yes"),
         "n" | "no" => only(choices, "no"),
         _ => None,
     };
     // Keys may be case-sensitive (unzip: `A` is all, `a` is nothing), so they are compared as they are.
-    let by_key = || {
-        rows.clone()
-            .find(|&row| !wanted.is_empty() && key_of(row).as_deref() == Some(wanted))
-    };
+    let by_key = || rows.clone().find(|&row| !wanted.is_empty() && key_of(row).as_deref() == Some(wanted));
     let by_number = || {
         let number: usize = wanted.parse().ok()?;
         (!has_digit_keys && (1..=choices.len()).contains(&number)).then(|| number - 1)
@@ -518,12 +495,7 @@ fn chosen(text: &str, choices: &Choices) -> Result<Value, Refusal> {
         .or_else(by_key)
         .or_else(by_word)
         .or_else(by_number)
-        .and_then(|row| {
-            choices.get(row).map(|choice| Value::Choice {
-                row,
-                label: choice.label.clone(),
-            })
-        })
+        .and_then(|row| choices.get(row).map(|choice| Value::Choice { row, label: choice.label.clone() }))
         .ok_or_else(|| Refusal::NotAChoice {
             given: mask(wanted).into_owned(),
             choices: labels(Some(choices)),
@@ -531,10 +503,8 @@ fn chosen(text: &str, choices: &Choices) -> Result<Value, Refusal> {
 }
 
 fn labels(choices: Option<&Choices>) -> String {
-    let labels: Vec<&str> = choices
-        .iter()
-        .flat_map(|choices| choices.iter().map(|choice| choice.label.as_str()))
-        .collect();
+    let labels: Vec<&str> =
+        choices.iter().flat_map(|choices| choices.iter().map(|choice| choice.label.as_str())).collect();
     match labels.is_empty() {
         true => "(none were read)".to_owned(),
         false => labels.join(" · "),
@@ -552,10 +522,7 @@ fn same(label: &str, wanted: &str) -> bool {
 
 fn choice_value(sighting: &Sighting, row: usize) -> Option<Value> {
     let choice = sighting.choices.as_ref()?.get(row)?;
-    Some(Value::Choice {
-        row,
-        label: choice.label.clone(),
-    })
+    Some(Value::Choice { row, label: choice.label.clone() })
 }
 
 fn within(text: String, sighting: &Sighting) -> Result<String, Refusal> {
@@ -573,10 +540,7 @@ fn typeable(text: &str, lines: bool) -> Result<String, Refusal> {
     if !lines && text.contains(['\r', '\n']) {
         return Err(Refusal::NotOneLine);
     }
-    Ok(text
-        .chars()
-        .filter(|char| !char.is_control() || *char == '\n')
-        .collect())
+    Ok(text.chars().filter(|char| !char.is_control() || *char == '\n').collect())
 }
 
 impl Value {

@@ -67,14 +67,7 @@ pub struct AuditEvent {
 
 impl AuditEvent {
     pub fn new(event: EventName) -> Self {
-        Self {
-            event,
-            session: None,
-            prompt: None,
-            value: None,
-            source: None,
-            decided_by: None,
-        }
+        Self { event, session: None, prompt: None, value: None, source: None, decided_by: None }
     }
 }
 
@@ -119,32 +112,14 @@ impl Link<'_> {
                 }
             }
         };
-        strings(
-            &[
-                ("{\"decided_by\":", self.decided_by),
-                (",\"event\":", Some(self.event)),
-            ],
-            out,
-        );
+        strings(&[("{\"decided_by\":", self.decided_by), (",\"event\":", Some(self.event))], out);
         if hash.is_some() {
             strings(&[(",\"hash\":", hash)], out);
         }
-        strings(
-            &[
-                (",\"prev_hash\":", Some(self.prev_hash)),
-                (",\"prompt_id\":", self.prompt_id),
-            ],
-            out,
-        );
+        strings(&[(",\"prev_hash\":", Some(self.prev_hash)), (",\"prompt_id\":", self.prompt_id)], out);
         out.push_str(",\"seq\":");
         out.push_str(&self.seq.to_string());
-        strings(
-            &[
-                (",\"session_id\":", self.session_id),
-                (",\"source\":", self.source),
-            ],
-            out,
-        );
+        strings(&[(",\"session_id\":", self.session_id), (",\"source\":", self.source)], out);
         strings(&[(",\"ts\":", Some(self.ts)), (",\"value\":", self.value)], out);
         out.push('}');
     }
@@ -188,10 +163,7 @@ pub struct ChainEnd {
 
 impl Default for ChainEnd {
     fn default() -> Self {
-        Self {
-            next_seq: 1,
-            hash: GENESIS.to_owned(),
-        }
+        Self { next_seq: 1, hash: GENESIS.to_owned() }
     }
 }
 
@@ -210,10 +182,7 @@ impl ChainEnd {
     /// Checks the next record and moves on.
     pub fn follow(&mut self, link: &Link<'_>, hash: &str, scratch: &mut String) -> Result<(), ChainError> {
         if link.seq != self.next_seq {
-            return Err(ChainError::WrongNumber {
-                expected: self.next_seq,
-                found: link.seq,
-            });
+            return Err(ChainError::WrongNumber { expected: self.next_seq, found: link.seq });
         }
         if link.prev_hash != self.hash {
             return Err(ChainError::BrokenLink);
@@ -267,29 +236,14 @@ mod tests {
         assert_eq!(end.follow(&first, &first_hash, &mut scratch), Ok(()));
         assert_eq!(end.clone().follow(&second, &second_hash, &mut scratch), Ok(()));
 
-        let changed = Link {
-            value: Some("no"),
-            ..second
-        };
-        assert_eq!(
-            end.clone().follow(&changed, &second_hash, &mut scratch),
-            Err(ChainError::WrongHash)
-        );
-        let moved = Link {
-            prev_hash: GENESIS,
-            ..second
-        };
-        assert_eq!(
-            end.clone().follow(&moved, &second_hash, &mut scratch),
-            Err(ChainError::BrokenLink)
-        );
+        let changed = Link { value: Some("no"), ..second };
+        assert_eq!(end.clone().follow(&changed, &second_hash, &mut scratch), Err(ChainError::WrongHash));
+        let moved = Link { prev_hash: GENESIS, ..second };
+        assert_eq!(end.clone().follow(&moved, &second_hash, &mut scratch), Err(ChainError::BrokenLink));
         let skipped = Link { seq: 3, ..second };
         assert_eq!(
             end.clone().follow(&skipped, &second_hash, &mut scratch),
-            Err(ChainError::WrongNumber {
-                expected: 2,
-                found: 3
-            })
+            Err(ChainError::WrongNumber { expected: 2, found: 3 })
         );
     }
 }

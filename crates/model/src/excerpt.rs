@@ -64,10 +64,7 @@ impl fmt::Debug for Detail {
 ///
 /// Masking comes before the cut: a token cut in half would no longer look like one.
 fn fit(text: &str, limit: usize) -> String {
-    let plain: String = text
-        .chars()
-        .filter(|&char| char == '\n' || !char.is_control())
-        .collect();
+    let plain: String = text.chars().filter(|&char| char == '\n' || !char.is_control()).collect();
     let masked = mask(plain.trim_end());
     if masked.len() <= limit {
         return masked.into_owned();

@@ -62,21 +62,9 @@ macro_rules! uuid_id {
 }
 
 uuid_id!(SessionId, "session id", "One `atlasbridge run`.");
-uuid_id!(
-    PromptId,
-    "prompt id",
-    "One moment in which a tool waits for a person, as the hub recorded it."
-);
-uuid_id!(
-    ReplyId,
-    "reply id",
-    "One validated answer on its way to be typed."
-);
-uuid_id!(
-    TypingId,
-    "typing id",
-    "Keys or a line that somebody who watches a session types into it."
-);
+uuid_id!(PromptId, "prompt id", "One moment in which a tool waits for a person, as the hub recorded it.");
+uuid_id!(ReplyId, "reply id", "One validated answer on its way to be typed.");
+uuid_id!(TypingId, "typing id", "Keys or a line that somebody who watches a session types into it.");
 
 /// Number of a prompt within its session, counted by the detector from 1.
 ///
@@ -111,9 +99,7 @@ impl FromStr for Nonce {
     fn from_str(text: &str) -> Result<Self, IdError> {
         let wrong = IdError { what: "nonce" };
         if text.len() != 32
-            || !text
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+            || !text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
         {
             return Err(wrong);
         }
@@ -168,10 +154,8 @@ pub fn sixteen_bytes(text: &str) -> Option<[u8; 16]> {
     let (pairs, []) = text.as_bytes().as_chunks::<2>() else {
         return None;
     };
-    let bytes: Vec<u8> = pairs
-        .iter()
-        .map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?))
-        .collect::<Option<_>>()?;
+    let bytes: Vec<u8> =
+        pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect::<Option<_>>()?;
     bytes.try_into().ok()
 }
 
@@ -205,13 +189,7 @@ mod tests {
         let key = IdempotencyKey::of(session, SightingNo(1), &excerpt);
         assert_eq!(key, IdempotencyKey::of(session, SightingNo(1), &excerpt));
         assert_ne!(key, IdempotencyKey::of(session, SightingNo(2), &excerpt));
-        assert_ne!(
-            key,
-            IdempotencyKey::of(SessionId::from_random([2; 16]), SightingNo(1), &excerpt)
-        );
-        assert_ne!(
-            key,
-            IdempotencyKey::of(session, SightingNo(1), &Excerpt::new("Other?"))
-        );
+        assert_ne!(key, IdempotencyKey::of(SessionId::from_random([2; 16]), SightingNo(1), &excerpt));
+        assert_ne!(key, IdempotencyKey::of(session, SightingNo(1), &Excerpt::new("Other?")));
     }
 }

@@ -183,28 +183,16 @@ pub fn step(state: &PromptState, event: &Event, deadline: Option<BootTime>, now:
         (S::Routed, Event::Promoted) => moved(S::AwaitingReply, []),
 
         (S::AwaitingReply, Event::Answered { .. }) if over(deadline) => Step::Refused(Refusal::Expired),
-        (S::AwaitingReply, Event::Answered { reply, source }) => moved(
-            S::ReplyReceived {
-                reply: *reply,
-                source: source.clone(),
-            },
-            [Do::Deliver(*reply)],
-        ),
+        (S::AwaitingReply, Event::Answered { reply, source }) => {
+            moved(S::ReplyReceived { reply: *reply, source: source.clone() }, [Do::Deliver(*reply)])
+        }
         (S::Routed | S::AwaitingReply | S::Expired { fallback: None }, Event::CanceledByOperator) => {
             canceled(Cancellation::ByOperator)
         }
 
-        (
-            S::AwaitingReply,
-            Event::Deadline {
-                fallback: Some(reply),
-            },
-        ) if over(deadline) => moved(
-            S::Expired {
-                fallback: Some(*reply),
-            },
-            [Do::Deliver(*reply), Do::Tell],
-        ),
+        (S::AwaitingReply, Event::Deadline { fallback: Some(reply) }) if over(deadline) => {
+            moved(S::Expired { fallback: Some(*reply) }, [Do::Deliver(*reply), Do::Tell])
+        }
         (S::AwaitingReply, Event::Deadline { fallback: None }) if over(deadline) => {
             moved(S::Expired { fallback: None }, [Do::Tell, Do::PromoteNext])
         }
@@ -213,37 +201,17 @@ pub fn step(state: &PromptState, event: &Event, deadline: Option<BootTime>, now:
             moved(S::Expired { fallback: None }, [Do::Tell])
         }
 
-        (S::ReplyReceived { reply, source }, Event::Typed { reply: typed }) if reply == typed => moved(
-            S::Injected {
-                reply: *reply,
-                source: source.clone(),
-            },
-            [],
-        ),
+        (S::ReplyReceived { reply, source }, Event::Typed { reply: typed }) if reply == typed => {
+            moved(S::Injected { reply: *reply, source: source.clone() }, [])
+        }
+        (S::Expired { fallback: Some(reply) }, Event::Typed { reply: typed }) if reply == typed => {
+            moved(S::Injected { reply: *reply, source: Source::Timeout }, [])
+        }
+        (S::Injected { reply, source }, Event::Taken { reply: taken }) if reply == taken => {
+            resolved(Resolution::Applied { source: source.clone() }, [])
+        }
         (
-            S::Expired {
-                fallback: Some(reply),
-            },
-            Event::Typed { reply: typed },
-        ) if reply == typed => moved(
-            S::Injected {
-                reply: *reply,
-                source: Source::Timeout,
-            },
-            [],
-        ),
-        (S::Injected { reply, source }, Event::Taken { reply: taken }) if reply == taken => resolved(
-            Resolution::Applied {
-                source: source.clone(),
-            },
-            [],
-        ),
-        (
-            S::ReplyReceived { reply, .. }
-            | S::Expired {
-                fallback: Some(reply),
-            }
-            | S::Injected { reply, .. },
+            S::ReplyReceived { reply, .. } | S::Expired { fallback: Some(reply) } | S::Injected { reply, .. },
             Event::NotApplied { reply: told, why },
         ) if reply == told => match why {
             NotApplied::AnsweredLocally => resolved(Resolution::AnsweredLocally, []),
@@ -268,10 +236,7 @@ pub fn step(state: &PromptState, event: &Event, deadline: Option<BootTime>, now:
             Event::HostLost,
         ) => failed(Failure::Unknown),
 
-        (state, _) => Step::Refused(Refusal::NotWaiting {
-            status: state.status(),
-            reason: state.because(),
-        }),
+        (state, _) => Step::Refused(Refusal::NotWaiting { status: state.status(), reason: state.because() }),
     }
 }
 
@@ -336,27 +301,15 @@ impl PromptState {
             PromptState::ReplyReceived { .. } => "being typed",
             PromptState::Injected { .. } => "typed, not yet confirmed",
             PromptState::Expired { .. } => "expired",
-            PromptState::Resolved {
-                how: Resolution::Applied {
-                    source: Source::Timeout,
-                },
-            } => "expired, safe default applied",
-            PromptState::Resolved {
-                how: Resolution::Applied { .. },
-            } => "applied",
-            PromptState::Resolved {
-                how: Resolution::AnsweredLocally,
-            } => "answered at the terminal",
-            PromptState::Resolved {
-                how: Resolution::AnsweredOutOfBand,
-            } => "answered by something else",
+            PromptState::Resolved { how: Resolution::Applied { source: Source::Timeout } } => {
+                "expired, safe default applied"
+            }
+            PromptState::Resolved { how: Resolution::Applied { .. } } => "applied",
+            PromptState::Resolved { how: Resolution::AnsweredLocally } => "answered at the terminal",
+            PromptState::Resolved { how: Resolution::AnsweredOutOfBand } => "answered by something else",
             PromptState::Canceled { .. } => "canceled",
-            PromptState::Failed {
-                why: Failure::PromptChanged,
-            } => "prompt changed",
-            PromptState::Failed {
-                why: Failure::Unknown,
-            } => "unknown",
+            PromptState::Failed { why: Failure::PromptChanged } => "prompt changed",
+            PromptState::Failed { why: Failure::Unknown } => "unknown",
             PromptState::Failed { .. } => "failed",
         }
     }
@@ -375,10 +328,7 @@ impl PromptState {
         match self {
             PromptState::Routed => Refusal::Queued,
             PromptState::Expired { .. } => Refusal::Expired,
-            state => Refusal::NotWaiting {
-                status: state.status(),
-                reason: state.because(),
-            },
+            state => Refusal::NotWaiting { status: state.status(), reason: state.because() },
         }
     }
 
@@ -391,9 +341,7 @@ impl PromptState {
     }
 
     fn because(&self) -> String {
-        self.reason()
-            .map(|reason| format!(" ({})", reason.replace('_', " ")))
-            .unwrap_or_default()
+        self.reason().map(|reason| format!(" ({})", reason.replace('_', " "))).unwrap_or_default()
     }
 }
 
@@ -408,12 +356,8 @@ impl Resolution {
 }
 
 impl Cancellation {
-    pub const ALL: [Cancellation; 4] = [
-        Cancellation::Withdrawn,
-        Cancellation::ToolGone,
-        Cancellation::HostGone,
-        Cancellation::ByOperator,
-    ];
+    pub const ALL: [Cancellation; 4] =
+        [Cancellation::Withdrawn, Cancellation::ToolGone, Cancellation::HostGone, Cancellation::ByOperator];
 
     pub fn as_str(self) -> &'static str {
         match self {

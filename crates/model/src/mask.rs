@@ -44,14 +44,8 @@ const NAMED_VALUES: &[&str] = &[
 ];
 
 static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        &TOKEN_SHAPES
-            .iter()
-            .map(|shape| format!("(?:{shape})"))
-            .collect::<Vec<_>>()
-            .join("|"),
-    )
-    .expect("the token shapes are constants, checked by the tests")
+    Regex::new(&TOKEN_SHAPES.iter().map(|shape| format!("(?:{shape})")).collect::<Vec<_>>().join("|"))
+        .expect("the token shapes are constants, checked by the tests")
 });
 static NAMED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     NAMED_VALUES
@@ -90,15 +84,10 @@ pub fn mask_in_place(text: &str) -> Cow<'_, str> {
 
 /// Where the secrets of `text` stand: byte ranges, in order, none touching another. For what must keep its shape.
 pub fn secrets(text: &str) -> Vec<Range<usize>> {
-    let named = NAMED
-        .iter()
-        .flat_map(|shape| shape.captures_iter(text))
-        .filter_map(|found| found.name("secret"));
-    let mut found: Vec<Range<usize>> = TOKENS
-        .find_iter(text)
-        .chain(named)
-        .map(|found| found.range())
-        .collect();
+    let named =
+        NAMED.iter().flat_map(|shape| shape.captures_iter(text)).filter_map(|found| found.name("secret"));
+    let mut found: Vec<Range<usize>> =
+        TOKENS.find_iter(text).chain(named).map(|found| found.range()).collect();
     found.sort_by_key(|range| range.start);
     let mut apart: Vec<Range<usize>> = Vec::with_capacity(found.len());
     for range in found {
@@ -163,38 +152,16 @@ mod tests {
     fn named_values_keep_their_name() {
         check("DB_PASSWORD=hunter22 make", "DB_PASSWORD=•••• make");
         check(r#"{"api_key": "abcdef123"}"#, r#"{"api_key": "••••"}"#);
-        check(
-            "curl -H 'Authorization: Bearer abc.def-123'",
-            "curl -H 'Authorization: Bearer ••••",
-        );
+        check("curl -H 'Authorization: Bearer abc.def-123'", "curl -H 'Authorization: Bearer ••••");
         check("postgres://atlas:s3cret@db/x", "postgres://atlas:••••@db/x");
         check("mysql --password hunter22", "mysql --password ••••");
     }
 
     #[test]
     fn the_words_of_a_command_are_masked_one_by_one() {
-        let words = [
-            "mysql",
-            "--password",
-            "hunter22",
-            "-h",
-            "db",
-            "API_KEY=abcdef",
-            "--verbose",
-        ];
+        let words = ["mysql", "--password", "hunter22", "-h", "db", "API_KEY=abcdef", "--verbose"];
         let masked = mask_words(words.map(Cow::Borrowed));
-        assert_eq!(
-            masked,
-            [
-                "mysql",
-                "--password",
-                MASK,
-                "-h",
-                "db",
-                "API_KEY=••••",
-                "--verbose"
-            ]
-        );
+        assert_eq!(masked, ["mysql", "--password", MASK, "-h", "db", "API_KEY=••••", "--verbose"]);
     }
 
     #[test]

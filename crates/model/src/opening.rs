@@ -80,14 +80,8 @@ mod tests {
 
     #[test]
     fn the_first_character_decides() {
-        check(
-            "!rm -rf x",
-            "`!rm -rf x` would be run as a shell command by claude",
-        );
-        check(
-            "/clear",
-            "`/clear` would be taken as a command by claude, not read as text",
-        );
+        check("!rm -rf x", "`!rm -rf x` would be run as a shell command by claude");
+        check("/clear", "`/clear` would be taken as a command by claude, not read as text");
         check(
             "@src/main.rs is wrong",
             "`@src/main.rs is wrong` begins with `@`: claude may take that as the name of a file",
@@ -96,10 +90,7 @@ mod tests {
             "# always use tabs",
             "`# always use tabs` begins with `#`: claude may keep it as a note for later instead of acting on it",
         );
-        check(
-            "?",
-            "`?` alone may open the help of claude instead of being read as text",
-        );
+        check("?", "`?` alone may open the help of claude instead of being read as text");
     }
 
     #[test]
@@ -139,25 +130,16 @@ mod tests {
             "\u{3000}",
             "\u{202e}",
         ] {
-            check(
-                &format!("{before}!ls"),
-                "`!ls` would be run as a shell command by claude",
-            );
+            check(&format!("{before}!ls"), "`!ls` would be run as a shell command by claude");
         }
-        check(
-            " ? ",
-            "`?` alone may open the help of claude instead of being read as text",
-        );
+        check(" ? ", "`?` alone may open the help of claude instead of being read as text");
     }
 
     #[test]
     fn a_long_text_is_known_by_its_beginning() {
         let long = format!("!{}", "x".repeat(100));
         let told = Opening::Shell.told(&long, "claude");
-        assert!(
-            told.starts_with(&format!("`!{}…` would", "x".repeat(59))),
-            "{told}"
-        );
+        assert!(told.starts_with(&format!("`!{}…` would", "x".repeat(59))), "{told}");
         assert_eq!(
             Opening::Shell.told("!ls\nsecond", "claude"),
             "`!ls…` would be run as a shell command by claude"

@@ -104,10 +104,7 @@ impl Picture {
     /// The screen as plain lines, without the empty ones at its end.
     pub fn to_text(&self) -> String {
         let lines: Vec<String> = self.rows.iter().map(Row::to_text).collect();
-        let end = lines
-            .iter()
-            .rposition(|line| !line.is_empty())
-            .map_or(0, |last| last + 1);
+        let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
         lines[..end].join("\n")
     }
 }
@@ -132,12 +129,7 @@ mod tests {
                 style: Style::default(),
             }],
         };
-        Picture {
-            columns,
-            rows: lines.iter().map(row).collect(),
-            cursor: Some((0, 0)),
-            is_alternate: false,
-        }
+        Picture { columns, rows: lines.iter().map(row).collect(), cursor: Some((0, 0)), is_alternate: false }
     }
 
     #[test]
@@ -150,10 +142,7 @@ mod tests {
     fn a_change_for_another_size_is_not_applied() {
         let (mut small, large) = (picture(10, &["a".to_owned()]), picture(20, &["b".to_owned()]));
         let before = small.clone();
-        small.apply(Change {
-            is_whole: false,
-            ..large.change_since(None).unwrap()
-        });
+        small.apply(Change { is_whole: false, ..large.change_since(None).unwrap() });
         assert_eq!(small, before);
     }
 

@@ -57,10 +57,7 @@ impl FromStr for Kind {
     type Err = KindError;
 
     fn from_str(text: &str) -> Result<Self, KindError> {
-        Kind::ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == text)
-            .ok_or(KindError)
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(KindError)
     }
 }
 
@@ -283,11 +280,7 @@ pub const MAX_INSTRUCTION: u16 = 4000;
 
 impl Default for Constraints {
     fn default() -> Self {
-        Self {
-            max_length: MAX_LENGTH,
-            numbers: None,
-            picks: None,
-        }
+        Self { max_length: MAX_LENGTH, numbers: None, picks: None }
     }
 }
 
@@ -305,12 +298,7 @@ pub struct Takes {
 }
 
 impl Takes {
-    pub const NOTHING: Takes = Takes {
-        reason: false,
-        own_text: false,
-        several: false,
-        lines: false,
-    };
+    pub const NOTHING: Takes = Takes { reason: false, own_text: false, several: false, lines: false };
 
     /// The tool's own hook is asked: what is answered is said to it, and typed only where the hook cannot say it.
     pub fn is_by_hook(self) -> bool {
@@ -358,11 +346,9 @@ impl SafeDefault {
     pub fn of(sighting: &Sighting) -> Option<Self> {
         match sighting.kind {
             _ if sighting.confidence.level() == Level::Low => None,
-            Kind::YesNo | Kind::MultipleChoice => sighting
-                .choices
-                .as_ref()
-                .and_then(Choices::refusing)
-                .map(|row| SafeDefault::Refuse { row }),
+            Kind::YesNo | Kind::MultipleChoice => {
+                sighting.choices.as_ref().and_then(Choices::refusing).map(|row| SafeDefault::Refuse { row })
+            }
             Kind::ConfirmEnter => Some(SafeDefault::Enter),
             Kind::FreeText if !sighting.offers_default => Some(SafeDefault::EmptyLine),
             Kind::FreeText | Kind::Password | Kind::Idle | Kind::Unknown => None,
@@ -385,17 +371,10 @@ mod tests {
     #[test]
     fn a_possible_prompt_has_no_default_whatever_its_kind() {
         use crate::sighting::tests as seen;
-        for sighting in [
-            seen::yes_no(),
-            seen::menu(&["Yes", "No"]),
-            seen::confirm_enter(),
-            seen::free_text(),
-        ] {
+        for sighting in [seen::yes_no(), seen::menu(&["Yes", "No"]), seen::confirm_enter(), seen::free_text()]
+        {
             assert!(SafeDefault::of(&sighting).is_some(), "{}", sighting.kind);
-            let possible = Sighting {
-                confidence: Confidence::new(64).unwrap(),
-                ..sighting
-            };
+            let possible = Sighting { confidence: Confidence::new(64).unwrap(), ..sighting };
             assert_eq!(SafeDefault::of(&possible), None, "{}", possible.kind);
         }
     }
@@ -406,14 +385,7 @@ mod tests {
         let level = |hundredths| Confidence::new(hundredths).unwrap().level();
         assert_eq!(
             [level(60), level(64), level(65), level(84), level(85), level(200)],
-            [
-                Level::Low,
-                Level::Low,
-                Level::Medium,
-                Level::Medium,
-                Level::High,
-                Level::High
-            ]
+            [Level::Low, Level::Low, Level::Medium, Level::Medium, Level::High, Level::High]
         );
     }
 }

@@ -40,9 +40,8 @@ pub fn meant(waiting: &[Waiting], context: Context) -> Meant {
     if let Some(prompt) = context.replied_to {
         return Meant::Means(prompt);
     }
-    let mut candidates = waiting
-        .iter()
-        .filter(|one| context.switched_to.is_none_or(|session| session == one.session));
+    let mut candidates =
+        waiting.iter().filter(|one| context.switched_to.is_none_or(|session| session == one.session));
     match (candidates.next(), candidates.next(), context.switched_to) {
         (Some(_), Some(_), _) => Meant::Several,
         (Some(only), None, _) if only.asked_at > context.sent_at => Meant::TooNew(only.prompt),
@@ -99,11 +98,7 @@ mod tests {
     }
 
     fn waits(prompt_no: u8, session_no: u8, asked_at: i64) -> Waiting {
-        Waiting {
-            prompt: prompt(prompt_no),
-            session: session(session_no),
-            asked_at: Timestamp(asked_at),
-        }
+        Waiting { prompt: prompt(prompt_no), session: session(session_no), asked_at: Timestamp(asked_at) }
     }
 
     #[track_caller]
@@ -150,29 +145,14 @@ mod tests {
 
     #[test]
     fn an_instruction_is_for_the_session_named_or_the_only_one() {
-        let running = |no, takes_instructions| Running {
-            session: session(no),
-            takes_instructions,
-        };
+        let running = |no, takes_instructions| Running { session: session(no), takes_instructions };
         let rows = [
             (vec![], None, Addressee::Nobody),
             (vec![running(1, false)], None, Addressee::Nobody),
-            (
-                vec![running(1, false), running(2, true)],
-                None,
-                Addressee::Session(session(2)),
-            ),
+            (vec![running(1, false), running(2, true)], None, Addressee::Session(session(2))),
             (vec![running(1, true), running(2, true)], None, Addressee::Several),
-            (
-                vec![running(1, true), running(2, true)],
-                Some(2),
-                Addressee::Session(session(2)),
-            ),
-            (
-                vec![running(1, true), running(2, false)],
-                Some(2),
-                Addressee::NotThere(session(2)),
-            ),
+            (vec![running(1, true), running(2, true)], Some(2), Addressee::Session(session(2))),
+            (vec![running(1, true), running(2, false)], Some(2), Addressee::NotThere(session(2))),
             (vec![running(1, true)], Some(3), Addressee::NotThere(session(3))),
         ];
         for (running, switched_to, expected) in rows {

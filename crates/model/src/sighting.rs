@@ -21,9 +21,7 @@ impl FromStr for Fingerprint {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        sixteen_bytes(text)
-            .map(Self)
-            .ok_or(IdError { what: "fingerprint" })
+        sixteen_bytes(text).map(Self).ok_or(IdError { what: "fingerprint" })
     }
 }
 
@@ -81,27 +79,16 @@ pub(crate) mod tests {
             label if label.starts_with("no") => Effect::Refuses,
             _ => Effect::Other,
         };
-        Choice {
-            label: label.to_owned(),
-            strokes: Some(Strokes::once(keys)),
-            effect,
-        }
+        Choice { label: label.to_owned(), strokes: Some(Strokes::once(keys)), effect }
     }
 
     pub(crate) fn yes_no() -> Sighting {
-        sighting(
-            Kind::YesNo,
-            "Delete 3 files? (y/n)",
-            vec![choice("yes", "y\r"), choice("no", "n\r")],
-        )
+        sighting(Kind::YesNo, "Delete 3 files? (y/n)", vec![choice("yes", "y\r"), choice("no", "n\r")])
     }
 
     pub(crate) fn menu(labels: &[&str]) -> Sighting {
-        let rows = labels
-            .iter()
-            .enumerate()
-            .map(|(row, label)| choice(label, &(row + 1).to_string()))
-            .collect();
+        let rows =
+            labels.iter().enumerate().map(|(row, label)| choice(label, &(row + 1).to_string())).collect();
         sighting(Kind::MultipleChoice, "Do you want to proceed?", rows)
     }
 

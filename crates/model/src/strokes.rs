@@ -38,23 +38,14 @@ impl Strokes {
 
     /// One write: a single key, or a whole line with its Enter.
     pub fn once(bytes: impl Into<Vec<u8>>) -> Self {
-        Self(vec![Stroke {
-            bytes: bytes.into(),
-            pace: Pace::Now,
-        }])
+        Self(vec![Stroke { bytes: bytes.into(), pace: Pace::Now }])
     }
 
     /// `text`, and Enter only if the prompt still stands after the text was seen.
     pub fn then_enter_if_still_there(text: impl Into<Vec<u8>>) -> Self {
         Self(vec![
-            Stroke {
-                bytes: text.into(),
-                pace: Pace::Now,
-            },
-            Stroke {
-                bytes: b"\r".to_vec(),
-                pace: Pace::IfStillThere,
-            },
+            Stroke { bytes: text.into(), pace: Pace::Now },
+            Stroke { bytes: b"\r".to_vec(), pace: Pace::IfStillThere },
         ])
     }
 
@@ -95,10 +86,7 @@ impl Strokes {
 
     /// As one string, for prompt records: what would be typed if every stroke were needed.
     pub fn to_text(&self) -> String {
-        self.0
-            .iter()
-            .map(|stroke| String::from_utf8_lossy(&stroke.bytes))
-            .collect()
+        self.0.iter().map(|stroke| String::from_utf8_lossy(&stroke.bytes)).collect()
     }
 }
 

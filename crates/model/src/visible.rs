@@ -205,19 +205,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_spelled() {
-        check(
-            "plain text, ünïcode, 中文, ✓ ❯ ╭─╮",
-            "plain text, ünïcode, 中文, ✓ ❯ ╭─╮",
-        );
+        check("plain text, ünïcode, 中文, ✓ ❯ ╭─╮", "plain text, ünïcode, 中文, ✓ ❯ ╭─╮");
         check("line\nbreak", "line\nbreak");
         check("rm \u{202e}txt.exe", "rm ⟨U+202E⟩txt.exe");
         check("a\u{200b}b", "a⟨U+200B⟩b");
         check("a\u{200b}\u{200b}\u{200b}b", "a⟨U+200B ×3⟩b");
         check("\u{2066}x\u{2069}", "⟨U+2066⟩x⟨U+2069⟩");
-        check(
-            "\u{1b}[31mred\u{7}\t\r",
-            "⟨U+001B⟩[31mred⟨U+0007⟩⟨U+0009⟩⟨U+000D⟩",
-        );
+        check("\u{1b}[31mred\u{7}\t\r", "⟨U+001B⟩[31mred⟨U+0007⟩⟨U+0009⟩⟨U+000D⟩");
         check("\u{9b}31m", "⟨U+009B⟩31m");
         check("tag\u{e0041}\u{e007f}", "tag⟨U+E0041⟩⟨U+E007F⟩");
         check("soft\u{ad}hyphen \u{feff}", "soft⟨U+00AD⟩hyphen ⟨U+FEFF⟩");
@@ -242,10 +236,7 @@ mod tests {
         }
         check("ls    -l\n\n  file", "ls    -l\n\n  file");
         check(&format!("ls{}; rm x", " ".repeat(120)), "ls ⟨120 spaces⟩ ; rm x");
-        check(
-            &format!("ls{}rm x", "\n".repeat(31)),
-            "ls\n⟨30 empty lines⟩\nrm x",
-        );
+        check(&format!("ls{}rm x", "\n".repeat(31)), "ls\n⟨30 empty lines⟩\nrm x");
         check("a\n\n\n\nb", "a\n\n\n\nb");
         check("a\n\n\n\n\nb", "a\n⟨4 empty lines⟩\nb");
         check("end   \n\n", "end");

@@ -51,11 +51,7 @@ pub(crate) fn fork_again() -> Result<libc::pid_t, i32> {
     // SAFETY: without flags and stack this is fork. libc's cached thread id is stale in the child, which only makes
     // system calls.
     let process = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
-    if process < 0 {
-        Err(errno())
-    } else {
-        Ok(process as libc::pid_t)
-    }
+    if process < 0 { Err(errno()) } else { Ok(process as libc::pid_t) }
 }
 
 /// Ends this process without any tidying: what there is to tidy belongs to the process we were forked from.

@@ -58,12 +58,7 @@ enum Tool {
 
 impl Child {
     pub(crate) fn new(link: OwnedFd, master: Arc<OwnedFd>, leader: i32) -> Self {
-        Self {
-            link,
-            master,
-            leader,
-            tool: Tool::Starting,
-        }
+        Self { link, master, leader, tool: Tool::Starting }
     }
 
     /// The process between us and the tool.
@@ -164,11 +159,7 @@ impl Child {
 
     fn tell(&self, request: Request) -> io::Result<()> {
         loop {
-            match send(
-                &self.link,
-                &request.encode(),
-                SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
-            ) {
+            match send(&self.link, &request.encode(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(_) | Err(Errno::PIPE | Errno::CONNREFUSED | Errno::NOTCONN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNRESET) => {}
                 Err(errno) => return Err(errno.into()),

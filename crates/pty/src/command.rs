@@ -87,15 +87,8 @@ struct PointerList {
 
 impl PointerList {
     fn new(strings: Vec<CString>) -> Self {
-        let pointers = strings
-            .iter()
-            .map(|string| string.as_ptr())
-            .chain([ptr::null()])
-            .collect();
-        Self {
-            pointers,
-            _strings: strings,
-        }
+        let pointers = strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect();
+        Self { pointers, _strings: strings }
     }
 }
 
@@ -111,13 +104,9 @@ fn candidates(program: &OsStr, environment: &[(OsString, OsString)]) -> Result<V
     if !is_searched(program) {
         return Ok(vec![CString::new(name)?]);
     }
-    let path = environment
-        .iter()
-        .find(|(key, _)| key == "PATH")
-        .map_or(DEFAULT_PATH, |(_, value)| value.as_bytes());
-    path.split(|&byte| byte == b':')
-        .map(|directory| candidate(directory, name))
-        .collect()
+    let path =
+        environment.iter().find(|(key, _)| key == "PATH").map_or(DEFAULT_PATH, |(_, value)| value.as_bytes());
+    path.split(|&byte| byte == b':').map(|directory| candidate(directory, name)).collect()
 }
 
 fn candidate(directory: &[u8], name: &[u8]) -> Result<CString, NulError> {
@@ -172,15 +161,9 @@ mod tests {
 
     #[track_caller]
     fn check(program: &str, path: Option<&str>, expected: &[&str]) {
-        let environment: Vec<_> = path
-            .map(|path| ("PATH".into(), path.into()))
-            .into_iter()
-            .collect();
+        let environment: Vec<_> = path.map(|path| ("PATH".into(), path.into())).into_iter().collect();
         let found = candidates(OsStr::new(program), &environment).unwrap();
-        let found: Vec<_> = found
-            .iter()
-            .map(|candidate| candidate.to_str().unwrap())
-            .collect();
+        let found: Vec<_> = found.iter().map(|candidate| candidate.to_str().unwrap()).collect();
         assert_eq!(found, expected);
     }
 

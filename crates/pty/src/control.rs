@@ -56,26 +56,13 @@ impl LineMode {
 impl Default for LineMode {
     /// What the kernel gives a fresh terminal.
     fn default() -> Self {
-        Self {
-            canonical: true,
-            echo: true,
-            signals: true,
-            cr_to_nl: true,
-            eof: 0x04,
-            intr: 0x03,
-            susp: 0x1a,
-        }
+        Self { canonical: true, echo: true, signals: true, cr_to_nl: true, eof: 0x04, intr: 0x03, susp: 0x1a }
     }
 }
 
 impl Control {
     pub(crate) fn new(master: Arc<OwnedFd>, terminal: TerminalId, lent: Termios, fresh: Termios) -> Self {
-        Self {
-            master,
-            terminal,
-            lent,
-            fresh,
-        }
+        Self { master, terminal, lent, fresh }
     }
 
     /// Gives the terminal these settings, those of the outer one, unless the tool has made its own. A job that comes
@@ -113,9 +100,7 @@ impl Control {
     /// The settings that matter to somebody who types. The kernel refuses them to no holder of a master; if it did,
     /// the settings of a fresh terminal are the answer.
     pub fn line_mode(&self) -> LineMode {
-        self.termios()
-            .map(|settings| LineMode::of(&settings))
-            .unwrap_or_default()
+        self.termios().map(|settings| LineMode::of(&settings)).unwrap_or_default()
     }
 
     /// The process group in front of the terminal, if there is one.

@@ -31,10 +31,7 @@ impl ReadHalf {
     /// behind in the background may hold it open, so after the tool's end wait for `End` only so long.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<ReadOutcome> {
         if buffer.is_empty() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "no room to read into",
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no room to read into"));
         }
         ReadOutcome::of(retry_on_intr(|| read(&self.master, &mut *buffer)))
     }

@@ -35,12 +35,7 @@ impl RawTerminal {
     pub fn suspended(terminal: impl AsFd, keep_output_processing: bool) -> io::Result<Self> {
         let terminal = fcntl_dupfd_cloexec(terminal, 3)?;
         let saved = Termios::of(&terminal)?;
-        Ok(Self {
-            terminal,
-            keep_output_processing,
-            saved,
-            raw: None,
-        })
+        Ok(Self { terminal, keep_output_processing, saved, raw: None })
     }
 
     pub fn is_raw(&self) -> bool {
@@ -86,11 +81,7 @@ impl RawTerminal {
             return Ok(());
         }
         self.saved = now;
-        self.raw = Some(make_raw(
-            &self.terminal,
-            &self.saved,
-            self.keep_output_processing,
-        )?);
+        self.raw = Some(make_raw(&self.terminal, &self.saved, self.keep_output_processing)?);
         Ok(())
     }
 }

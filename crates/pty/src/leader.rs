@@ -48,26 +48,14 @@ pub(crate) struct Inheritance {
 
 /// The leader's whole life.
 pub(crate) fn lead(inheritance: &Inheritance, image: &mut ExecImage) -> ! {
-    let Inheritance {
-        link,
-        slave,
-        outer,
-        foreground,
-    } = *inheritance;
+    let Inheritance { link, slave, outer, foreground } = *inheritance;
     let streams = after_fork::become_stdio(slave);
     after_fork::restore_dispositions();
     set_name();
-    let mut leader = Leader {
-        link,
-        outer,
-        children: -1,
-        tool: Tool::Over,
-        note: GuardianNote::default(),
-        in_front: None,
-    };
-    let started = streams
-        .and_then(|()| leader.found_session())
-        .and_then(|()| leader.start_tool(image, foreground));
+    let mut leader =
+        Leader { link, outer, children: -1, tool: Tool::Over, note: GuardianNote::default(), in_front: None };
+    let started =
+        streams.and_then(|()| leader.found_session()).and_then(|()| leader.start_tool(image, foreground));
     leader.close_what_is_not_ours(&started);
     match started {
         Ok(tool) => leader.tool = tool,
@@ -115,11 +103,7 @@ impl Leader {
         child.add(libc::SIGCHLD);
         // SAFETY: the set is initialised and outlives the call.
         self.children = unsafe { libc::signalfd(-1, child.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
-        if self.children < 0 {
-            Err(after_fork::errno())
-        } else {
-            Ok(())
-        }
+        if self.children < 0 { Err(after_fork::errno()) } else { Ok(()) }
     }
 
     /// After the tool's fork and not before: what the shell has handed down without close-on-exec, such as the
@@ -215,9 +199,7 @@ impl Leader {
             libc::kill(pid, libc::SIGKILL);
             libc::waitpid(pid, ptr::null_mut(), 0);
         }
-        self.tool_is_over(ChildEvent::ExecFailed {
-            errno: i32::from_ne_bytes(errno),
-        });
+        self.tool_is_over(ChildEvent::ExecFailed { errno: i32::from_ne_bytes(errno) });
     }
 
     /// Not while it is starting: its exit would be taken for the tool's own, before the word was read why there is no
@@ -241,13 +223,9 @@ impl Leader {
             } else if libc::WIFCONTINUED(status) {
                 self.report(ChildEvent::Continued);
             } else if libc::WIFSIGNALED(status) {
-                self.tool_is_over(ChildEvent::Signaled {
-                    signal: libc::WTERMSIG(status),
-                });
+                self.tool_is_over(ChildEvent::Signaled { signal: libc::WTERMSIG(status) });
             } else {
-                self.tool_is_over(ChildEvent::Exited {
-                    code: libc::WEXITSTATUS(status),
-                });
+                self.tool_is_over(ChildEvent::Exited { code: libc::WEXITSTATUS(status) });
             }
         }
     }
@@ -271,14 +249,7 @@ impl Leader {
             return;
         };
         // SAFETY: the packet outlives the call.
-        unsafe {
-            libc::send(
-                self.link,
-                packet.as_ptr().cast(),
-                packet.len(),
-                libc::MSG_NOSIGNAL,
-            )
-        };
+        unsafe { libc::send(self.link, packet.as_ptr().cast(), packet.len(), libc::MSG_NOSIGNAL) };
     }
 
     fn hear_host(&mut self) {
@@ -286,12 +257,7 @@ impl Leader {
             let mut packet = [0_u8; Request::BYTES];
             // SAFETY: the kernel writes at most one packet to a place that outlives the call.
             let count = unsafe {
-                libc::recv(
-                    self.link,
-                    packet.as_mut_ptr().cast(),
-                    packet.len(),
-                    libc::MSG_DONTWAIT,
-                )
+                libc::recv(self.link, packet.as_mut_ptr().cast(), packet.len(), libc::MSG_DONTWAIT)
             };
             match count {
                 0 => self.host_is_gone(),
@@ -437,11 +403,7 @@ fn signal_group(group: libc::pid_t, signal: i32) {
 }
 
 fn write_if_ready(terminal: RawFd, words: &[u8]) {
-    let mut descriptor = libc::pollfd {
-        fd: terminal,
-        events: libc::POLLOUT,
-        revents: 0,
-    };
+    let mut descriptor = libc::pollfd { fd: terminal, events: libc::POLLOUT, revents: 0 };
     // SAFETY: the one descriptor outlives the call, which does not wait.
     let is_ready =
         unsafe { libc::poll(&raw mut descriptor, 1, 0) } == 1 && descriptor.revents & libc::POLLOUT != 0;

@@ -28,10 +28,7 @@
 //! [`Signals::block`] before any thread is made, so that all inherit the mask; then [`HostInput`], [`HostOutput`],
 //! [`spawn`], [`RawTerminal::enter`], [`Child::note`]. [`protect_this_process`] may come before or after: see there.
 
-#![allow(
-    unsafe_code,
-    reason = "the kernel is touched in this crate so that it is touched in no other"
-)]
+#![allow(unsafe_code, reason = "the kernel is touched in this crate so that it is touched in no other")]
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(

@@ -67,20 +67,13 @@ impl Request {
 
     pub(crate) fn decode(packet: &[u8; Self::BYTES]) -> Option<Self> {
         let [kind, detail, settings @ ..] = packet;
-        let note = |restore| {
-            Self::Note(GuardianNote {
-                restore,
-                alternate_screen: *detail != 0,
-            })
-        };
+        let note = |restore| Self::Note(GuardianNote { restore, alternate_screen: *detail != 0 });
         match *kind {
             Self::CLEAR => Some(note(None)),
             Self::RESTORE => {
                 let (from, to) = settings.split_first_chunk()?;
-                let change = Change {
-                    from: Termios::from_bytes(from),
-                    to: Termios::from_bytes(to.first_chunk()?),
-                };
+                let change =
+                    Change { from: Termios::from_bytes(from), to: Termios::from_bytes(to.first_chunk()?) };
                 Some(note(Some(change)))
             }
             Self::SIGNAL => Some(Self::Signal(*detail)),
@@ -134,14 +127,10 @@ mod tests {
         for event in [
             ChildEvent::Started { pid: 70_000 },
             ChildEvent::ExecFailed { errno: libc::ENOENT },
-            ChildEvent::Stopped {
-                signal: libc::SIGTSTP,
-            },
+            ChildEvent::Stopped { signal: libc::SIGTSTP },
             ChildEvent::Continued,
             ChildEvent::Exited { code: 255 },
-            ChildEvent::Signaled {
-                signal: libc::SIGKILL,
-            },
+            ChildEvent::Signaled { signal: libc::SIGKILL },
         ] {
             assert_eq!(encode_report(event).and_then(decode_report), Some(event));
         }
@@ -155,10 +144,7 @@ mod tests {
         };
         for restore in [None, Some(change)] {
             for alternate_screen in [false, true] {
-                let request = Request::Note(GuardianNote {
-                    restore,
-                    alternate_screen,
-                });
+                let request = Request::Note(GuardianNote { restore, alternate_screen });
                 assert_eq!(Request::decode(&request.encode()), Some(request));
             }
         }

@@ -49,26 +49,16 @@ impl HostOutput {
         if may_reopen(kind, output)
             && let Ok(descriptor) = reopen(output, Access::Write)
         {
-            return Ok(Self {
-                descriptor,
-                way: Way::Direct,
-            });
+            return Ok(Self { descriptor, way: Way::Direct });
         }
         // Not ours to open (a terminal after `su`, a pipe without a reader), or not to be opened.
         let way = match kind {
             FileType::RegularFile => Way::Direct,
             FileType::Socket => Way::Socket,
-            _ if is_terminal(output) => Way::AfterPoll {
-                at_most: ROOM_IN_TERMINAL,
-            },
-            _ => Way::AfterPoll {
-                at_most: ROOM_IN_PIPE,
-            },
+            _ if is_terminal(output) => Way::AfterPoll { at_most: ROOM_IN_TERMINAL },
+            _ => Way::AfterPoll { at_most: ROOM_IN_PIPE },
         };
-        Ok(Self {
-            descriptor: fcntl_dupfd_cloexec(output, 3)?,
-            way,
-        })
+        Ok(Self { descriptor: fcntl_dupfd_cloexec(output, 3)?, way })
     }
 
     /// Writes what is taken now, without waiting. A reader that is gone is `Closed`; that takes SIGPIPE to be
@@ -131,15 +121,9 @@ impl HostInput {
         if may_reopen(kind, input)
             && let Ok(descriptor) = reopen(input, Access::Read)
         {
-            return Ok(Self {
-                descriptor,
-                kind: InputKind::of(input, kind),
-            });
+            return Ok(Self { descriptor, kind: InputKind::of(input, kind) });
         }
-        Ok(Self {
-            descriptor: fcntl_dupfd_cloexec(input, 3)?,
-            kind: InputKind::of(input, kind),
-        })
+        Ok(Self { descriptor: fcntl_dupfd_cloexec(input, 3)?, kind: InputKind::of(input, kind) })
     }
 
     pub fn kind(&self) -> InputKind {
@@ -150,10 +134,7 @@ impl HostInput {
     /// are alone.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<ReadOutcome> {
         if buffer.is_empty() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "no room to read into",
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no room to read into"));
         }
         if !is_ready(&self.descriptor, PollFlags::IN)? {
             return Ok(ReadOutcome::WouldBlock);
@@ -184,11 +165,7 @@ pub(crate) fn reopen(descriptor: BorrowedFd<'_>, access: Access) -> rustix::io::
         Access::ReadWrite => OFlags::RDWR,
     };
     let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
-    open(
-        path,
-        direction | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )
+    open(path, direction | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
 }
 
 fn may_reopen(kind: FileType, descriptor: BorrowedFd<'_>) -> bool {

@@ -110,10 +110,7 @@ pub(crate) struct TerminalId {
 
 impl TerminalId {
     pub(crate) fn of(status: &Stat) -> Self {
-        Self {
-            filesystem: status.st_dev,
-            inode: status.st_ino,
-        }
+        Self { filesystem: status.st_dev, inode: status.st_ino }
     }
 }
 
@@ -129,32 +126,18 @@ pub(crate) struct Found {
 pub(crate) fn probe(group: Option<i32>, terminal: TerminalId) -> Found {
     let mut look = Look::new(terminal, Names::Both);
     let wait = group.map_or(TtyWait::None, |group| look.at_group(group));
-    Found {
-        wait,
-        waiting: look.waiting,
-        is_running: look.is_running,
-    }
+    Found { wait, waiting: look.waiting, is_running: look.is_running }
 }
 
 impl Look {
     fn new(terminal: TerminalId, names: Names) -> Self {
-        Self {
-            terminal,
-            names,
-            threads_left: MOST_THREADS,
-            waiting: None,
-            is_running: false,
-        }
+        Self { terminal, names, threads_left: MOST_THREADS, waiting: None, is_running: false }
     }
 
     fn at_group(&mut self, group: i32) -> TtyWait {
         // The first of the group first: mostly it is the one, and then the rest of the machine need not be looked
         // through. It may have left the group that it gave its number to.
-        let first = if group_of(group) == Some(group) {
-            self.at_process(group)
-        } else {
-            TtyWait::None
-        };
+        let first = if group_of(group) == Some(group) { self.at_process(group) } else { TtyWait::None };
         match first {
             TtyWait::Read => TtyWait::Read,
             first => first.max(self.at_others(group)),
@@ -213,11 +196,7 @@ impl Look {
                 return strongest;
             }
         }
-        if members.next().is_some() {
-            strongest.max(TtyWait::Unknown)
-        } else {
-            strongest
-        }
+        if members.next().is_some() { strongest.max(TtyWait::Unknown) } else { strongest }
     }
 
     fn at_process(&mut self, process: i32) -> TtyWait {
@@ -234,10 +213,7 @@ impl Look {
                 return strongest.max(TtyWait::Unknown);
             }
             self.threads_left -= 1;
-            let thread = Thread {
-                directory: tasks.join(entry.file_name()),
-                names: self.names,
-            };
+            let thread = Thread { directory: tasks.join(entry.file_name()), names: self.names };
             let wait = thread.waits_for(self.terminal);
             self.is_running |= wait == TtyWait::None && thread.runs();
             strongest = strongest.max(wait);
@@ -269,11 +245,7 @@ impl Thread {
         };
         // A stopped thread still shows the call that it will resume, and a dead one cannot be looked at, whoever it
         // was.
-        if wait == TtyWait::None || self.can_wait() {
-            wait
-        } else {
-            TtyWait::None
-        }
+        if wait == TtyWait::None || self.can_wait() { wait } else { TtyWait::None }
     }
 
     /// It runs, or waits for nothing but a processor.
@@ -307,13 +279,7 @@ impl Thread {
     fn among(&self, descriptors: Option<Vec<u64>>, terminal: TerminalId, so: TtyWait) -> TtyWait {
         match descriptors {
             None => TtyWait::Unknown,
-            Some(all)
-                if all
-                    .iter()
-                    .any(|&descriptor| self.is_terminal(descriptor, terminal)) =>
-            {
-                so
-            }
+            Some(all) if all.iter().any(|&descriptor| self.is_terminal(descriptor, terminal)) => so,
             Some(_) => TtyWait::None,
         }
     }
@@ -325,10 +291,7 @@ impl Thread {
         let Ok(status) = fs::metadata(self.directory.join(format!("fd/{descriptor}"))) else {
             return false;
         };
-        let id = TerminalId {
-            filesystem: status.dev(),
-            inode: status.ino(),
-        };
+        let id = TerminalId { filesystem: status.dev(), inode: status.ino() };
         let is_dev_tty = || status.file_type().is_char_device() && status.rdev() == DEV_TTY;
         id == terminal || self.names == Names::Both && is_dev_tty()
     }
@@ -336,9 +299,7 @@ impl Thread {
     /// The descriptors that are polled for input: `poll(list, count, …)`.
     fn poll_set(&self, list: u64, count: u64) -> Option<Vec<u64>> {
         const RECORD: usize = size_of::<libc::pollfd>();
-        let count = usize::try_from(count)
-            .ok()
-            .filter(|&count| count <= MOST_POLLED)?;
+        let count = usize::try_from(count).ok().filter(|&count| count <= MOST_POLLED)?;
         let records = self.memory(list, count * RECORD)?;
         let (records, _) = records.as_chunks::<RECORD>();
         let polled = records.iter().filter_map(|&[f0, f1, f2, f3, e0, e1, _, _]| {
@@ -354,21 +315,12 @@ impl Thread {
         if set == 0 {
             return Some(Vec::new());
         }
-        let beyond = usize::try_from(beyond as u32)
-            .ok()
-            .filter(|&beyond| beyond <= MOST_POLLED)?;
+        let beyond = usize::try_from(beyond as u32).ok().filter(|&beyond| beyond <= MOST_POLLED)?;
         let bytes = self.memory(set, beyond.div_ceil(8))?;
         let is_set = |descriptor: &usize| {
-            bytes
-                .get(descriptor / 8)
-                .is_some_and(|byte| byte & (1 << (descriptor % 8)) != 0)
+            bytes.get(descriptor / 8).is_some_and(|byte| byte & (1 << (descriptor % 8)) != 0)
         };
-        Some(
-            (0..beyond)
-                .filter(is_set)
-                .map(|descriptor| descriptor as u64)
-                .collect(),
-        )
+        Some((0..beyond).filter(is_set).map(|descriptor| descriptor as u64).collect())
     }
 
     /// The descriptors whose input an epoll reports, as procfs lists them: `tfd: 0 events: 19 …`, the events in hex.
@@ -386,10 +338,7 @@ impl Thread {
 
     fn memory(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];
-        File::open(self.directory.join("mem"))
-            .ok()?
-            .read_exact_at(&mut bytes, address)
-            .ok()?;
+        File::open(self.directory.join("mem")).ok()?.read_exact_at(&mut bytes, address).ok()?;
         Some(bytes)
     }
 
@@ -421,10 +370,7 @@ impl BlockedIn {
     /// `0 0x0 0x7ffd… 0x1000 0x22 0x0 0x7f… 0x7ffd… 0x7f…`: number, six arguments, stack pointer, program counter.
     fn parse(line: &str) -> Self {
         let mut words = line.split_ascii_whitespace();
-        let Some(number) = words
-            .next()
-            .and_then(|word| word.parse().ok())
-            .filter(|&number| number >= 0)
+        let Some(number) = words.next().and_then(|word| word.parse().ok()).filter(|&number| number >= 0)
         else {
             return Self::Nothing;
         };
@@ -476,10 +422,7 @@ mod tests {
                 "0 0x3 0x7f10 0x1000 0x22 0x0 0x5 0x7ffd00000000 0x7f00\n",
                 call(0, [3, 0x7f10, 0x1000, 0x22, 0, 5]),
             ),
-            (
-                "3 0x0 0xffff0 0x1 0x0 0x0 0x0 0xffffd000 0xf7f00\n",
-                BlockedIn::Unreadable,
-            ),
+            ("3 0x0 0xffff0 0x1 0x0 0x0 0x0 0xffffd000 0xf7f00\n", BlockedIn::Unreadable),
             ("0 0x3 0x7f10\n", BlockedIn::Unreadable),
         ] {
             assert_eq!(BlockedIn::parse(line), expected, "{line:?}");

@@ -109,12 +109,7 @@ fn set_up(slave: BorrowedFd<'_>, config: &SpawnConfig<'_>) -> io::Result<(Termin
 
 /// Packets, so that a report is read whole or not at all.
 fn open_link() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (ours, theirs) = socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     Ok((ours, above_stdio(theirs)?))
 }
 
@@ -122,9 +117,7 @@ fn open_link() -> io::Result<(OwnedFd, OwnedFd)> {
 /// shell's.
 fn terminal_for_guardian(terminal: BorrowedFd<'_>) -> Option<OwnedFd> {
     Termios::of(terminal).ok()?;
-    let ours = reopen(terminal, Access::ReadWrite)
-        .or_else(|_| fcntl_dupfd_cloexec(terminal, 3))
-        .ok()?;
+    let ours = reopen(terminal, Access::ReadWrite).or_else(|_| fcntl_dupfd_cloexec(terminal, 3)).ok()?;
     above_stdio(ours).ok()
 }
 

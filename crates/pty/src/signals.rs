@@ -177,11 +177,7 @@ fn stop_with_default_action(number: i32) -> io::Result<Stop> {
     let was_continued = SignalSet::pending().has(libc::SIGCONT);
     before.replace_mask()?;
     sent.and(stopped)?;
-    Ok(if was_continued {
-        Stop::Continued
-    } else {
-        Stop::Refused
-    })
+    Ok(if was_continued { Stop::Continued } else { Stop::Refused })
 }
 
 /// A set of signals, and what is done with the thread's mask by it.

@@ -27,22 +27,12 @@ impl Termios {
 
     /// The settings of this terminal now.
     pub fn of(terminal: impl AsFd) -> io::Result<Self> {
-        let mut settings = Self {
-            input: 0,
-            output: 0,
-            control: 0,
-            local: 0,
-            discipline: 0,
-            special: [0; Self::SPECIAL],
-        };
+        let mut settings =
+            Self { input: 0, output: 0, control: 0, local: 0, discipline: 0, special: [0; Self::SPECIAL] };
         // SAFETY: TCGETS writes one kernel `struct termios`, whose layout `Self` has, to a place that outlives the
         // call.
         let result = unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TCGETS, &raw mut settings) };
-        if result == 0 {
-            Ok(settings)
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        if result == 0 { Ok(settings) } else { Err(io::Error::last_os_error()) }
     }
 
     /// Sets the terminal so, at once.
@@ -53,11 +43,7 @@ impl Termios {
         // SAFETY: TCSETS reads one kernel `struct termios`, whose layout `Self` has, from a place that outlives the
         // call.
         let result = unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TCSETS, self) };
-        if result == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// As `cfmakeraw`: every byte through, none echoed, none a signal. Output is still processed if
@@ -87,11 +73,7 @@ impl Termios {
     pub(crate) fn for_start(self, fresh: Self) -> Self {
         let settings = match self.has_local_flag(libc::ICANON) {
             true => self,
-            false => Self {
-                input: fresh.input | self.input & libc::IUTF8,
-                special: self.special,
-                ..fresh
-            },
+            false => Self { input: fresh.input | self.input & libc::IUTF8, special: self.special, ..fresh },
         };
         settings.with_newline_translation()
     }

@@ -38,14 +38,7 @@ impl Captures {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        Ok(Self {
-            directory,
-            session,
-            tool,
-            written: 0,
-            kernel: KernelWait::UNKNOWN,
-            drift: None,
-        })
+        Ok(Self { directory, session, tool, written: 0, kernel: KernelWait::UNKNOWN, drift: None })
     }
 
     pub(crate) fn seen(&mut self, sighting: &Sighting, screen: &Screen, now: Moment) {
@@ -56,10 +49,7 @@ impl Captures {
         let name = self.name(sighting);
         // A scenario that cannot be written is a scenario less.
         let _ = self.write(&format!("{name}.cast"), &self.recording(screen));
-        let _ = self.write(
-            &format!("{name}.json"),
-            &format!("{:#}\n", self.label(sighting, screen, now)),
-        );
+        let _ = self.write(&format!("{name}.json"), &format!("{:#}\n", self.label(sighting, screen, now)));
     }
 
     /// `claude-3f2a91c4-7`: tool, session, number of the prompt.
@@ -75,11 +65,7 @@ impl Captures {
         let (cols, rows) = screen.size();
         let (row, column) = screen.cursor();
         let header = json!({ "version": 2, "width": cols, "height": rows, "title": self.tool });
-        let begin = if screen.is_alternate() {
-            "\x1b[?1049h\x1b[H"
-        } else {
-            ""
-        };
+        let begin = if screen.is_alternate() { "\x1b[?1049h\x1b[H" } else { "" };
         let text = mask(&screen.text()).replace('\n', "\r\n");
         let drawn = format!("{begin}{text}\x1b[{};{}H", row + 1, column + 1);
         let wait = match self.kernel.wait {
@@ -94,10 +80,7 @@ impl Captures {
             json!([0.0, "k", kernel.to_string()]),
             json!([STANDS, "m", "captured"]),
         ];
-        let lines: Vec<String> = std::iter::once(&header)
-            .chain(&events)
-            .map(Value::to_string)
-            .collect();
+        let lines: Vec<String> = std::iter::once(&header).chain(&events).map(Value::to_string).collect();
         format!("{}\n", lines.join("\n"))
     }
 
@@ -109,15 +92,10 @@ impl Captures {
         };
         let choices = || sighting.choices.iter().flat_map(Choices::iter);
         let masked = |text: &str| mask(text).into_owned();
-        let keys: Map<String, Value> = choices()
-            .map(|choice| (masked(&choice.label), choice.keys().into()))
-            .collect();
+        let keys: Map<String, Value> =
+            choices().map(|choice| (masked(&choice.label), choice.keys().into())).collect();
         let excerpt = sighting.excerpt.as_str();
-        let title = excerpt
-            .lines()
-            .rev()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or_default();
+        let title = excerpt.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let drift = self.drift.filter(|(no, _)| *no == sighting.no);
         json!({
             "drift": drift.map(|(_, how)| how.as_str()),
@@ -144,11 +122,8 @@ impl Captures {
     }
 
     fn write(&self, name: &str, text: &str) -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(self.directory.join(name))?;
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.directory.join(name))?;
         file.write_all(text.as_bytes())
     }
 }

@@ -26,17 +26,8 @@ impl Events {
         let is_fifo = path.metadata().is_ok_and(|found| found.file_type().is_fifo());
         let mut options = OpenOptions::new();
         // Opened for reading too, a FIFO neither blocks here nor breaks while nobody reads.
-        options
-            .append(true)
-            .read(is_fifo)
-            .create(!is_fifo)
-            .mode(0o600)
-            .custom_flags(NONBLOCK);
-        Ok(Self {
-            file: options.open(path)?,
-            session,
-            lost: 0,
-        })
+        options.append(true).read(is_fifo).create(!is_fifo).mode(0o600).custom_flags(NONBLOCK);
+        Ok(Self { file: options.open(path)?, session, lost: 0 })
     }
 
     pub(crate) fn seen(&mut self, sighting: &Sighting, now: Moment) {
@@ -58,33 +49,21 @@ impl Events {
 
     /// Comes right before the prompt that it speaks of.
     pub(crate) fn drift(&mut self, sighting: SightingNo, how: &str, now: Moment) {
-        self.write(
-            now,
-            json!({ "event": "drift", "sighting": sighting.0, "how": how }),
-        );
+        self.write(now, json!({ "event": "drift", "sighting": sighting.0, "how": how }));
     }
 
     pub(crate) fn gone(&mut self, sighting: SightingNo, how: &str, now: Moment) {
-        self.write(
-            now,
-            json!({ "event": "gone", "sighting": sighting.0, "how": how }),
-        );
+        self.write(now, json!({ "event": "gone", "sighting": sighting.0, "how": how }));
     }
 
     /// `by` is told while the reply is on its way: `hook` or `keys`.
     pub(crate) fn injected(&mut self, reply: &str, outcome: &Value, by: Option<&str>, now: Moment) {
-        self.write(
-            now,
-            json!({ "event": "injected", "reply_id": reply, "outcome": outcome, "by": by }),
-        );
+        self.write(now, json!({ "event": "injected", "reply_id": reply, "outcome": outcome, "by": by }));
     }
 
     /// Keys or a line from afar. What they were stays off the record.
     pub(crate) fn typed(&mut self, typing: &str, outcome: &Value, now: Moment) {
-        self.write(
-            now,
-            json!({ "event": "typed", "typing_id": typing, "outcome": outcome }),
-        );
+        self.write(now, json!({ "event": "typed", "typing_id": typing, "outcome": outcome }));
     }
 
     fn write(&mut self, now: Moment, mut line: Value) {

@@ -19,10 +19,7 @@ pub(crate) struct Front {
 impl Front {
     /// Changes nothing yet. `shows_tool`: the tool's output goes to a terminal as well.
     pub(crate) fn of(terminal: impl AsFd, shows_tool: bool) -> io::Result<Self> {
-        Ok(Self {
-            raw: RawTerminal::suspended(terminal, !shows_tool)?,
-            is_needed: shows_tool,
-        })
+        Ok(Self { raw: RawTerminal::suspended(terminal, !shows_tool)?, is_needed: shows_tool })
     }
 
     /// The keyboard is read, and the tool is in front of its own terminal, while this holds.
@@ -41,11 +38,7 @@ impl Front {
 
     /// Takes the terminal if it is ours to take, and leaves it alone otherwise.
     pub(crate) fn take_or_leave(&mut self) -> io::Result<()> {
-        if self.may_take() {
-            self.raw.resume()
-        } else {
-            self.raw.suspend()
-        }
+        if self.may_take() { self.raw.resume() } else { self.raw.suspend() }
     }
 
     /// Gives it back as it was.

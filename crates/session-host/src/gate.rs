@@ -229,12 +229,7 @@ impl Gate {
         let facts = self.with_unsent(facts);
         match self.ledger.judge(request, &facts) {
             Verdict::Go(way) => {
-                let Request {
-                    reply,
-                    prompt,
-                    sighting,
-                    ..
-                } = *request;
+                let Request { reply, prompt, sighting, .. } = *request;
                 Claim::Granted(Ticket {
                     reply,
                     prompt,
@@ -314,11 +309,7 @@ impl Gate {
     }
 
     fn write_first_stroke(&mut self, reply: ReplyId, strokes: &Strokes) -> Outcome {
-        let first = strokes
-            .iter()
-            .next()
-            .map(|stroke| stroke.bytes.as_slice())
-            .unwrap_or_default();
+        let first = strokes.iter().next().map(|stroke| stroke.bytes.as_slice()).unwrap_or_default();
         let outcome = match self.writer.write(first) {
             Ok(WriteOutcome::Wrote(count)) => {
                 // A short write is finished inside this hold, before any key of the keyboard.
@@ -367,11 +358,7 @@ impl Gate {
         match typing.next(&look, now) {
             Next::WaitUntil(moment) => {
                 let keyboard = typing.holds_keyboard_until(self.echo_window);
-                self.look_at = Some(if keyboard > now {
-                    moment.min(keyboard)
-                } else {
-                    moment
-                });
+                self.look_at = Some(if keyboard > now { moment.min(keyboard) } else { moment });
                 Progress::Waits
             }
             Next::Press(stroke) => {
@@ -392,14 +379,7 @@ impl Gate {
                 self.ledger.settle(reply, outcome);
                 self.typing = None;
                 self.look_at = None;
-                Progress::Over(Settled {
-                    reply,
-                    prompt,
-                    is_dialog,
-                    by_key,
-                    is_said,
-                    outcome,
-                })
+                Progress::Over(Settled { reply, prompt, is_dialog, by_key, is_said, outcome })
             }
         }
     }
@@ -413,10 +393,7 @@ impl Gate {
         around: Surroundings,
         now: Moment,
     ) -> Course {
-        let around = Surroundings {
-            is_typed_at: around.is_typed_at || !self.unsent.is_empty(),
-            ..around
-        };
+        let around = Surroundings { is_typed_at: around.is_typed_at || !self.unsent.is_empty(), ..around };
         let keys = match self.afar.judge(id, keys, around) {
             afar::Verdict::Type(keys) => keys,
             afar::Verdict::Refuse(outcome) => return self.end_afar(id, outcome),

@@ -85,10 +85,7 @@ impl Hooks {
     pub(crate) fn listen(path: PathBuf) -> io::Result<Self> {
         let listener = UnixListener::bind(&path)?;
         listener.set_nonblocking(true)?;
-        Ok(Self {
-            listening: Some(Listening { listener, path }),
-            ..Self::default()
-        })
+        Ok(Self { listening: Some(Listening { listener, path }), ..Self::default() })
     }
 
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
@@ -121,10 +118,7 @@ impl Hooks {
             let is_welcome =
                 self.arriving.len() + self.held.len() < MOST_HOOKS && is_of_the_tool(&stream, leader);
             if is_welcome && stream.set_nonblocking(true).is_ok() {
-                self.arriving.push(Arriving {
-                    stream,
-                    bytes: Vec::new(),
-                });
+                self.arriving.push(Arriving { stream, bytes: Vec::new() });
             }
         }
     }
@@ -134,11 +128,7 @@ impl Hooks {
             HookEvent::Asks(request) => {
                 let title = request.title();
                 self.has_asked = true;
-                self.held.push(Held {
-                    stream: arriving.stream,
-                    request: *request,
-                    dialog: None,
-                });
+                self.held.push(Held { stream: arriving.stream, request: *request, dialog: None });
                 Heard::Asked(title)
             }
             // Its connection closes here: the hook has nothing to wait for.
@@ -262,8 +252,7 @@ impl Hooks {
     /// The dialog has left the screen: its request needs nobody any more.
     pub(crate) fn dialog_gone(&mut self, no: SightingNo) -> bool {
         let before = self.held.len();
-        self.held
-            .retain(|held| held.dialog.as_ref().is_none_or(|dialog| dialog.no != no));
+        self.held.retain(|held| held.dialog.as_ref().is_none_or(|dialog| dialog.no != no));
         self.held.len() < before
     }
 }
@@ -313,10 +302,7 @@ fn has_stayed(stream: &mut UnixStream) -> bool {
     match stream.read(&mut [0; 64]) {
         Ok(0) => false,
         Ok(_) => true,
-        Err(error) => matches!(
-            error.kind(),
-            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-        ),
+        Err(error) => matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
     }
 }
 
@@ -360,10 +346,7 @@ mod tests {
             confidence: Confidence::new(80).unwrap(),
             excerpt: Excerpt::new("Do you want to proceed?"),
             detail: Detail::new(&format!("Bash command\n{command}\nDo you want to proceed?")),
-            choices: Choices::new(vec![
-                row("Yes", "1", Effect::Accepts),
-                row("No", "2", Effect::Refuses),
-            ]),
+            choices: Choices::new(vec![row("Yes", "1", Effect::Accepts), row("No", "2", Effect::Refuses)]),
             constraints: Constraints::default(),
             offers_default: false,
             takes: Takes::NOTHING,
@@ -373,10 +356,7 @@ mod tests {
     }
 
     fn yes() -> Value {
-        Value::Choice {
-            row: 0,
-            label: "Yes".to_owned(),
-        }
+        Value::Choice { row: 0, label: "Yes".to_owned() }
     }
 
     #[test]
@@ -400,21 +380,14 @@ mod tests {
         assert_eq!(hooks.meet(&mut standing), Meeting::Same);
         for command in ["ls", "rm -rf build"] {
             let _other = asks(&mut hooks, command);
-            assert_eq!(
-                hooks.meet_late(&dialog(1, "rm -rf build")),
-                Meeting::Other,
-                "{command}"
-            );
+            assert_eq!(hooks.meet_late(&dialog(1, "rm -rf build")), Meeting::Other, "{command}");
         }
         assert_eq!(hooks.waiting().as_deref(), Some("Bash: ls"));
         let mut unbound = Hooks::default();
         let _other = asks(&mut unbound, "ls -l");
         assert_eq!(unbound.meet_late(&standing), Meeting::Other);
         assert_eq!(unbound.decision(standing.no, &yes()), None);
-        let idle = Sighting {
-            kind: Kind::Idle,
-            ..dialog(2, "ls -l")
-        };
+        let idle = Sighting { kind: Kind::Idle, ..dialog(2, "ls -l") };
         assert_eq!(unbound.meet_late(&idle), Meeting::Nobody);
     }
 
@@ -443,10 +416,7 @@ mod tests {
         assert!(!hooks.awaits_request(&seen), "no hook was ever heard");
         report(&mut hooks, "PreToolUse");
         assert!(hooks.awaits_request(&seen));
-        let idle = Sighting {
-            kind: Kind::Idle,
-            ..dialog(2, "ls")
-        };
+        let idle = Sighting { kind: Kind::Idle, ..dialog(2, "ls") };
         assert!(!hooks.awaits_request(&idle));
         (0..MOST_UNASKED).for_each(|_| hooks.note_unasked());
         assert!(!hooks.awaits_request(&seen), "it never asks");

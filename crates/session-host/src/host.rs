@@ -50,12 +50,7 @@ const LAST_LOOK_FOR_READER: Duration = Duration::from_secs(1);
 /// After the tool's end: how long the hub may take to note it. A person waits for the shell's prompt meanwhile.
 const LAST_NOTES: Duration = Duration::from_secs(1);
 /// Window size where there is no terminal to ask.
-const NO_TERMINAL: WindowSize = WindowSize {
-    cols: 80,
-    rows: 24,
-    x_pixels: 0,
-    y_pixels: 0,
-};
+const NO_TERMINAL: WindowSize = WindowSize { cols: 80, rows: 24, x_pixels: 0, y_pixels: 0 };
 /// The keyboard is read in pieces of this size: what the kernel holds for one terminal.
 const KEYS: usize = 4096;
 /// How often in a row a look is put off because the tool has written more: in a flood it always has, and that a prompt
@@ -75,21 +70,15 @@ const SENDS_A_LINE: [u8; 4] = [b'\r', b'\n', 0x03, 0x04];
 pub fn run(config: HostConfig) -> Result<Ended, RunError> {
     let events = match &config.events {
         Some(path) => Some(
-            Events::open(path, config.session).map_err(|source| RunError::Events {
-                path: path.clone(),
-                source,
-            })?,
+            Events::open(path, config.session)
+                .map_err(|source| RunError::Events { path: path.clone(), source })?,
         ),
         None => None,
     };
     let captures = match &config.captures {
         Some(path) => Some(
-            Captures::open(path.clone(), config.session, config.tool.clone()).map_err(|source| {
-                RunError::Captures {
-                    path: path.clone(),
-                    source,
-                }
-            })?,
+            Captures::open(path.clone(), config.session, config.tool.clone())
+                .map_err(|source| RunError::Captures { path: path.clone(), source })?,
         ),
         None => None,
     };
@@ -107,14 +96,8 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
     ])
     .map_err(RunError::Signals)?;
     let (stdin, stdout) = (io::stdin(), io::stdout());
-    let input = HostInput::open(&stdin).map_err(|source| RunError::Stream {
-        stream: "input",
-        source,
-    })?;
-    let output = HostOutput::open(&stdout).map_err(|source| RunError::Stream {
-        stream: "output",
-        source,
-    })?;
+    let input = HostInput::open(&stdin).map_err(|source| RunError::Stream { stream: "input", source })?;
+    let output = HostOutput::open(&stdout).map_err(|source| RunError::Stream { stream: "output", source })?;
     // Failing means an older kernel without the means: the session works, less protected.
     let _ = protect_this_process();
 
@@ -147,10 +130,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
     }
     let host_pid = std::process::id() as i32;
     let started = || std::iter::once(&config.program).chain(&config.args).collect();
-    let command: Vec<&OsString> = config
-        .typed
-        .as_ref()
-        .map_or_else(started, |typed| typed.iter().collect());
+    let command: Vec<&OsString> = config.typed.as_ref().map_or_else(started, |typed| typed.iter().collect());
     let info = SessionInfo {
         session_id: config.session.to_string(),
         tool: config.tool.clone(),
@@ -174,21 +154,11 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         child: session.child,
         control: session.control,
         detector: Detector::new(config.detector.clone(), size.cols, size.rows),
-        link: Link::new(
-            config.socket.clone(),
-            config.hub.clone(),
-            config.version.clone(),
-            info,
-        ),
+        link: Link::new(config.socket.clone(), config.hub.clone(), config.version.clone(), info),
         events,
         captures,
         signals,
-        keyboard: Keyboard {
-            input,
-            state: KeyboardState::Open,
-            is_shown: true,
-            ends_in_line: true,
-        },
+        keyboard: Keyboard { input, state: KeyboardState::Open, is_shown: true, ends_in_line: true },
         front,
         has_hung_up: false,
         is_alternate: false,
@@ -222,11 +192,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
     let (end, not_started) = host.run()?;
     let code = end.code();
     host.leave_terminal();
-    Ok(Ended {
-        code,
-        not_started,
-        notices: host.link.notices(),
-    })
+    Ok(Ended { code, not_started, notices: host.link.notices() })
 }
 
 struct Host {
@@ -384,11 +350,7 @@ impl Host {
     fn proceed(&mut self) -> Option<End> {
         let now = self.now();
         self.link.tick(now);
-        if self
-            .detector
-            .next_deadline()
-            .is_some_and(|deadline| deadline <= now)
-        {
+        if self.detector.next_deadline().is_some_and(|deadline| deadline <= now) {
             self.observe(Observation::Deadline);
             // It may have ended a synchronized update.
             self.watch.stir();
@@ -407,19 +369,9 @@ impl Host {
             Phase::Ending { kill_at, hung_up } if kill_at <= now => {
                 let _ = self.child.kill_tool();
                 // A closed terminal waits for nobody; a killed tool is reported by its leader.
-                self.phase = Phase::Ending {
-                    kill_at: now + STOP_GRACE,
-                    hung_up,
-                };
+                self.phase = Phase::Ending { kill_at: now + STOP_GRACE, hung_up };
                 hung_up
-                    .then(|| {
-                        self.finish(
-                            End::Terminated {
-                                code: 128 + Signal::Hup.number(),
-                            },
-                            now,
-                        )
-                    })
+                    .then(|| self.finish(End::Terminated { code: 128 + Signal::Hup.number() }, now))
                     .flatten()
             }
             Phase::LastWords { end, until, heard }
@@ -450,10 +402,7 @@ impl Host {
         self.look();
         self.abandon_typing();
         self.link.report(Report::Ended(end));
-        self.phase = Phase::LastNotes {
-            end,
-            until: now + LAST_NOTES,
-        };
+        self.phase = Phase::LastNotes { end, until: now + LAST_NOTES };
         None
     }
 
@@ -530,9 +479,7 @@ impl Host {
         self.keyboard.state == KeyboardState::Open
             && matches!(self.phase, Phase::Running | Phase::Ending { .. })
             && self.front.as_ref().is_none_or(Front::is_ours)
-            && self.gate.takes_keys(now, || {
-                self.control.unread_input().is_some_and(|unread| unread > 0)
-            })
+            && self.gate.takes_keys(now, || self.control.unread_input().is_some_and(|unread| unread > 0))
     }
 
     fn on_tool(&mut self, flags: PollFlags) {
@@ -613,10 +560,9 @@ impl Host {
     /// has ended but none at all: the session is answered from elsewhere.
     fn on_end_of_keys(&mut self) {
         self.keyboard.state = match self.keyboard.input.kind() {
-            InputKind::Stream => KeyboardState::Ending {
-                look_at: self.now(),
-                again_after: FIRST_LOOK_FOR_READER,
-            },
+            InputKind::Stream => {
+                KeyboardState::Ending { look_at: self.now(), again_after: FIRST_LOOK_FOR_READER }
+            }
             InputKind::Terminal | InputKind::Nobody => KeyboardState::Ended,
         };
     }
@@ -636,10 +582,7 @@ impl Host {
         };
         if !is_read || self.gate.wants_to_write() {
             let again_after = (again_after * 2).min(LAST_LOOK_FOR_READER);
-            self.keyboard.state = KeyboardState::Ending {
-                look_at: now + again_after,
-                again_after,
-            };
+            self.keyboard.state = KeyboardState::Ending { look_at: now + again_after, again_after };
             return;
         }
         let mode = self.control.line_mode();

@@ -54,11 +54,7 @@ impl Journal {
             None => {
                 let parent = self.path.parent().ok_or(io::ErrorKind::InvalidInput)?;
                 fs::create_dir_all(parent)?;
-                let file = OpenOptions::new()
-                    .append(true)
-                    .create(true)
-                    .mode(0o600)
-                    .open(&self.path)?;
+                let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path)?;
                 // The name must survive a power cut as well as the content.
                 File::open(parent)?.sync_all()?;
                 file

@@ -64,19 +64,9 @@ pub(crate) struct Link {
 
 #[derive(Debug)]
 enum State {
-    Away {
-        retry_at: Moment,
-    },
-    Starting {
-        ready: OwnedFd,
-        give_up: Moment,
-    },
-    Up {
-        stream: UnixStream,
-        lines: Lines,
-        unsent: Vec<u8>,
-        is_greeted: bool,
-    },
+    Away { retry_at: Moment },
+    Starting { ready: OwnedFd, give_up: Moment },
+    Up { stream: UnixStream, lines: Lines, unsent: Vec<u8>, is_greeted: bool },
 }
 
 /// What the hub said.
@@ -93,9 +83,7 @@ impl Link {
             start,
             version,
             info,
-            state: State::Away {
-                retry_at: Moment(AFTER_THE_TOOL),
-            },
+            state: State::Away { retry_at: Moment(AFTER_THE_TOOL) },
             kept: VecDeque::new(),
             next_n: 1,
             retry_after: FIRST_RETRY,
@@ -204,13 +192,7 @@ impl Link {
     }
 
     fn exchange(&mut self, now: Moment, heard: &mut Vec<Heard>) -> io::Result<()> {
-        let State::Up {
-            stream,
-            lines,
-            unsent,
-            ..
-        } = &mut self.state
-        else {
+        let State::Up { stream, lines, unsent, .. } = &mut self.state else {
             return Ok(());
         };
         flush(stream, unsent)?;
@@ -256,12 +238,8 @@ impl Link {
                 }
             }
             Greeting::Refused { reason, .. } => {
-                self.notice(&format!(
-                    "prompts of this session were not offered to anybody: {reason}"
-                ));
-                self.state = State::Away {
-                    retry_at: now + LAST_RETRY,
-                };
+                self.notice(&format!("prompts of this session were not offered to anybody: {reason}"));
+                self.state = State::Away { retry_at: now + LAST_RETRY };
             }
         }
         Ok(())
@@ -275,12 +253,7 @@ impl Link {
             return self.retreat(now);
         }
         match spawn_detached(&self.start.program, &self.start.args, &self.start.env) {
-            Ok(ready) => {
-                self.state = State::Starting {
-                    ready,
-                    give_up: now + START_LIMIT,
-                }
-            }
+            Ok(ready) => self.state = State::Starting { ready, give_up: now + START_LIMIT },
             Err(_) => self.give_start_up(now),
         }
     }
@@ -296,12 +269,7 @@ impl Link {
         self.check_hub(&stream)?;
         let mut unsent = encode(&Hello::new(Role::Session, &self.version));
         unsent.extend(encode(&FromSession::Begin(self.info.clone())));
-        self.state = State::Up {
-            stream,
-            lines: Lines::default(),
-            unsent,
-            is_greeted: false,
-        };
+        self.state = State::Up { stream, lines: Lines::default(), unsent, is_greeted: false };
         Ok(())
     }
 
@@ -333,9 +301,7 @@ impl Link {
     }
 
     fn retreat(&mut self, now: Moment) {
-        self.state = State::Away {
-            retry_at: now + self.retry_after,
-        };
+        self.state = State::Away { retry_at: now + self.retry_after };
         self.retry_after = (self.retry_after * 2).min(LAST_RETRY);
     }
 
@@ -359,10 +325,7 @@ fn is_nobodys_child(pid: i32, our_pid: i32) -> bool {
     let Some(line) = lineage(pid, |pid| parent_in_stat(&read(pid, "stat")?)) else {
         return false;
     };
-    match line[1..]
-        .iter()
-        .position(|&ancestor| ancestor == our_pid || is_named_as_we_are(ancestor))
-    {
+    match line[1..].iter().position(|&ancestor| ancestor == our_pid || is_named_as_we_are(ancestor)) {
         None => true,
         // Started by another session host, directly below it.
         Some(0) => line[1] != our_pid && is_named_as_we_are(pid),
@@ -394,11 +357,7 @@ fn flush(stream: &mut UnixStream, unsent: &mut Vec<u8>) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-    if unsent.len() > MOST_UNSENT {
-        Err(io::ErrorKind::TimedOut.into())
-    } else {
-        Ok(())
-    }
+    if unsent.len() > MOST_UNSENT { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
 }
 
 enum Readiness {
@@ -418,9 +377,7 @@ fn read_readiness(ready: &OwnedFd) -> Readiness {
     match (&file).read(&mut text) {
         Ok(0) => Readiness::Failed,
         Ok(count) => {
-            let pid = str::from_utf8(&text[..count])
-                .ok()
-                .and_then(|text| text.trim().parse().ok());
+            let pid = str::from_utf8(&text[..count]).ok().and_then(|text| text.trim().parse().ok());
             Readiness::Ready(pid.filter(|&pid| pid > 0))
         }
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Readiness::NotYet,

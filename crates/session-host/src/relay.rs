@@ -201,10 +201,7 @@ mod tests {
             }
             plain.end();
             written.extend_from_slice(&plain.bytes);
-            assert_eq!(
-                written.escape_ascii().to_string(),
-                tool.as_bytes().escape_ascii().to_string()
-            );
+            assert_eq!(written.escape_ascii().to_string(), tool.as_bytes().escape_ascii().to_string());
         }
     }
 

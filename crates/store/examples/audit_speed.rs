@@ -50,10 +50,7 @@ fn generate(out: &mut impl Write) -> io::Result<u64> {
         let line = link.line(&hash);
         writeln!(out, "{line}")?;
         bytes += line.len() as u64 + 1;
-        end = ChainEnd {
-            next_seq: seq + 1,
-            hash,
-        };
+        end = ChainEnd { next_seq: seq + 1, hash };
     }
     out.flush()?;
     Ok(bytes)

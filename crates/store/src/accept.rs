@@ -134,10 +134,7 @@ async fn spend_text(draft: &mut Draft, prompt: PromptId) -> Result<Option<Outcom
         return Ok(None);
     };
     // Whoever queued it was asked before, where its first character means something else.
-    let rules = Rules {
-        as_is: true,
-        ..Rules::default()
-    };
+    let rules = Rules { as_is: true, ..Rules::default() };
     let value = match answer::check(&Said::Text(queued.text), &found.sighting, rules) {
         Ok(Checked::Type(value)) => value,
         Ok(Checked::Cancel) => return Ok(None),
@@ -210,9 +207,7 @@ async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, B
             ..AuditEvent::new(EventName::ReplyReceived)
         })
         .await?;
-    let prompt = load(&mut draft.conn, reply.prompt)
-        .await?
-        .ok_or(sqlx::Error::RowNotFound)?;
+    let prompt = load(&mut draft.conn, reply.prompt).await?.ok_or(sqlx::Error::RowNotFound)?;
     Ok(Outcome::Won { reply, prompt })
 }
 
@@ -283,10 +278,7 @@ fn reason_to_refuse(found: Option<PromptRecord>, answer: &AcceptedAnswer, draft:
     if prompt.session != answer.session {
         return Reason::Told(Refusal::UnknownPrompt, "wrong_session");
     }
-    let answered = Event::Answered {
-        reply: answer.reply,
-        source: answer.source.clone(),
-    };
+    let answered = Event::Answered { reply: answer.reply, source: answer.source.clone() };
     let deadline = prompt.deadline_under(&draft.boot_id);
     let refusal = match step(&prompt.state, &answered, deadline, draft.now) {
         Step::Moved(..) if prompt.nonce != answer.nonce => return Reason::OtherNonce,

@@ -57,11 +57,7 @@ pub struct Missing {
 impl Recovery {
     /// Nothing had to be repaired and nothing is wrong; a migration does not count.
     pub fn is_clean(&self) -> bool {
-        *self
-            == Recovery {
-                migration: self.migration.clone(),
-                ..Recovery::default()
-            }
+        *self == Recovery { migration: self.migration.clone(), ..Recovery::default() }
     }
 }
 
@@ -70,10 +66,7 @@ impl fmt::Display for Recovery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         if let Some(Missing { have, expected }) = self.missing {
-            parts.push(format!(
-                "audit log truncated: records {} to {expected} are missing",
-                have + 1
-            ));
+            parts.push(format!("audit log truncated: records {} to {expected} are missing", have + 1));
         }
         if self.damaged {
             parts.push("audit log damaged: run `atlasbridge audit verify`".to_owned());
@@ -86,10 +79,7 @@ impl fmt::Display for Recovery {
             parts.push(format!("{} records completed from the database", self.reexported));
         }
         if self.imported > 0 {
-            parts.push(format!(
-                "{} records learnt back from the audit log",
-                self.imported
-            ));
+            parts.push(format!("{} records learnt back from the audit log", self.imported));
         }
         if let Some(Migration { from, to, .. }) = self.migration
             && from > 0
@@ -154,25 +144,14 @@ impl AuditLog {
         let locked = tokio::task::spawn_blocking(move || -> Result<Self, TryLockError> {
             let file = private_log(&owned).map_err(TryLockError::Error)?;
             lock_patiently(&file)?;
-            Ok(Self {
-                file,
-                path: owned,
-                mark: Mark::default(),
-            })
+            Ok(Self { file, path: owned, mark: Mark::default() })
         });
-        let locked = locked.await.unwrap_or_else(|_| {
-            Err(TryLockError::Error(io::Error::other(
-                "the opening was interrupted",
-            )))
-        });
+        let locked = locked
+            .await
+            .unwrap_or_else(|_| Err(TryLockError::Error(io::Error::other("the opening was interrupted"))));
         locked.map_err(|error| match error {
-            TryLockError::WouldBlock => OpenError::InUse {
-                path: path.to_owned(),
-            },
-            TryLockError::Error(source) => OpenError::AuditLog {
-                path: path.to_owned(),
-                source,
-            },
+            TryLockError::WouldBlock => OpenError::InUse { path: path.to_owned() },
+            TryLockError::Error(source) => OpenError::AuditLog { path: path.to_owned(), source },
         })
     }
 
@@ -202,10 +181,7 @@ impl AuditLog {
         self.check_untouched()?;
         self.file.write_all(lines.as_bytes())?;
         self.file.sync_data()?;
-        self.mark = Mark {
-            seq,
-            bytes: self.mark.bytes + lines.len() as u64,
-        };
+        self.mark = Mark { seq, bytes: self.mark.bytes + lines.len() as u64 };
         Ok(())
     }
 
@@ -239,10 +215,7 @@ impl AuditLog {
             false => self.keep_what_is_sound(mark, conn, &mut recovery).await?,
         };
         let end = head(conn).await?;
-        self.mark = Mark {
-            seq: kept,
-            bytes: self.file.metadata()?.len(),
-        };
+        self.mark = Mark { seq: kept, bytes: self.file.metadata()?.len() };
         recovery.reexported = self.export(conn).await?;
         if self.mark != mark {
             self.mark.save(conn).await?;
@@ -257,10 +230,7 @@ impl AuditLog {
             recovery.torn = Some(self.set_aside(last_break, mark.seq)?);
         }
         let last = tail(&self.path, 1).ok().and_then(|mut records| records.pop());
-        recovery.missing = Some(Missing {
-            have: last.map_or(0, |record| record.seq),
-            expected: mark.seq,
-        });
+        recovery.missing = Some(Missing { have: last.map_or(0, |record| record.seq), expected: mark.seq });
         Ok(mark.seq)
     }
 
@@ -309,11 +279,7 @@ impl AuditLog {
     async fn walk(&self, mark: Mark, known: u64, conn: &mut SqliteConnection) -> Result<Walk, BackendError> {
         let mut reader = BufReader::new(&self.file);
         reader.seek(SeekFrom::Start(mark.bytes))?;
-        let mut walk = Walk {
-            end: end_at(conn, mark.seq).await?,
-            offset: mark.bytes,
-            ..Walk::default()
-        };
+        let mut walk = Walk { end: end_at(conn, mark.seq).await?, offset: mark.bytes, ..Walk::default() };
         let mut line = Vec::new();
         loop {
             match read_line(&mut reader, &mut line)? {
@@ -383,8 +349,7 @@ impl AuditLog {
                 return Ok(exported);
             };
             let lines: String = batch.iter().map(|record| record.line() + "\n").collect();
-            self.append_now(&lines, last.seq)
-                .map_err(BackendError::AuditLog)?;
+            self.append_now(&lines, last.seq).map_err(BackendError::AuditLog)?;
             exported += batch.len() as u64;
         }
     }
@@ -408,12 +373,7 @@ fn lock_patiently(file: &File) -> Result<(), TryLockError> {
 }
 
 fn private_log(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)?;
+    let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
     file.set_permissions(Permissions::from_mode(0o600))?;
     sync_directory_of(path)?;
     Ok(file)
@@ -452,11 +412,7 @@ impl Walk {
             return Ok(());
         };
         let follows = self.bad.is_none()
-            && self
-                .end
-                .clone()
-                .follow(&record.link(), &record.hash, &mut self.scratch)
-                .is_ok()
+            && self.end.clone().follow(&record.link(), &record.hash, &mut self.scratch).is_ok()
             && (record.seq > known || end_at(conn, record.seq).await?.hash == record.hash);
         if !follows {
             self.bad_line(length);
@@ -465,10 +421,7 @@ impl Walk {
                 insert(conn, &record.link(), &record.hash).await?;
                 self.imported += 1;
             }
-            self.end = ChainEnd {
-                next_seq: record.seq + 1,
-                hash: record.hash.clone(),
-            };
+            self.end = ChainEnd { next_seq: record.seq + 1, hash: record.hash.clone() };
             self.offset += length;
         }
         self.last_sound = Some(record);
@@ -476,11 +429,7 @@ impl Walk {
     }
 
     fn bad_line(&mut self, length: u64) {
-        let bad = self.bad.get_or_insert(Bad {
-            offset: self.offset,
-            seq: self.end.next_seq,
-            lines: 0,
-        });
+        let bad = self.bad.get_or_insert(Bad { offset: self.offset, seq: self.end.next_seq, lines: 0 });
         bad.lines += 1;
         self.offset += length;
     }
@@ -496,10 +445,8 @@ impl Walk {
 /// The chain's end as it was after record `seq`, by the table.
 async fn end_at(conn: &mut SqliteConnection, seq: u64) -> Result<ChainEnd, BackendError> {
     let record = records(conn, seq, seq).await?.pop();
-    Ok(record.map_or_else(ChainEnd::default, |record| ChainEnd {
-        next_seq: record.seq + 1,
-        hash: record.hash,
-    }))
+    Ok(record
+        .map_or_else(ChainEnd::default, |record| ChainEnd { next_seq: record.seq + 1, hash: record.hash }))
 }
 
 async fn records(

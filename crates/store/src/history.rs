@@ -45,10 +45,7 @@ impl Store {
     /// Newest first. Prompts of the same moment are never torn apart, so a page may be a little longer than asked for,
     /// and the time of its last prompt is where the next one begins.
     pub async fn search_prompts(&self, search: &Search) -> Result<Vec<PastPrompt>, QueryError> {
-        self.read_prompts(search).await.map_err(|source| QueryError {
-            what: "past prompts",
-            source,
-        })
+        self.read_prompts(search).await.map_err(|source| QueryError { what: "past prompts", source })
     }
 
     /// Newest first.
@@ -62,17 +59,11 @@ impl Store {
         );
         let rows = self.search_rows(sql, search).await;
         rows.and_then(|rows| rows.iter().map(record).collect())
-            .map_err(|source| QueryError {
-                what: "the audit log",
-                source,
-            })
+            .map_err(|source| QueryError { what: "the audit log", source })
     }
 
     pub async fn figures(&self) -> Result<Counts, QueryError> {
-        self.count_events().await.map_err(|source| QueryError {
-            what: "the figures",
-            source,
-        })
+        self.count_events().await.map_err(|source| QueryError { what: "the figures", source })
     }
 
     /// How many prompts each session has had.
@@ -89,10 +80,7 @@ impl Store {
                     })
                     .collect()
             })
-            .map_err(|source| QueryError {
-                what: "the number of prompts",
-                source,
-            })
+            .map_err(|source| QueryError { what: "the number of prompts", source })
     }
 
     async fn read_prompts(&self, search: &Search) -> Result<Vec<PastPrompt>, BackendError> {
@@ -126,9 +114,7 @@ impl Store {
                 .bind(prompt.session.to_string())
                 .fetch_all(&mut *conn)
                 .await;
-            let session = sessions("the session of a prompt", session)
-                .map_err(|error| error.source)?
-                .pop();
+            let session = sessions("the session of a prompt", session).map_err(|error| error.source)?.pop();
             let reply = sqlx::query("SELECT * FROM replies WHERE prompt_id = $1")
                 .bind(prompt.id.to_string())
                 .fetch_optional(&mut *conn)
@@ -136,11 +122,7 @@ impl Store {
             let Some(session) = session else {
                 continue;
             };
-            found.push(PastPrompt {
-                reply: reply.as_ref().map(rows::reply).transpose()?,
-                prompt,
-                session,
-            });
+            found.push(PastPrompt { reply: reply.as_ref().map(rows::reply).transpose()?, prompt, session });
         }
         Ok(found)
     }

@@ -103,10 +103,7 @@ impl Store {
     ) -> Result<Handling, InboxError> {
         self.write(now, move |draft| Box::pin(handle(draft, came, handled)))
             .await
-            .map_err(|source| InboxError {
-                what: "an update",
-                source,
-            })
+            .map_err(|source| InboxError { what: "an update", source })
     }
 
     /// Where the channel goes on asking for updates: one after the highest that was handled. `None`: from the
@@ -135,10 +132,7 @@ impl Store {
             })
         })
         .await
-        .map_err(|source| InboxError {
-            what: "a poll",
-            source,
-        })
+        .map_err(|source| InboxError { what: "a poll", source })
     }
 
     /// What a chat remembers under this key.
@@ -154,10 +148,7 @@ impl Store {
             .bind(key)
             .fetch_optional(&self.reader)
             .await
-            .map_err(|source| QueryError {
-                what: "what a chat remembers",
-                source: source.into(),
-            })
+            .map_err(|source| QueryError { what: "what a chat remembers", source: source.into() })
     }
 
     /// The question behind a token, unless it was answered or is too old. Whoever acts on the answer takes it, with
@@ -180,10 +171,7 @@ impl Store {
                 expires_at: Timestamp(row.try_get("expires_at")?),
             }))
         })
-        .map_err(|source| QueryError {
-            what: "a question",
-            source: source.into(),
-        })
+        .map_err(|source| QueryError { what: "a question", source: source.into() })
     }
 
     async fn channel_number(
@@ -197,10 +185,7 @@ impl Store {
             .bind(key)
             .fetch_optional(&self.reader)
             .await
-            .map_err(|source| QueryError {
-                what,
-                source: source.into(),
-            })
+            .map_err(|source| QueryError { what, source: source.into() })
     }
 }
 
@@ -263,21 +248,16 @@ async fn offset_of_lasting_numbers(draft: &mut Draft, channel: &str) -> Result<O
     if handled_at.is_some_and(|at| are_numbers_valid(at, draft.now)) {
         return number(draft, channel, OFFSET).await;
     }
-    sqlx::query("DELETE FROM inbox WHERE channel = $1")
-        .bind(channel)
-        .execute(&mut draft.conn)
-        .await?;
+    sqlx::query("DELETE FROM inbox WHERE channel = $1").bind(channel).execute(&mut draft.conn).await?;
     Ok(None)
 }
 
 async fn number(draft: &mut Draft, channel: &str, key: &str) -> Result<Option<i64>, BackendError> {
-    Ok(
-        sqlx::query_scalar("SELECT value FROM channel_state WHERE channel = $1 AND key = $2")
-            .bind(channel)
-            .bind(key)
-            .fetch_optional(&mut draft.conn)
-            .await?,
-    )
+    Ok(sqlx::query_scalar("SELECT value FROM channel_state WHERE channel = $1 AND key = $2")
+        .bind(channel)
+        .bind(key)
+        .fetch_optional(&mut draft.conn)
+        .await?)
 }
 
 async fn set_number(draft: &mut Draft, channel: &str, key: &str, value: i64) -> Result<(), BackendError> {

@@ -72,8 +72,7 @@ impl Store {
     /// Spends a link and keeps the login that it becomes, in one transaction. `false`: it was spent before, is too
     /// old, or never was one.
     pub async fn redeem_link(&self, redeem: Redeem, now: Now) -> Result<bool, LoginError> {
-        self.change_logins("a login", now, move |draft| Box::pin(spend(draft, redeem)))
-            .await
+        self.change_logins("a login", now, move |draft| Box::pin(spend(draft, redeem))).await
     }
 
     /// The login behind a cookie, unless it was revoked.
@@ -83,31 +82,22 @@ impl Store {
             .fetch_optional(&self.reader)
             .await;
         row.and_then(|row| row.as_ref().map(login).transpose())
-            .map_err(|source| QueryError {
-                what: "the login",
-                source: source.into(),
-            })
+            .map_err(|source| QueryError { what: "the login", source: source.into() })
     }
 
     /// All of them, the revoked ones too, oldest first.
     pub async fn logins(&self) -> Result<Vec<Login>, QueryError> {
-        let rows = sqlx::query("SELECT * FROM web_logins ORDER BY created_at, name")
-            .fetch_all(&self.reader)
-            .await;
+        let rows =
+            sqlx::query("SELECT * FROM web_logins ORDER BY created_at, name").fetch_all(&self.reader).await;
         rows.and_then(|rows| rows.iter().map(login).collect())
-            .map_err(|source| QueryError {
-                what: "the logins",
-                source: source.into(),
-            })
+            .map_err(|source| QueryError { what: "the logins", source: source.into() })
     }
 
     /// Ends logins for good. Returns how many were still valid.
     pub async fn revoke_logins(&self, which: Logins, decided_by: &str, now: Now) -> Result<u64, LoginError> {
         let decided_by = decided_by.to_owned();
-        self.change_logins("the end of a login", now, move |draft| {
-            Box::pin(revoke(draft, which, decided_by))
-        })
-        .await
+        self.change_logins("the end of a login", now, move |draft| Box::pin(revoke(draft, which, decided_by)))
+            .await
     }
 
     /// Somebody uses this login.
@@ -142,9 +132,7 @@ impl Store {
         T: Send + 'static,
         W: for<'d> FnOnce(&'d mut Draft) -> crate::store::Work<'d, T> + Send + 'static,
     {
-        self.write(now, work)
-            .await
-            .map_err(|source| LoginError { what, source })
+        self.write(now, work).await.map_err(|source| LoginError { what, source })
     }
 }
 

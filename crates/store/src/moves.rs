@@ -40,10 +40,7 @@ pub struct Cancel {
 
 /// What became of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one per event: a box would save nothing that anybody notices"
-)]
+#[expect(clippy::large_enum_variant, reason = "one per event: a box would save nothing that anybody notices")]
 pub enum Advance {
     Moved(Moved),
     /// Late, repeated or out of place: nothing changed.
@@ -90,11 +87,9 @@ impl Store {
     /// Any event but an answer and a deadline.
     pub async fn advance(&self, prompt: PromptId, event: &Event, now: Now) -> Result<Advance, AdvanceError> {
         let event = any_other(event)?;
-        self.write(now, move |draft| {
-            Box::pin(advance(draft, prompt, event, Behind::Nobody))
-        })
-        .await
-        .map_err(|source| AdvanceError::Prompt { prompt, source })
+        self.write(now, move |draft| Box::pin(advance(draft, prompt, event, Behind::Nobody)))
+            .await
+            .map_err(|source| AdvanceError::Prompt { prompt, source })
     }
 
     /// An operator leaves the prompt to the terminal.
@@ -105,16 +100,11 @@ impl Store {
         decided_by: &str,
         now: Now,
     ) -> Result<Advance, AdvanceError> {
-        let operator = Operator {
-            source: source.clone(),
-            decided_by: decided_by.to_owned(),
-        };
+        let operator = Operator { source: source.clone(), decided_by: decided_by.to_owned() };
         // Whoever sits at the machine needs no card.
-        self.write(now, move |draft| {
-            Box::pin(leave_to_terminal(draft, prompt, None, operator))
-        })
-        .await
-        .map_err(|source| AdvanceError::Prompt { prompt, source })
+        self.write(now, move |draft| Box::pin(leave_to_terminal(draft, prompt, None, operator)))
+            .await
+            .map_err(|source| AdvanceError::Prompt { prompt, source })
     }
 
     /// The same from a card on a channel: whoever cancels must hold the prompt's present right to answer. With the
@@ -130,10 +120,7 @@ impl Store {
         F: FnOnce(&Advance) -> Handled + Send + 'static,
     {
         let prompt = cancel.prompt;
-        let operator = Operator {
-            source: cancel.source,
-            decided_by: cancel.decided_by,
-        };
+        let operator = Operator { source: cancel.source, decided_by: cancel.decided_by };
         self.write(now, move |draft| {
             Box::pin(async move {
                 if !inbox::is_first(draft, came.as_ref()).await? {
@@ -237,9 +224,7 @@ async fn pass_deadline(
     {
         return Ok(None);
     }
-    let event = Event::Deadline {
-        fallback: fallback.as_ref().map(|(reply, _)| *reply),
-    };
+    let event = Event::Deadline { fallback: fallback.as_ref().map(|(reply, _)| *reply) };
     let behind = match fallback {
         None => Behind::Nobody,
         Some((id, value)) => Behind::Deadline(Reply {
@@ -465,9 +450,7 @@ async fn on_record(
 ) -> Result<AuditEvent, BackendError> {
     let reply = reply_of(draft, prompt.id).await?;
     let typed = || match &reply {
-        Some(Reply {
-            value: Some(value), ..
-        }) => value.on_record(),
+        Some(Reply { value: Some(value), .. }) => value.on_record(),
         Some(_) => "secret".to_owned(),
         None => "nothing".to_owned(),
     };
@@ -484,13 +467,9 @@ async fn on_record(
     };
     let (source, decided_by) = match (behind, &prompt.state, reply) {
         (Behind::Operator { source, decided_by }, ..) => (Some(source), Some(decided_by)),
-        (
-            _,
-            PromptState::Resolved {
-                how: Resolution::AnsweredLocally,
-            },
-            _,
-        ) => (Some(Source::Keyboard.to_string()), None),
+        (_, PromptState::Resolved { how: Resolution::AnsweredLocally }, _) => {
+            (Some(Source::Keyboard.to_string()), None)
+        }
         (_, PromptState::Expired { .. }, None) => (Some(Source::Timeout.to_string()), None),
         (_, _, Some(reply)) => (Some(reply.source.to_string()), Some(reply.decided_by)),
         (_, _, None) => (None, None),

@@ -43,10 +43,7 @@ impl Store {
     pub async fn notify(&self, notice: NewNotice, now: Now) -> Result<(), PostError> {
         self.write(now, move |draft| Box::pin(insert(draft, notice)))
             .await
-            .map_err(|source| PostError {
-                what: "a notice",
-                source,
-            })
+            .map_err(|source| PostError { what: "a notice", source })
     }
 
     /// What is to be sent now, the oldest few of each target: it is given one at a time.
@@ -63,31 +60,16 @@ impl Store {
         .await;
         rows.map_err(BackendError::from)
             .and_then(|rows| rows.iter().map(notice).collect())
-            .map_err(|source| QueryError {
-                what: "the notices to be sent",
-                source,
-            })
+            .map_err(|source| QueryError { what: "the notices to be sent", source })
     }
 
     pub async fn notice_sent(&self, notice: NoticeId, now: Now) -> Result<(), PostError> {
-        self.change_notice(
-            "UPDATE notices SET sent_at = $2 WHERE id = $1",
-            notice,
-            now.wall.0,
-            now,
-        )
-        .await
+        self.change_notice("UPDATE notices SET sent_at = $2 WHERE id = $1", notice, now.wall.0, now).await
     }
 
     /// Nothing more is done for it.
     pub async fn drop_notice(&self, notice: NoticeId, why: &str, now: Now) -> Result<(), PostError> {
-        self.change_notice(
-            "UPDATE notices SET dead = $2 WHERE id = $1",
-            notice,
-            why.to_owned(),
-            now,
-        )
-        .await
+        self.change_notice("UPDATE notices SET dead = $2 WHERE id = $1", notice, why.to_owned(), now).await
     }
 
     async fn change_notice<V>(
@@ -102,19 +84,12 @@ impl Store {
     {
         self.write(now, move |draft| {
             Box::pin(async move {
-                sqlx::query(sql)
-                    .bind(notice.0)
-                    .bind(value)
-                    .execute(&mut draft.conn)
-                    .await?;
+                sqlx::query(sql).bind(notice.0).bind(value).execute(&mut draft.conn).await?;
                 Ok(())
             })
         })
         .await
-        .map_err(|source| PostError {
-            what: "what became of a notice",
-            source,
-        })
+        .map_err(|source| PostError { what: "what became of a notice", source })
     }
 }
 

@@ -36,10 +36,7 @@ impl Store {
         };
         self.write(now, move |draft| Box::pin(adopt(draft, found)))
             .await
-            .map_err(|source| PostError {
-                what: "a message that was found again",
-                source,
-            })
+            .map_err(|source| PostError { what: "a message that was found again", source })
     }
 
     /// Offers a waiting prompt again under a new right to answer, wherever it was offered; the old messages are
@@ -52,10 +49,7 @@ impl Store {
     ) -> Result<Option<PromptRecord>, PostError> {
         self.write(now, move |draft| Box::pin(replace_nonce(draft, prompt, nonce)))
             .await
-            .map_err(|source| PostError {
-                what: "that a prompt is offered again",
-                source,
-            })
+            .map_err(|source| PostError { what: "that a prompt is offered again", source })
     }
 
     /// The prompt that a card's button names by the beginnings of its ids (8 digits each) and of its right to answer
@@ -71,10 +65,7 @@ impl Store {
         }
         self.read_offer(prompt, session, nonce)
             .await
-            .map_err(|source| QueryError {
-                what: "the prompt of a button",
-                source,
-            })
+            .map_err(|source| QueryError { what: "the prompt of a button", source })
     }
 
     async fn read_offer(
@@ -110,18 +101,13 @@ impl Store {
 }
 
 fn is_hex(text: &str, length: usize) -> bool {
-    text.len() == length
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 /// Takes the same time wherever the first difference is: nobody learns a right to answer digit by digit.
 fn is_same(known: &[u8], given: &[u8]) -> bool {
-    let differences = known
-        .iter()
-        .zip(given)
-        .fold(0, |differences, (known, given)| differences | (known ^ given));
+    let differences =
+        known.iter().zip(given).fold(0, |differences, (known, given)| differences | (known ^ given));
     known.len() == given.len() && std::hint::black_box(differences) == 0
 }
 
@@ -224,9 +210,7 @@ async fn replace_nonce(
     .bind(nonce.to_hex())
     .execute(&mut draft.conn)
     .await?;
-    let record = load(&mut draft.conn, prompt)
-        .await?
-        .ok_or(sqlx::Error::RowNotFound)?;
+    let record = load(&mut draft.conn, prompt).await?.ok_or(sqlx::Error::RowNotFound)?;
     draft
         .record(AuditEvent {
             session: Some(record.session),

@@ -96,19 +96,15 @@ impl Store {
             })
         })
         .await
-        .map_err(|source| PostError {
-            what: "where a prompt is offered",
-            source,
-        })
+        .map_err(|source| PostError { what: "where a prompt is offered", source })
     }
 
     /// What is to be done now: first the messages whose buttons must go, then new ones, then other edits; of each
     /// sort the oldest few on each target, for a target is given one task at a time.
     pub async fn due_posts(&self, channel: &str, now: Now) -> Result<Vec<DuePost>, QueryError> {
-        self.read_due(channel, now).await.map_err(|source| QueryError {
-            what: "the posts to be shown",
-            source,
-        })
+        self.read_due(channel, now)
+            .await
+            .map_err(|source| QueryError { what: "the posts to be shown", source })
     }
 
     /// When something to show on a channel, a post or a notice, becomes due by time alone. What is due already is not
@@ -131,10 +127,7 @@ impl Store {
             .fetch_one(&self.reader)
             .await
             .map(|at: Option<i64>| at.map(Timestamp))
-            .map_err(|source| QueryError {
-                what: "when something is to be shown",
-                source: source.into(),
-            })
+            .map_err(|source| QueryError { what: "when something is to be shown", source: source.into() })
     }
 
     /// The message is there. One that was given up meanwhile is not: what stands in a chat must be kept true.
@@ -239,10 +232,7 @@ impl Store {
             .await;
         rows.map_err(BackendError::from)
             .and_then(|rows| rows.iter().map(post).collect())
-            .map_err(|source| QueryError {
-                what: "the posts of a prompt",
-                source,
-            })
+            .map_err(|source| QueryError { what: "the posts of a prompt", source })
     }
 
     /// Time goes by: wants the countdown of waiting prompts shown anew. Those that are behind already show it with
@@ -270,9 +260,7 @@ impl Store {
     where
         W: for<'d> FnOnce(&'d mut Draft) -> crate::store::Work<'d, u64> + Send + 'static,
     {
-        self.write(now, work)
-            .await
-            .map_err(|source| PostError { what, source })
+        self.write(now, work).await.map_err(|source| PostError { what, source })
     }
 
     async fn read_due(&self, channel: &str, now: Now) -> Result<Vec<DuePost>, BackendError> {
@@ -318,12 +306,7 @@ async fn with_context(view: &mut SqliteConnection, post: Post) -> Result<DuePost
         .bind(post.prompt.to_string())
         .fetch_optional(view)
         .await?;
-    Ok(DuePost {
-        reply: reply.as_ref().map(rows::reply).transpose()?,
-        post,
-        prompt,
-        session,
-    })
+    Ok(DuePost { reply: reply.as_ref().map(rows::reply).transpose()?, post, prompt, session })
 }
 
 /// Whether a message of a prompt may have buttons.

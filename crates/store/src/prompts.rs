@@ -38,9 +38,7 @@ impl PromptRecord {
         let is_by_deadline = match &self.state {
             PromptState::Expired { fallback } => fallback.is_some(),
             PromptState::Injected { source, .. }
-            | PromptState::Resolved {
-                how: Resolution::Applied { source },
-            } => *source == Source::Timeout,
+            | PromptState::Resolved { how: Resolution::Applied { source } } => *source == Source::Timeout,
             PromptState::Created
             | PromptState::Routed
             | PromptState::AwaitingReply
@@ -129,9 +127,7 @@ impl Store {
     pub async fn record_prompt(&self, new: NewPrompt<'_>, now: Now) -> Result<Recorded, RecordError> {
         let session = new.session;
         let sighting = new.sighting.clone();
-        let ttl = new
-            .ttl
-            .map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX));
+        let ttl = new.ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX));
         let record = PromptRecord {
             id: new.id,
             session,
@@ -157,9 +153,7 @@ impl Store {
     /// that is no part of an id, finds nothing.
     pub async fn find_prompts_by_prefix(&self, prefix: &str) -> Result<Vec<PromptRecord>, QueryError> {
         let prefix = prefix.to_ascii_lowercase();
-        let is_part_of_an_id = prefix
-            .bytes()
-            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        let is_part_of_an_id = prefix.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         if prefix.len() < SHORTEST_PREFIX || !is_part_of_an_id {
             return Ok(Vec::new());
         }
@@ -168,10 +162,7 @@ impl Store {
             sqlx::query("SELECT * FROM prompts WHERE id >= $1 AND id < $2 ORDER BY created_at DESC, id")
                 .bind(&prefix)
                 .bind(format!("{prefix}g"));
-        prompts(
-            "prompts by the beginning of their id",
-            rows.fetch_all(&self.reader).await,
-        )
+        prompts("prompts by the beginning of their id", rows.fetch_all(&self.reader).await)
     }
 
     /// What is not over, oldest first.
@@ -192,23 +183,16 @@ impl Store {
 
     async fn listed(&self, what: &'static str, which: &'static str) -> Result<Vec<OpenPrompt>, QueryError> {
         let sql = format!("SELECT * FROM prompts WHERE {which} ORDER BY created_at, session_id, sighting");
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .fetch_all(&self.reader)
-            .await;
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&self.reader).await;
         let open = prompts(what, rows)?;
         // Sessions never go away, so asking second cannot miss one.
         let sql = format!(
             "SELECT * FROM sessions WHERE id IN (SELECT session_id FROM prompts WHERE {which}) OR status = 'active'"
         );
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .fetch_all(&self.reader)
-            .await;
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&self.reader).await;
         let sessions = sessions(what, rows)?;
         let with_session = |prompt: PromptRecord| {
-            let session = sessions
-                .iter()
-                .find(|session| session.id == prompt.session)?
-                .clone();
+            let session = sessions.iter().find(|session| session.id == prompt.session)?.clone();
             Some(OpenPrompt { prompt, session })
         };
         Ok(open.into_iter().filter_map(with_session).collect())
@@ -228,11 +212,8 @@ impl Store {
         )
         .bind(session.to_string())
         .bind(Kind::Idle.as_str());
-        prompts(
-            "the last prompt that waited for an instruction",
-            rows.fetch_all(&self.reader).await,
-        )
-        .map(|mut found| found.pop())
+        prompts("the last prompt that waited for an instruction", rows.fetch_all(&self.reader).await)
+            .map(|mut found| found.pop())
     }
 
     pub async fn reply(&self, id: ReplyId) -> Result<Option<Reply>, QueryError> {
@@ -242,10 +223,7 @@ impl Store {
             .await
             .map_err(BackendError::from)
             .and_then(|row| row.as_ref().map(rows::reply).transpose())
-            .map_err(|source| QueryError {
-                what: "the reply",
-                source,
-            })
+            .map_err(|source| QueryError { what: "the reply", source })
     }
 
     /// The reply that won this prompt, if one did.
@@ -256,10 +234,7 @@ impl Store {
             .await
             .map_err(BackendError::from)
             .and_then(|row| row.as_ref().map(rows::reply).transpose())
-            .map_err(|source| QueryError {
-                what: "the reply of a prompt",
-                source,
-            })
+            .map_err(|source| QueryError { what: "the reply of a prompt", source })
     }
 
     /// The replies of a session that were decided and not yet reported as typed: to be sent (again) to its host.
@@ -296,10 +271,7 @@ impl Store {
         .fetch_one(&self.reader)
         .await
         .map(|deadline: Option<i64>| deadline.map(BootTime))
-        .map_err(|source| QueryError {
-            what: "the next deadline",
-            source: source.into(),
-        })
+        .map_err(|source| QueryError { what: "the next deadline", source: source.into() })
     }
 
     /// The prompts whose time is up, oldest deadline first. Those of another boot are not among them: their session
@@ -323,18 +295,10 @@ const SHORTEST_PREFIX: usize = 4;
 
 async fn record_once(draft: &mut Draft, mut prompt: PromptRecord) -> Result<Recorded, BackendError> {
     if let Some(known) = known(draft, &prompt).await? {
-        return Ok(Recorded {
-            prompt: known,
-            fresh: false,
-        });
+        return Ok(Recorded { prompt: known, fresh: false });
     }
     let first = is_first(draft, prompt.session).await?;
-    let step = step(
-        &prompt.state,
-        &Event::Routed { first },
-        prompt.deadline,
-        draft.now,
-    );
+    let step = step(&prompt.state, &Event::Routed { first }, prompt.deadline, draft.now);
     let Step::Moved(state, _) = step else {
         return Err(unreadable("prompt that cannot be routed"));
     };
@@ -346,15 +310,9 @@ async fn record_once(draft: &mut Draft, mut prompt: PromptRecord) -> Result<Reco
         value: Some(value),
         ..AuditEvent::new(name)
     };
-    let seen = format!(
-        "{} ({})",
-        prompt.sighting.kind,
-        prompt.sighting.confidence.level().as_str()
-    );
+    let seen = format!("{} ({})", prompt.sighting.kind, prompt.sighting.confidence.level().as_str());
     draft.record(event(EventName::PromptDetected, seen)).await?;
-    draft
-        .record(event(EventName::PromptRouted, prompt.state.status().to_owned()))
-        .await?;
+    draft.record(event(EventName::PromptRouted, prompt.state.status().to_owned())).await?;
     Ok(Recorded { prompt, fresh: true })
 }
 
@@ -430,10 +388,8 @@ pub(crate) async fn load(
     conn: &mut SqliteConnection,
     id: PromptId,
 ) -> Result<Option<PromptRecord>, BackendError> {
-    let row = sqlx::query("SELECT * FROM prompts WHERE id = $1")
-        .bind(id.to_string())
-        .fetch_optional(conn)
-        .await?;
+    let row =
+        sqlx::query("SELECT * FROM prompts WHERE id = $1").bind(id.to_string()).fetch_optional(conn).await?;
     row.as_ref().map(rows::prompt).transpose()
 }
 

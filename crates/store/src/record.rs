@@ -117,14 +117,9 @@ impl Iterator for Records {
 pub fn tail(path: &Path, count: usize) -> Result<Vec<AuditRecord>, ReadError> {
     let text = last_lines(path, count).map_err(|source| unreadable(path, source))?;
     let whole = text.iter().rposition(|&byte| byte == b'\n').unwrap_or(0);
-    let lines: Vec<&[u8]> = text[..whole]
-        .split(|&byte| byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .collect();
-    lines[lines.len().saturating_sub(count)..]
-        .iter()
-        .map(|line| parse(line, path))
-        .collect()
+    let lines: Vec<&[u8]> =
+        text[..whole].split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(count)..].iter().map(|line| parse(line, path)).collect()
 }
 
 /// At least the last `count` whole lines, if there are so many, and what follows them.
@@ -206,10 +201,8 @@ impl<'a> Borrowed<'a> {
 }
 
 fn parse(line: &[u8], path: &Path) -> Result<AuditRecord, ReadError> {
-    let record = Borrowed::parse(line).map_err(|source| ReadError::NoRecord {
-        path: path.to_owned(),
-        source,
-    })?;
+    let record =
+        Borrowed::parse(line).map_err(|source| ReadError::NoRecord { path: path.to_owned(), source })?;
     Ok(record.into())
 }
 
@@ -292,8 +285,5 @@ pub fn rfc3339(at: Timestamp) -> String {
 }
 
 fn unreadable(path: &Path, source: io::Error) -> ReadError {
-    ReadError::Unreadable {
-        path: path.to_owned(),
-        source,
-    }
+    ReadError::Unreadable { path: path.to_owned(), source }
 }

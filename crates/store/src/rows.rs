@@ -28,9 +28,7 @@ pub(crate) fn parsed<T: FromStr>(
     column: &str,
     what: &'static str,
 ) -> Result<T, BackendError> {
-    row.try_get::<&str, _>(column)?
-        .parse()
-        .map_err(|_| unreadable(what))
+    row.try_get::<&str, _>(column)?.parse().map_err(|_| unreadable(what))
 }
 
 pub(crate) fn prompt(row: &SqliteRow) -> Result<PromptRecord, BackendError> {
@@ -51,14 +49,11 @@ pub(crate) fn prompt(row: &SqliteRow) -> Result<PromptRecord, BackendError> {
 fn span(row: &SqliteRow, least: &str, most: &str) -> Result<Option<Span>, BackendError> {
     let end = |name: &str| -> Result<Option<u16>, BackendError> {
         let end: Option<i64> = row.try_get(name)?;
-        end.map(|end| u16::try_from(end).map_err(|_| unreadable("range of choices")))
-            .transpose()
+        end.map(|end| u16::try_from(end).map_err(|_| unreadable("range of choices"))).transpose()
     };
     match (end(least)?, end(most)?) {
         (None, None) => Ok(None),
-        (Some(least), Some(most)) => Span::new(least, most)
-            .map(Some)
-            .ok_or(unreadable("range of choices")),
+        (Some(least), Some(most)) => Span::new(least, most).map(Some).ok_or(unreadable("range of choices")),
         (Some(_), None) | (None, Some(_)) => Err(unreadable("range of choices")),
     }
 }
@@ -76,10 +71,7 @@ fn sighting(row: &SqliteRow) -> Result<Sighting, BackendError> {
             .ok_or(unreadable("confidence"))?,
         excerpt: Excerpt::new(row.try_get("excerpt")?),
         detail: Detail::new(row.try_get("detail")?),
-        choices: row
-            .try_get::<Option<&str>, _>("choices")?
-            .map(choices_of)
-            .transpose()?,
+        choices: row.try_get::<Option<&str>, _>("choices")?.map(choices_of).transpose()?,
         constraints: Constraints {
             max_length: u16::try_from(max_length).map_err(|_| unreadable("longest answer"))?,
             numbers: span(row, "min_choice", "max_choice")?,
@@ -105,23 +97,9 @@ pub(crate) fn entry_text(entry: Entry) -> &'static str {
 
 /// What a prompt takes besides its rows, as words with blanks between them.
 pub(crate) fn takes_text(takes: Takes) -> String {
-    let Takes {
-        reason,
-        own_text,
-        several,
-        lines,
-    } = takes;
-    let words = [
-        (reason, "reason"),
-        (own_text, "own_text"),
-        (several, "several"),
-        (lines, "lines"),
-    ];
-    let words: Vec<&str> = words
-        .into_iter()
-        .filter(|word| word.0)
-        .map(|word| word.1)
-        .collect();
+    let Takes { reason, own_text, several, lines } = takes;
+    let words = [(reason, "reason"), (own_text, "own_text"), (several, "several"), (lines, "lines")];
+    let words: Vec<&str> = words.into_iter().filter(|word| word.0).map(|word| word.1).collect();
     words.join(" ")
 }
 
@@ -147,20 +125,14 @@ fn state(row: &SqliteRow) -> Result<PromptState, BackendError> {
         "created" => PromptState::Created,
         "routed" => PromptState::Routed,
         "awaiting_reply" => PromptState::AwaitingReply,
-        "reply_received" => PromptState::ReplyReceived {
-            reply: reply()?,
-            source: source()?,
-        },
+        "reply_received" => PromptState::ReplyReceived { reply: reply()?, source: source()? },
         "expired" => PromptState::Expired {
             fallback: match row.try_get::<Option<&str>, _>("reply_id")? {
                 Some(_) => Some(reply()?),
                 None => None,
             },
         },
-        "injected" => PromptState::Injected {
-            reply: reply()?,
-            source: source()?,
-        },
+        "injected" => PromptState::Injected { reply: reply()?, source: source()? },
         "resolved" => PromptState::Resolved {
             how: match reason()? {
                 "applied" => Resolution::Applied { source: source()? },
@@ -190,12 +162,10 @@ pub(crate) fn reply_and_source(state: &PromptState) -> (Option<String>, Option<S
         PromptState::ReplyReceived { reply, source } | PromptState::Injected { reply, source } => {
             (Some(reply.to_string()), Some(source.to_string()))
         }
-        PromptState::Expired {
-            fallback: Some(reply),
-        } => (Some(reply.to_string()), Some(Source::Timeout.to_string())),
-        PromptState::Resolved {
-            how: Resolution::Applied { source },
-        } => (None, Some(source.to_string())),
+        PromptState::Expired { fallback: Some(reply) } => {
+            (Some(reply.to_string()), Some(Source::Timeout.to_string()))
+        }
+        PromptState::Resolved { how: Resolution::Applied { source } } => (None, Some(source.to_string())),
         PromptState::Created
         | PromptState::Routed
         | PromptState::AwaitingReply
@@ -256,11 +226,7 @@ impl<'a> From<&'a Value> for StoredValue<'a> {
             Value::Text(text) => ("text", None, Some(text.as_str().into())),
             Value::Secret(_) => ("secret", None, None),
         };
-        Self {
-            kind,
-            choice_row,
-            text,
-        }
+        Self { kind, choice_row, text }
     }
 }
 
@@ -318,12 +284,7 @@ impl From<&Choice> for StoredChoice {
                 Effect::Widens(grant) => Some(grant.as_str().to_owned()),
                 Effect::Accepts | Effect::Refuses | Effect::Other => None,
             },
-            strokes: choice
-                .strokes
-                .iter()
-                .flat_map(Strokes::iter)
-                .map(StoredStroke::from)
-                .collect(),
+            strokes: choice.strokes.iter().flat_map(Strokes::iter).map(StoredStroke::from).collect(),
         }
     }
 }
@@ -334,9 +295,7 @@ impl StoredChoice {
             label: self.label,
             strokes: match self.strokes.is_empty() {
                 true => None,
-                false => Some(Strokes::new(
-                    self.strokes.into_iter().map(Stroke::from).collect(),
-                )?),
+                false => Some(Strokes::new(self.strokes.into_iter().map(Stroke::from).collect())?),
             },
             effect: match self.effect {
                 StoredEffect::Accepts => self.grants.map_or(Effect::Accepts, |name| {

@@ -45,10 +45,7 @@ pub(crate) async fn open(path: &Path, now: Now) -> Result<(SqliteConnection, Opt
 
 /// How others may look at it while the hub runs.
 pub(crate) fn reading(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .read_only(true)
-        .busy_timeout(BUSY)
+    SqliteConnectOptions::new().filename(path).read_only(true).busy_timeout(BUSY)
 }
 
 fn writing(path: &Path) -> SqliteConnectOptions {
@@ -69,21 +66,14 @@ async fn open_with(
     migrations: &[&'static str],
 ) -> Result<(SqliteConnection, Option<Migration>), OpenError> {
     let size = private_file(path).map_err(|source| database(path, source.into()))?;
-    let mut conn = writing(path)
-        .connect()
-        .await
-        .map_err(|source| broken(path, source))?;
+    let mut conn = writing(path).connect().await.map_err(|source| broken(path, source))?;
     if size <= CHECKED_BYTES {
         check(&mut conn, path).await?;
     }
     let known = migrations.len() as i64;
     let from = version(&mut conn, path).await?;
     if from > known {
-        return Err(OpenError::Newer {
-            path: path.to_owned(),
-            found: from,
-            known,
-        });
+        return Err(OpenError::Newer { path: path.to_owned(), found: from, known });
     }
     if from == known {
         return Ok((conn, None));
@@ -92,26 +82,15 @@ async fn open_with(
         0 => None,
         _ => Some(back_up(&mut conn, path).await?),
     };
-    migrate(&mut conn, from, migrations, now)
-        .await
-        .map_err(|source| database(path, source))?;
-    let migration = Migration {
-        from,
-        to: known,
-        backup,
-    };
+    migrate(&mut conn, from, migrations, now).await.map_err(|source| database(path, source))?;
+    let migration = Migration { from, to: known, backup };
     Ok((conn, Some(migration)))
 }
 
 /// Makes the file if it is missing, for its owner alone either way, and says how large it is. The `-wal` and `-shm`
 /// files take its mode.
 fn private_file(path: &Path) -> io::Result<u64> {
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)?;
+    let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
     file.set_permissions(Permissions::from_mode(0o600))?;
     Ok(file.metadata()?.len())
 }
@@ -123,10 +102,7 @@ async fn check(conn: &mut SqliteConnection, path: &Path) -> Result<(), OpenError
         .map_err(|source| broken(path, source))?;
     match said.as_str() {
         "ok" => Ok(()),
-        _ => Err(OpenError::Corrupt {
-            path: path.to_owned(),
-            source: None,
-        }),
+        _ => Err(OpenError::Corrupt { path: path.to_owned(), source: None }),
     }
 }
 
@@ -140,9 +116,7 @@ async fn version(conn: &mut SqliteConnection, path: &Path) -> Result<i64, OpenEr
         return Ok(0);
     }
     if !tables.iter().any(|name| name == "schema_version") {
-        return Err(OpenError::Foreign {
-            path: path.to_owned(),
-        });
+        return Err(OpenError::Foreign { path: path.to_owned() });
     }
     sqlx::query_scalar("SELECT COALESCE(MAX(version), 0) FROM schema_version")
         .fetch_one(conn)
@@ -186,16 +160,8 @@ async fn back_up(conn: &mut SqliteConnection, path: &Path) -> Result<PathBuf, Op
 
 async fn copy(conn: &mut SqliteConnection, unfinished: &Path, backup: &Path) -> Result<(), BackendError> {
     // VACUUM INTO takes an empty file, and keeps its mode.
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(unfinished)?;
-    sqlx::query("VACUUM INTO $1")
-        .bind(unfinished.to_string_lossy().into_owned())
-        .execute(conn)
-        .await?;
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(unfinished)?;
+    sqlx::query("VACUUM INTO $1").bind(unfinished.to_string_lossy().into_owned()).execute(conn).await?;
     file.sync_all()?;
     fs::rename(unfinished, backup)?;
     sync_directory_of(backup)?;
@@ -218,23 +184,15 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 fn database(path: &Path, source: BackendError) -> OpenError {
-    OpenError::Database {
-        path: path.to_owned(),
-        source,
-    }
+    OpenError::Database { path: path.to_owned(), source }
 }
 
 /// SQLITE_CORRUPT and SQLITE_NOTADB: waiting or trying again will not help.
 fn broken(path: &Path, source: sqlx::Error) -> OpenError {
-    let code = source
-        .as_database_error()
-        .and_then(|error| error.code())
-        .and_then(|code| code.parse::<i32>().ok());
+    let code =
+        source.as_database_error().and_then(|error| error.code()).and_then(|code| code.parse::<i32>().ok());
     match code.map(|code| code & 0xff) {
-        Some(11 | 26) => OpenError::Corrupt {
-            path: path.to_owned(),
-            source: Some(source),
-        },
+        Some(11 | 26) => OpenError::Corrupt { path: path.to_owned(), source: Some(source) },
         _ => database(path, source.into()),
     }
 }
@@ -246,10 +204,7 @@ mod tests {
 
     use super::*;
 
-    const NOW: Now = Now {
-        wall: Timestamp(1),
-        boot: BootTime(1),
-    };
+    const NOW: Now = Now { wall: Timestamp(1), boot: BootTime(1) };
     const SECOND: &str = "ALTER TABLE sessions ADD COLUMN colour TEXT";
 
     fn directory(name: &str) -> PathBuf {
@@ -271,10 +226,7 @@ mod tests {
         let (mut conn, migrated) = open_with(&path, NOW, &two).await.unwrap();
         let migrated = migrated.unwrap();
         assert_eq!((migrated.from, migrated.to), (1, 2));
-        sqlx::query("SELECT colour FROM sessions")
-            .fetch_all(&mut conn)
-            .await
-            .unwrap();
+        sqlx::query("SELECT colour FROM sessions").fetch_all(&mut conn).await.unwrap();
         conn.close().await.unwrap();
 
         let backup = migrated.backup.unwrap();
@@ -317,29 +269,12 @@ mod tests {
     async fn a_migration_that_fails_changes_nothing() {
         let directory = directory("fails");
         let path = directory.join("atlasbridge.db");
-        let two = [
-            MIGRATIONS[0],
-            "CREATE TABLE half (a TEXT); CREATE TABLE sessions (a TEXT);",
-        ];
-        open_with(&path, NOW, &two[..1])
-            .await
-            .unwrap()
-            .0
-            .close()
-            .await
-            .unwrap();
-        assert!(matches!(
-            open_with(&path, NOW, &two).await,
-            Err(OpenError::Database { .. })
-        ));
+        let two = [MIGRATIONS[0], "CREATE TABLE half (a TEXT); CREATE TABLE sessions (a TEXT);"];
+        open_with(&path, NOW, &two[..1]).await.unwrap().0.close().await.unwrap();
+        assert!(matches!(open_with(&path, NOW, &two).await, Err(OpenError::Database { .. })));
         let (mut conn, migrated) = open_with(&path, NOW, &two[..1]).await.unwrap();
         assert_eq!(migrated, None);
-        assert!(
-            sqlx::query("SELECT * FROM half")
-                .fetch_all(&mut conn)
-                .await
-                .is_err()
-        );
+        assert!(sqlx::query("SELECT * FROM half").fetch_all(&mut conn).await.is_err());
         fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -50,12 +50,8 @@ pub enum SessionStatus {
 }
 
 impl SessionStatus {
-    pub const ALL: [SessionStatus; 4] = [
-        SessionStatus::Active,
-        SessionStatus::Completed,
-        SessionStatus::Crashed,
-        SessionStatus::Terminated,
-    ];
+    pub const ALL: [SessionStatus; 4] =
+        [SessionStatus::Active, SessionStatus::Completed, SessionStatus::Crashed, SessionStatus::Terminated];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -83,10 +79,7 @@ impl Store {
         let record = session.clone();
         self.write(now, move |draft| Box::pin(begin(draft, record)))
             .await
-            .map_err(|source| SessionError {
-                session: session.id,
-                source,
-            })
+            .map_err(|source| SessionError { session: session.id, source })
     }
 
     /// The tool's process id, once it runs.
@@ -143,11 +136,7 @@ impl Store {
         decided_by: &str,
         now: Now,
     ) -> Result<bool, SessionError> {
-        let resume = Resume {
-            session,
-            source: source.clone(),
-            decided_by: decided_by.to_owned(),
-        };
+        let resume = Resume { session, source: source.clone(), decided_by: decided_by.to_owned() };
         self.write(now, move |draft| Box::pin(resume_paused(draft, resume)))
             .await
             .map_err(|source| SessionError { session, source })
@@ -156,9 +145,7 @@ impl Store {
     /// Forgets sessions that ended before this, with their prompts, replies and messages. The audit log forgets nothing: what
     /// was decided stays on record. Returns how many.
     pub async fn forget_ended_before(&self, before: Timestamp, now: Now) -> Result<u64, AuditError> {
-        Ok(self
-            .write(now, move |draft| Box::pin(forget(draft, before)))
-            .await?)
+        Ok(self.write(now, move |draft| Box::pin(forget(draft, before))).await?)
     }
 
     /// How many prompts a session has had.
@@ -168,10 +155,9 @@ impl Store {
                 .bind(session.to_string())
                 .fetch_one(&self.reader)
                 .await;
-        counted.map(|count| count as u64).map_err(|source| QueryError {
-            what: "the number of prompts",
-            source: source.into(),
-        })
+        counted
+            .map(|count| count as u64)
+            .map_err(|source| QueryError { what: "the number of prompts", source: source.into() })
     }
 }
 
@@ -287,10 +273,7 @@ async fn forget(draft: &mut Draft, before: Timestamp) -> Result<u64, BackendErro
     const OLD: &str = "(SELECT id FROM sessions WHERE status <> 'active' AND ended_at < $1)";
     for table in ["replies", "posts", "notices", "queued_texts", "prompts"] {
         let old = format!("DELETE FROM {table} WHERE session_id IN {OLD}");
-        sqlx::query(sqlx::AssertSqlSafe(old))
-            .bind(before.0)
-            .execute(&mut draft.conn)
-            .await?;
+        sqlx::query(sqlx::AssertSqlSafe(old)).bind(before.0).execute(&mut draft.conn).await?;
     }
     notices::forget_old(draft).await?;
     let forgotten = sqlx::query("DELETE FROM sessions WHERE status <> 'active' AND ended_at < $1")

@@ -130,10 +130,7 @@ impl Store {
             .max_connections(READERS)
             .connect_with(schema::reading(&config.database))
             .await
-            .map_err(|source| OpenError::Database {
-                path: config.database.clone(),
-                source: source.into(),
-            })?;
+            .map_err(|source| OpenError::Database { path: config.database.clone(), source: source.into() })?;
         let boot_id: Arc<str> = config.boot_id.into();
         let writer = Writer {
             draft: Draft {
@@ -147,21 +144,13 @@ impl Store {
             marked: log.mark(),
             log: Some(log),
         };
-        let store = Store {
-            writer: Arc::new(Mutex::new(writer)),
-            reader,
-            boot_id,
-            writes: Arc::default(),
-        };
+        let store = Store { writer: Arc::new(Mutex::new(writer)), reader, boot_id, writes: Arc::default() };
         Ok((store, recovery))
     }
 
     /// Puts a free-standing event on record.
     pub async fn audit(&self, event: AuditEvent, now: Now) -> Result<(), AuditError> {
-        self.write(now, move |draft| {
-            Box::pin(async move { draft.record(event).await })
-        })
-        .await?;
+        self.write(now, move |draft| Box::pin(async move { draft.record(event).await })).await?;
         Ok(())
     }
 
@@ -317,10 +306,7 @@ impl Draft {
         insert(&mut self.conn, &link, &hash).await?;
         self.lines.push_str(&link.line(&hash));
         self.lines.push('\n');
-        self.end = ChainEnd {
-            next_seq: link.seq + 1,
-            hash,
-        };
+        self.end = ChainEnd { next_seq: link.seq + 1, hash };
         Ok(())
     }
 }
@@ -341,10 +327,7 @@ pub(crate) async fn head(conn: &mut SqliteConnection) -> Result<ChainEnd, Backen
     let Some(row) = row else {
         return Ok(ChainEnd::default());
     };
-    Ok(ChainEnd {
-        next_seq: row.try_get::<i64, _>("seq")? as u64 + 1,
-        hash: row.try_get("hash")?,
-    })
+    Ok(ChainEnd { next_seq: row.try_get::<i64, _>("seq")? as u64 + 1, hash: row.try_get("hash")? })
 }
 
 /// Writes one record to the table.

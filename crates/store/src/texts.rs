@@ -62,7 +62,10 @@ pub enum TextMove {
     /// It was sent, and its sender knows.
     Done(ReplyId),
     /// It was not sent, and is not tried again, for this reason.
-    Unsent { reply: ReplyId, why: String },
+    Unsent {
+        reply: ReplyId,
+        why: String,
+    },
 }
 
 /// A text whose end is not known, and the prompt that it went to, if it did.
@@ -121,28 +124,20 @@ impl Store {
     pub async fn handle(&self, handled: Handled, now: Now) -> Result<(), InboxError> {
         self.write(now, move |draft| Box::pin(inbox::apply(draft, handled)))
             .await
-            .map_err(|source| InboxError {
-                what: "what follows from a request",
-                source,
-            })
+            .map_err(|source| InboxError { what: "what follows from a request", source })
     }
 }
 
 fn failed(source: impl Into<BackendError>) -> QueryError {
-    QueryError {
-        what: "the queued texts",
-        source: source.into(),
-    }
+    QueryError { what: "the queued texts", source: source.into() }
 }
 
 pub(crate) async fn apply(draft: &mut Draft, change: TextMove) -> Result<(), BackendError> {
     match change {
         TextMove::Queue(text) => queue(draft, text).await,
-        TextMove::TakeBack {
-            reply,
-            source,
-            decided_by,
-        } => take_back(draft, reply, &source, decided_by).await,
+        TextMove::TakeBack { reply, source, decided_by } => {
+            take_back(draft, reply, &source, decided_by).await
+        }
         TextMove::Done(reply) => forget(draft, reply).await,
         TextMove::Unsent { reply, why } => set_unsent(draft, reply, &why).await,
     }

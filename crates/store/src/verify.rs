@@ -40,20 +40,14 @@ impl fmt::Display for Verdict {
         match self {
             Verdict::Good { records, head } => write!(f, "good, {records} records, head {head}"),
             Verdict::Tampered { line, seq, why } => {
-                write!(
-                    f,
-                    "tampered with: line {line}, where record {seq} must stand: {why}"
-                )
+                write!(f, "tampered with: line {line}, where record {seq} must stand: {why}")
             }
             Verdict::TableDiffers { in_file, in_table } => write!(
                 f,
                 "the file has {in_file} records, the database only {in_table}: one of them was changed"
             ),
             Verdict::Truncated { have, expected } => {
-                write!(
-                    f,
-                    "truncated: it ends with record {have}, and {expected} were in it"
-                )
+                write!(f, "truncated: it ends with record {have}, and {expected} were in it")
             }
             Verdict::TornTail { line } => write!(
                 f,
@@ -105,17 +99,11 @@ pub enum VerifyError {
 /// does meanwhile can make the file longer than the first look at the table, never longer than the second.
 pub fn verify(audit_log: &Path, database: Option<&Path>) -> Result<Verdict, VerifyError> {
     let table = database.map(look).transpose()?;
-    let log_error = |source| VerifyError::Log {
-        path: audit_log.to_owned(),
-        source,
-    };
+    let log_error = |source| VerifyError::Log { path: audit_log.to_owned(), source };
     let file = match (File::open(audit_log), &table) {
         (Ok(file), _) => file,
         (Err(error), Some(table)) if error.kind() == io::ErrorKind::NotFound && table.mark > 0 => {
-            return Ok(Verdict::Truncated {
-                have: 0,
-                expected: table.last,
-            });
+            return Ok(Verdict::Truncated { have: 0, expected: table.last });
         }
         (Err(error), _) => return Err(log_error(error)),
     };
@@ -202,11 +190,7 @@ impl<'t> Walk<'t> {
                 Line::Torn => break Stopped::Torn,
             }
         };
-        Ok(Walked {
-            end: self.end,
-            lines: self.line_no,
-            stopped,
-        })
+        Ok(Walked { end: self.end, lines: self.line_no, stopped })
     }
 
     fn follow(&mut self, line: &[u8], scratch: &mut String) -> Result<(), Flaw> {
@@ -231,16 +215,9 @@ impl<'t> Walk<'t> {
 impl Walked {
     fn without_table(self) -> Verdict {
         match self.stopped {
-            Stopped::Bad(why) => Verdict::Tampered {
-                line: self.lines + 1,
-                seq: self.end.next_seq,
-                why,
-            },
+            Stopped::Bad(why) => Verdict::Tampered { line: self.lines + 1, seq: self.end.next_seq, why },
             Stopped::Torn => Verdict::TornTail { line: self.lines + 1 },
-            Stopped::AtEnd => Verdict::Good {
-                records: self.lines,
-                head: self.end.hash,
-            },
+            Stopped::AtEnd => Verdict::Good { records: self.lines, head: self.end.hash },
         }
     }
 
@@ -248,19 +225,14 @@ impl Walked {
         let have = self.end.next_seq - 1;
         match self.stopped {
             Stopped::Bad(_) => self.without_table(),
-            Stopped::AtEnd | Stopped::Torn if have < before.mark => Verdict::Truncated {
-                have,
-                expected: before.last,
-            },
+            Stopped::AtEnd | Stopped::Torn if have < before.mark => {
+                Verdict::Truncated { have, expected: before.last }
+            }
             Stopped::Torn => self.without_table(),
-            Stopped::AtEnd if have < before.last => Verdict::Behind {
-                have,
-                expected: before.last,
-            },
-            Stopped::AtEnd if have > after.last || after.has_gaps() => Verdict::TableDiffers {
-                in_file: have,
-                in_table: after.count,
-            },
+            Stopped::AtEnd if have < before.last => Verdict::Behind { have, expected: before.last },
+            Stopped::AtEnd if have > after.last || after.has_gaps() => {
+                Verdict::TableDiffers { in_file: have, in_table: after.count }
+            }
             Stopped::AtEnd => self.without_table(),
         }
     }
@@ -276,10 +248,7 @@ fn look(database: &Path) -> Result<Table, VerifyError> {
     asked
         .join()
         .unwrap_or(Err(BackendError::Stopped))
-        .map_err(|source| VerifyError::Database {
-            path: database.to_owned(),
-            source,
-        })
+        .map_err(|source| VerifyError::Database { path: database.to_owned(), source })
 }
 
 async fn ask(database: &Path) -> Result<Table, BackendError> {

@@ -40,9 +40,7 @@ pub fn link_url(base_url: &str, secret: &str) -> String {
 /// Whether a text could be a secret at all; everything else is refused before it is hashed.
 pub(crate) fn is_secret(text: &str) -> bool {
     text.len() == SECRET_LENGTH
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 /// What a request shows of a login.
@@ -83,10 +81,7 @@ pub(crate) fn ended_cookie(is_tls: bool) -> String {
 /// A name for the list of logins, such as `Firefox on Android`. Made of our own words: what a browser sends is not shown.
 pub(crate) fn device(user_agent: &str) -> String {
     let first_of = |names: &[(&str, &'static str)]| {
-        names
-            .iter()
-            .find(|(sign, _)| user_agent.contains(sign))
-            .map(|(_, name)| *name)
+        names.iter().find(|(sign, _)| user_agent.contains(sign)).map(|(_, name)| *name)
     };
     // The order matters: each of these also carries the signs of those after it.
     let browser = first_of(&[
@@ -132,11 +127,7 @@ impl PerMinute {
     /// Whether one more is allowed; if so it counts.
     pub(crate) fn allows(&mut self, now: Instant) -> bool {
         const MINUTE: Duration = Duration::from_secs(60);
-        while self
-            .times
-            .front()
-            .is_some_and(|&time| now.duration_since(time) >= MINUTE)
-        {
+        while self.times.front().is_some_and(|&time| now.duration_since(time) >= MINUTE) {
             self.times.pop_front();
         }
         let is_allowed = self.times.len() < self.most;
@@ -160,10 +151,7 @@ const ATTEMPTS_PER_MINUTE: usize = 10;
 
 impl Attempts {
     pub(crate) fn new() -> Self {
-        Self {
-            here: PerMinute::new(ATTEMPTS_PER_MINUTE),
-            elsewhere: PerMinute::new(ATTEMPTS_PER_MINUTE),
-        }
+        Self { here: PerMinute::new(ATTEMPTS_PER_MINUTE), elsewhere: PerMinute::new(ATTEMPTS_PER_MINUTE) }
     }
 
     pub(crate) fn allows(&mut self, peer: IpAddr, now: Instant) -> bool {
@@ -211,14 +199,8 @@ mod tests {
     fn a_secret_is_new_each_time_and_is_hashed_as_its_text() {
         let (one, other) = (new_secret().unwrap(), new_secret().unwrap());
         assert!(is_secret(&one) && is_secret(&other) && one != other);
-        assert_eq!(
-            link_hash("abc").0,
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
-        assert_eq!(
-            link_url("http://127.0.0.1:8787", "s3cret"),
-            "http://127.0.0.1:8787/open#s3cret"
-        );
+        assert_eq!(link_hash("abc").0, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(link_url("http://127.0.0.1:8787", "s3cret"), "http://127.0.0.1:8787/open#s3cret");
     }
 
     #[test]
@@ -240,10 +222,7 @@ mod tests {
         check(&["a=b", &format!("atlasbridge={secret}")], login());
         check(&["atlasbridge="], Shown::Nonsense);
         check(&[&format!("atlasbridge={secret}x")], Shown::Nonsense);
-        check(
-            &[&format!("atlasbridge=x; atlasbridge={secret}")],
-            Shown::Nonsense,
-        );
+        check(&[&format!("atlasbridge=x; atlasbridge={secret}")], Shown::Nonsense);
         check(&[&format!("atlasbridge={}", "é".repeat(21))], Shown::Nothing);
     }
 
@@ -264,10 +243,7 @@ mod tests {
         let mut attempts = Attempts::new();
         let at = |seconds| start + Duration::from_secs(seconds);
         assert!((0..10).all(|second| attempts.allows(there, at(second))));
-        assert!(
-            !attempts.allows([192, 0, 2, 8].into(), at(11)),
-            "another peer, the same side"
-        );
+        assert!(!attempts.allows([192, 0, 2, 8].into(), at(11)), "another peer, the same side");
         assert!(attempts.allows(here, at(11)), "the owner is not locked out");
         assert!(attempts.allows(there, at(60)));
         assert!(!attempts.allows(there, at(60)));

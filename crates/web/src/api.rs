@@ -48,10 +48,7 @@ pub(crate) fn router(server: Server) -> Router {
     router
         .fallback(async || Problem::not_found("There is nothing here."))
         .method_not_allowed_fallback(async || {
-            Problem::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "This cannot be done with this method.",
-            )
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "This cannot be done with this method.")
         })
         .layer(middleware::from_fn_with_state(server.clone(), admit))
         .with_state(server)
@@ -120,13 +117,7 @@ async fn admit(
 }
 
 async fn enter(server: &Server, connection: &Connection, request: &mut Request) -> Result<(), Problem> {
-    door::judge(
-        request.method(),
-        request.uri(),
-        request.headers(),
-        connection.local,
-        server.is_tls(),
-    )?;
+    door::judge(request.method(), request.uri(), request.headers(), connection.local, server.is_tls())?;
     if is_open_to(connection.peer.ip(), request.uri().path()) {
         return Ok(());
     }
@@ -153,12 +144,8 @@ async fn read_body(request: Request) -> Result<Vec<u8>, Problem> {
         true => None,
         false => to_bytes(body, MOST_BODY).await.ok(),
     };
-    read.map(Vec::from).ok_or_else(|| {
-        Problem::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "This is more than anything here takes.",
-        )
-    })
+    read.map(Vec::from)
+        .ok_or_else(|| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "This is more than anything here takes."))
 }
 
 async fn read_json<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
@@ -175,9 +162,7 @@ impl<T: std::str::FromStr, S: Send + Sync> FromRequestParts<S> for Id<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let nothing = || Problem::not_found("There is no such id.");
-        let Path(text) = Path::<String>::from_request_parts(parts, state)
-            .await
-            .map_err(|_| nothing())?;
+        let Path(text) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| nothing())?;
         text.parse().map(Id).map_err(|_| nothing())
     }
 }
@@ -196,30 +181,17 @@ async fn login(
     if !server.may_attempt_login(connection.peer.ip()) {
         return Err(Refusal::TooManyAttempts.into());
     }
-    let user_agent = request
-        .headers()
-        .get(USER_AGENT)
-        .and_then(|value| value.to_str().ok());
+    let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
     let device = access::device(user_agent.unwrap_or_default());
     let LoginBody { secret } = read_json(request).await?;
     if !access::is_secret(&secret) {
         return Err(Refusal::WrongLink.into());
     }
     let cookie = access::new_secret().map_err(|_| {
-        Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "This machine has no random numbers just now.",
-        )
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "This machine has no random numbers just now.")
     })?;
     let (link, login) = (access::link_hash(&secret), access::link_hash(&cookie));
-    let is_spent = server
-        .ask(|reply| Ask::Redeem {
-            link,
-            login,
-            device,
-            reply,
-        })
-        .await?;
+    let is_spent = server.ask(|reply| Ask::Redeem { link, login, device, reply }).await?;
     if !is_spent {
         return Err(Refusal::WrongLink.into());
     }
@@ -245,9 +217,7 @@ async fn me(State(server): State<Server>, Extension(caller): Extension<Caller>) 
 
 async fn prompts(State(server): State<Server>) -> Result<Json<Value>, Problem> {
     let cards = server.ask(|reply| Ask::Inbox { reply }).await?;
-    Ok(Json(
-        json!({ "prompts": cards.iter().map(card).collect::<Vec<_>>() }),
-    ))
+    Ok(Json(json!({ "prompts": cards.iter().map(card).collect::<Vec<_>>() })))
 }
 
 #[derive(Deserialize)]
@@ -285,24 +255,15 @@ async fn answer(
     request: Request,
 ) -> Result<Json<Value>, Problem> {
     let AnswerBody { nonce, answer, as_is } = read_json(request).await?;
-    let nonce: Nonce = nonce
-        .parse()
-        .map_err(|_| Problem::bad_request("The nonce of a prompt has 32 hex digits."))?;
+    let nonce: Nonce =
+        nonce.parse().map_err(|_| Problem::bad_request("The nonce of a prompt has 32 hex digits."))?;
     let said = match answer {
         AnswerWord::DenyWithReason(reason) if reason.trim().is_empty() => {
-            return Err(Problem::bad_request(
-                "The reason is empty; to refuse without one, say `deny`.",
-            ));
+            return Err(Problem::bad_request("The reason is empty; to refuse without one, say `deny`."));
         }
         AnswerWord::DenyWithReason(reason) => {
-            let denied = server.ask(|reply| Ask::DenyWithReason {
-                prompt,
-                nonce,
-                reason,
-                as_is,
-                visitor,
-                reply,
-            });
+            let denied =
+                server.ask(|reply| Ask::DenyWithReason { prompt, nonce, reason, as_is, visitor, reply });
             return told(denied.await?);
         }
         AnswerWord::Choice(row) => Said::Row(row),
@@ -313,14 +274,7 @@ async fn answer(
         AnswerWord::Say(Word::Cancel) => Said::Cancel,
         AnswerWord::Say(Word::Enter) => Said::Enter,
     };
-    let answered = server.ask(|reply| Ask::Answer {
-        prompt,
-        nonce,
-        said,
-        as_is,
-        visitor,
-        reply,
-    });
+    let answered = server.ask(|reply| Ask::Answer { prompt, nonce, said, as_is, visitor, reply });
     told(answered.await?)
 }
 
@@ -354,17 +308,9 @@ async fn send(
     request: Request,
 ) -> Result<Json<Value>, Problem> {
     let SendBody { text, as_is } = read_json(request).await?;
-    let sent = server.ask(|reply| Ask::Send {
-        session,
-        text,
-        as_is,
-        visitor,
-        reply,
-    });
+    let sent = server.ask(|reply| Ask::Send { session, text, as_is, visitor, reply });
     let (shown, queued) = taken(sent.await?)?;
-    Ok(Json(
-        json!({ "prompt": shown.as_deref().map(card), "queued": queued }),
-    ))
+    Ok(Json(json!({ "prompt": shown.as_deref().map(card), "queued": queued })))
 }
 
 async fn take_back(
@@ -374,11 +320,7 @@ async fn take_back(
     request: Request,
 ) -> Result<Json<Value>, Problem> {
     read_body(request).await?;
-    let taken_back = server.ask(|reply| Ask::TakeBack {
-        session,
-        visitor,
-        reply,
-    });
+    let taken_back = server.ask(|reply| Ask::TakeBack { session, visitor, reply });
     done(taken_back.await?)
 }
 
@@ -393,9 +335,7 @@ async fn sessions(State(server): State<Server>, query: SessionsAsked) -> Result<
     let Query(query) = query.map_err(|_| Problem::bad_request("`all` is 1 or absent."))?;
     let all = query.all.is_some_and(|all| all == "1");
     let cards = server.ask(|reply| Ask::Sessions { all, reply }).await?;
-    Ok(Json(
-        json!({ "sessions": cards.iter().map(session).collect::<Vec<_>>() }),
-    ))
+    Ok(Json(json!({ "sessions": cards.iter().map(session).collect::<Vec<_>>() })))
 }
 
 const NO_SESSION: &str = "There is no such session.";
@@ -405,9 +345,7 @@ async fn story(State(server): State<Server>, Id(id): Id<SessionId>) -> Result<Js
     let story = server.ask(|reply| Ask::Session { session: id, reply }).await?;
     let story = story.ok_or_else(|| Problem::not_found(NO_SESSION))?;
     let prompts: Vec<_> = story.prompts.iter().map(card).collect();
-    Ok(Json(
-        json!({ "session": session(&story.session), "prompts": prompts }),
-    ))
+    Ok(Json(json!({ "session": session(&story.session), "prompts": prompts })))
 }
 
 async fn lines(State(server): State<Server>, Id(id): Id<SessionId>) -> Result<Json<Value>, Problem> {
@@ -445,11 +383,7 @@ async fn stop(
     request: Request,
 ) -> Result<Json<Value>, Problem> {
     read_body(request).await?;
-    let stopped = server.ask(|reply| Ask::StopSession {
-        session,
-        visitor,
-        reply,
-    });
+    let stopped = server.ask(|reply| Ask::StopSession { session, visitor, reply });
     done(stopped.await?)
 }
 
@@ -459,16 +393,8 @@ async fn type_into(
     Id(session): Id<SessionId>,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
-    let typing = read_json::<TypeBody>(request)
-        .await?
-        .typing()
-        .map_err(Problem::bad_request)?;
-    let typed = server.ask(|reply| Ask::Type {
-        session,
-        typing,
-        visitor,
-        reply,
-    });
+    let typing = read_json::<TypeBody>(request).await?.typing().map_err(Problem::bad_request)?;
+    let typed = server.ask(|reply| Ask::Type { session, typing, visitor, reply });
     done(typed.await?)
 }
 
@@ -627,10 +553,8 @@ mod tests {
                 methods.map(move |method| format!("{} {path}", method.to_uppercase()))
             })
             .collect();
-        let served: BTreeSet<String> = routes()
-            .iter()
-            .map(|(method, path, _)| format!("{method} {path}"))
-            .collect();
+        let served: BTreeSet<String> =
+            routes().iter().map(|(method, path, _)| format!("{method} {path}")).collect();
         assert_eq!(described, served);
     }
 
@@ -650,20 +574,12 @@ mod tests {
         let typing = |text: &str| serde_json::from_str::<TypeBody>(text).unwrap().typing();
         assert_eq!(typing(r#"{"key":"ctrl_c"}"#), Ok(Typing::Key(Key::CtrlC)));
         let text = "ls".to_owned();
-        assert_eq!(
-            typing(r#"{"text":"ls","enter":true}"#),
-            Ok(Typing::Text { text, enter: true })
-        );
+        assert_eq!(typing(r#"{"text":"ls","enter":true}"#), Ok(Typing::Text { text, enter: true }));
         for text in [r"\u001b[A", r"a\nb", r"\u0003", r"\u009b"] {
             assert!(typing(&format!(r#"{{"text":"{text}"}}"#)).is_err(), "{text}");
         }
         assert!(typing(r#"{"text":""}"#).is_err());
-        for body in [
-            r#"{"key":"f1"}"#,
-            r#"{"key":"up","text":"a"}"#,
-            r#"{"text":"a","more":1}"#,
-            "{}",
-        ] {
+        for body in [r#"{"key":"f1"}"#, r#"{"key":"up","text":"a"}"#, r#"{"text":"a","more":1}"#, "{}"] {
             assert!(serde_json::from_str::<TypeBody>(body).is_err(), "{body}");
         }
     }

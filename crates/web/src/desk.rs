@@ -20,7 +20,9 @@ pub struct Visitor(pub String);
 #[derive(Debug)]
 pub enum Ask {
     /// Prompts that are not over, oldest first.
-    Inbox { reply: oneshot::Sender<Vec<Card>> },
+    Inbox {
+        reply: oneshot::Sender<Vec<Card>>,
+    },
     /// Running sessions, or with `all` the past ones too, newest first.
     Sessions {
         all: bool,
@@ -42,7 +44,9 @@ pub enum Ask {
         reply: oneshot::Sender<Vec<AuditLine>>,
     },
     /// Checks the whole chain; may take a second on a long log.
-    VerifyAudit { reply: oneshot::Sender<AuditVerdict> },
+    VerifyAudit {
+        reply: oneshot::Sender<AuditVerdict>,
+    },
     Answer {
         prompt: PromptId,
         nonce: Nonce,
@@ -114,9 +118,14 @@ pub enum Ask {
         reply: oneshot::Sender<()>,
     },
     /// Figures for `/metrics` and `/healthz`.
-    Figures { reply: oneshot::Sender<Figures> },
+    Figures {
+        reply: oneshot::Sender<Figures>,
+    },
     /// A request was refused at the door: on record, without what it carried.
-    Refused { reason: &'static str, from: String },
+    Refused {
+        reason: &'static str,
+        from: String,
+    },
 }
 
 /// SHA-256 of a link's or a cookie's secret, in hex: the secret itself is kept nowhere.

@@ -107,9 +107,7 @@ pub(crate) fn judge(
     if has_origin && !only(headers, ORIGIN).is_some_and(|origin| is_our_origin(origin, host, is_tls)) {
         return Err(Refusal::ForeignOrigin);
     }
-    let site = headers
-        .contains_key(&SEC_FETCH_SITE)
-        .then(|| only(headers, SEC_FETCH_SITE));
+    let site = headers.contains_key(&SEC_FETCH_SITE).then(|| only(headers, SEC_FETCH_SITE));
     // Another port of this host is the same *site*, and gets our cookie: only the same *origin* is us. A link that leads
     // here from elsewhere is fine: the page itself holds no data.
     let is_page = matches!(uri.path(), "/" | "/open");
@@ -164,9 +162,7 @@ fn is_our_host(host: &str, local: SocketAddr, is_tls: bool) -> bool {
 
 fn is_our_origin(origin: &str, host: &str, is_tls: bool) -> bool {
     let scheme = if is_tls { "https://" } else { "http://" };
-    origin
-        .strip_prefix(scheme)
-        .is_some_and(|name| name.eq_ignore_ascii_case(host))
+    origin.strip_prefix(scheme).is_some_and(|name| name.eq_ignore_ascii_case(host))
 }
 
 fn is_json(content_type: &str) -> bool {
@@ -184,14 +180,8 @@ pub(crate) fn protect(headers: &mut HeaderMap) {
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
         (REFERRER_POLICY, "no-referrer"),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            "same-origin",
-        ),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -214,13 +204,7 @@ mod tests {
             let name: HeaderName = name.parse().unwrap();
             headers.append(name, value.parse().unwrap());
         }
-        judge(
-            &method.parse().unwrap(),
-            &uri.parse().unwrap(),
-            &headers,
-            local.parse().unwrap(),
-            is_tls,
-        )
+        judge(&method.parse().unwrap(), &uri.parse().unwrap(), &headers, local.parse().unwrap(), is_tls)
     }
 
     #[track_caller]
@@ -252,48 +236,23 @@ mod tests {
             check(&format!("GET / | host: {host}"), Err(Refusal::ForeignHost));
         }
         check("GET /", Err(Refusal::ForeignHost));
-        check(
-            "GET / | host: 127.0.0.1:8787 | host: 127.0.0.1:8787",
-            Err(Refusal::ForeignHost),
-        );
-        check(
-            "GET http://127.0.0.1:8787/ | host: 127.0.0.1:8787",
-            Err(Refusal::NotOurs),
-        );
+        check("GET / | host: 127.0.0.1:8787 | host: 127.0.0.1:8787", Err(Refusal::ForeignHost));
+        check("GET http://127.0.0.1:8787/ | host: 127.0.0.1:8787", Err(Refusal::NotOurs));
     }
 
     #[test]
     fn on_a_network_the_name_is_the_address_that_was_reached() {
         let row = |local, is_tls, host: &str, expected| {
-            assert_eq!(
-                at(local, is_tls, &format!("GET / | host: {host}")),
-                expected,
-                "{host} at {local}"
-            );
+            assert_eq!(at(local, is_tls, &format!("GET / | host: {host}")), expected, "{host} at {local}");
         };
         row("192.0.2.7:8787", true, "192.0.2.7:8787", Ok(()));
         row("[2001:db8::7]:8787", true, "[2001:db8::7]:8787", Ok(()));
         row("[::ffff:192.0.2.7]:8787", true, "192.0.2.7:8787", Ok(()));
         row("192.0.2.7:443", true, "192.0.2.7", Ok(()));
         row("192.0.2.7:80", true, "192.0.2.7", Err(Refusal::ForeignHost));
-        row(
-            "192.0.2.7:8787",
-            true,
-            "192.0.2.8:8787",
-            Err(Refusal::ForeignHost),
-        );
-        row(
-            "192.0.2.7:8787",
-            true,
-            "localhost:8787",
-            Err(Refusal::ForeignHost),
-        );
-        row(
-            "192.0.2.7:8787",
-            true,
-            "box.evil.example:8787",
-            Err(Refusal::ForeignHost),
-        );
+        row("192.0.2.7:8787", true, "192.0.2.8:8787", Err(Refusal::ForeignHost));
+        row("192.0.2.7:8787", true, "localhost:8787", Err(Refusal::ForeignHost));
+        row("192.0.2.7:8787", true, "box.evil.example:8787", Err(Refusal::ForeignHost));
     }
 
     #[test]
@@ -318,15 +277,9 @@ mod tests {
         check(&get(twice), Err(Refusal::ForeignOrigin));
         check(&get(" | sec-fetch-site: cross-site"), Err(Refusal::CrossSite));
         check(&get(" | sec-fetch-site: same-site"), Err(Refusal::CrossSite));
-        check(
-            &get(" | sec-fetch-site: same-origin | sec-fetch-site: none"),
-            Err(Refusal::CrossSite),
-        );
+        check(&get(" | sec-fetch-site: same-origin | sec-fetch-site: none"), Err(Refusal::CrossSite));
         check(&get(" | upgrade: websocket"), Err(Refusal::NoOrigin));
-        check(
-            "GET /open | host: localhost:8787 | sec-fetch-site: cross-site",
-            Ok(()),
-        );
+        check("GET /open | host: localhost:8787 | sec-fetch-site: cross-site", Ok(()));
     }
 
     #[test]
@@ -338,10 +291,7 @@ mod tests {
         check(&post(&format!("{origin}{json}; charset=utf-8")), Ok(()));
         check(&post(&format!(" | sec-fetch-site: same-origin{json}")), Ok(()));
         check(&post(json), Err(Refusal::NoOrigin));
-        check(
-            &post(&format!(" | sec-fetch-site: none{json}")),
-            Err(Refusal::NoOrigin),
-        );
+        check(&post(&format!(" | sec-fetch-site: none{json}")), Err(Refusal::NoOrigin));
         check(&post(origin), Err(Refusal::NotJson));
         for kind in [
             "text/plain",
@@ -350,10 +300,7 @@ mod tests {
             "application/jsonp",
             "text/plain; application/json",
         ] {
-            check(
-                &post(&format!("{origin} | content-type: {kind}")),
-                Err(Refusal::NotJson),
-            );
+            check(&post(&format!("{origin} | content-type: {kind}")), Err(Refusal::NotJson));
         }
     }
 }

@@ -91,9 +91,7 @@ impl Export {
         let mut text = String::new();
         self.push(&mut text, page.prompts.iter().map(spent_card))?;
         // A page that leads nowhere new is the last one, whatever it says.
-        let older = page
-            .older
-            .filter(|older| before.is_none_or(|before| *older < before));
+        let older = page.older.filter(|older| before.is_none_or(|before| *older < before));
         match older {
             Some(older) if self.rows < MOST_PROMPTS => self.part = Part::Prompts { before: Some(older) },
             older => {
@@ -147,9 +145,5 @@ impl Export {
 }
 
 fn page_before(before: Option<i64>) -> Search {
-    Search {
-        before,
-        most: MOST_ROWS,
-        ..Search::default()
-    }
+    Search { before, most: MOST_ROWS, ..Search::default() }
 }

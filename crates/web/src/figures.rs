@@ -33,50 +33,17 @@ fn exposition(figures: &Figures, version: &str, answered: &[(&str, u64)]) -> Str
     let mut one = |name: &str, kind: &str, help: &str, value: u64| {
         family(&mut text, name, kind, help, [(String::new(), value)]);
     };
-    one(
-        "sessions_active",
-        "gauge",
-        "Sessions that run now.",
-        figures.sessions_active,
-    );
-    one(
-        "prompts_open",
-        "gauge",
-        "Prompts that wait for an answer.",
-        figures.prompts_open,
-    );
-    one(
-        "prompts_total",
-        "counter",
-        "Prompts seen so far.",
-        figures.prompts_total,
-    );
-    one(
-        "replies_total",
-        "counter",
-        "Answers that were accepted.",
-        figures.replies_total,
-    );
-    one(
-        "rejected_total",
-        "counter",
-        "Answers and requests that were refused.",
-        figures.rejected_total,
-    );
+    one("sessions_active", "gauge", "Sessions that run now.", figures.sessions_active);
+    one("prompts_open", "gauge", "Prompts that wait for an answer.", figures.prompts_open);
+    one("prompts_total", "counter", "Prompts seen so far.", figures.prompts_total);
+    one("replies_total", "counter", "Answers that were accepted.", figures.replies_total);
+    one("rejected_total", "counter", "Answers and requests that were refused.", figures.rejected_total);
     let channels = figures
         .channels
         .iter()
         .map(|(name, state)| (label("channel", name), u64::from(state == "connected")));
-    family(
-        &mut text,
-        "channel_up",
-        "gauge",
-        "Whether a channel is connected.",
-        channels,
-    );
-    let answered = answered
-        .iter()
-        .map(|(class, count)| (label("class", class), *count));
+    family(&mut text, "channel_up", "gauge", "Whether a channel is connected.", channels);
+    let answered = answered.iter().map(|(class, count)| (label("class", class), *count));
     family(
         &mut text,
         "http_requests_total",
@@ -96,20 +63,14 @@ fn family(
     help: &str,
     samples: impl IntoIterator<Item = (String, impl Display)>,
 ) {
-    let _ = writeln!(
-        text,
-        "# HELP atlasbridge_{name} {help}\n# TYPE atlasbridge_{name} {kind}"
-    );
+    let _ = writeln!(text, "# HELP atlasbridge_{name} {help}\n# TYPE atlasbridge_{name} {kind}");
     for (labels, value) in samples {
         let _ = writeln!(text, "atlasbridge_{name}{labels} {value}");
     }
 }
 
 fn label(name: &str, value: &str) -> String {
-    let value = value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("{{{name}=\"{value}\"}}")
 }
 
@@ -136,10 +97,7 @@ mod tests {
             "atlasbridge_http_requests_total{class=\"2xx\"} 7",
             "atlasbridge_build_info{version=\"1.2.3\"} 1",
         ] {
-            assert!(
-                text.lines().any(|found| found == line),
-                "{line} is not in\n{text}"
-            );
+            assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
         }
     }
 }

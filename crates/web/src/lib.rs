@@ -84,23 +84,14 @@ pub fn start(
     config: Config,
     desk: Desk,
 ) -> Result<(WebHandle, impl Future<Output = ()> + Send + 'static), WebError> {
-    let tls = config
-        .tls
-        .as_ref()
-        .map(|tls| tls::prepare(tls, config.listen.ip()))
-        .transpose()?;
-    let (listener, address) = bind(config.listen).map_err(|source| WebError::Listen {
-        address: config.listen,
-        source,
-    })?;
+    let tls = config.tls.as_ref().map(|tls| tls::prepare(tls, config.listen.ip())).transpose()?;
+    let (listener, address) =
+        bind(config.listen).map_err(|source| WebError::Listen { address: config.listen, source })?;
     let (open, closing) = watch::channel(());
     let scheme = if tls.is_some() { "https" } else { "http" };
     let handle = WebHandle {
         address,
-        base_url: format!(
-            "{scheme}://{}",
-            SocketAddr::new(reachable(address.ip()), address.port())
-        ),
+        base_url: format!("{scheme}://{}", SocketAddr::new(reachable(address.ip()), address.port())),
         fingerprint: tls.as_ref().and_then(|tls| tls.fingerprint.clone()),
         _open: open,
     };
@@ -130,16 +121,10 @@ fn reachable(ip: IpAddr) -> IpAddr {
     // Connecting a datagram socket sends nothing; the kernel only chooses the way out. These are addresses for examples.
     let (any, there, loopback): (IpAddr, IpAddr, IpAddr) = match ip {
         ip if !ip.is_unspecified() => return ip,
-        IpAddr::V4(any) => (
-            any.into(),
-            Ipv4Addr::new(192, 0, 2, 1).into(),
-            Ipv4Addr::LOCALHOST.into(),
-        ),
-        IpAddr::V6(any) => (
-            any.into(),
-            Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
-            Ipv6Addr::LOCALHOST.into(),
-        ),
+        IpAddr::V4(any) => (any.into(), Ipv4Addr::new(192, 0, 2, 1).into(), Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(any) => {
+            (any.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(), Ipv6Addr::LOCALHOST.into())
+        }
     };
     let outward = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect((there, 9))?;

@@ -226,12 +226,7 @@ impl Viewer {
             return Err(End::Left);
         }
         let (session, visitor) = (self.session, self.caller.visitor.clone());
-        let typed = self.server.ask(|reply| Ask::Type {
-            session,
-            typing,
-            visitor,
-            reply,
-        });
+        let typed = self.server.ask(|reply| Ask::Type { session, typing, visitor, reply });
         Ok(match typed.await {
             Ok(Answer::Done { .. } | Answer::Queued { .. }) => Ok(()),
             Ok(Answer::Refused { why } | Answer::NotPlain { why }) => Err(why),
@@ -249,11 +244,8 @@ async fn send(socket: &mut WebSocket, message: Value) -> Result<(), End> {
 }
 
 fn frame(change: &Change) -> Value {
-    let rows: BTreeMap<u16, String> = change
-        .rows
-        .iter()
-        .map(|(number, row)| (*number, render::row(row)))
-        .collect();
+    let rows: BTreeMap<u16, String> =
+        change.rows.iter().map(|(number, row)| (*number, render::row(row))).collect();
     json!({
         "t": "screen",
         "columns": change.columns,

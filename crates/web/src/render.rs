@@ -125,18 +125,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn run(text: &str, style: Style) -> Run {
-        Run {
-            text: text.to_owned(),
-            cells: text.chars().count() as u16,
-            style,
-        }
+        Run { text: text.to_owned(), cells: text.chars().count() as u16, style }
     }
 
     #[track_caller]
     fn check(text: &str, style: Style, expected: &str) {
-        let html = row(&Row {
-            runs: vec![run(text, style)],
-        });
+        let html = row(&Row { runs: vec![run(text, style)] });
         assert_eq!(html, expected);
     }
 
@@ -145,46 +139,19 @@ mod tests {
         let plain = Style::default();
         let red = Colour::Indexed(1);
         check("ls -l", plain, "ls -l");
-        check(
-            "<script>alert(\"1\" & '2')",
-            plain,
-            "&lt;script&gt;alert(&quot;1&quot; &amp; &#39;2&#39;)",
-        );
-        let bold_red = Style {
-            foreground: red,
-            is_bold: true,
-            ..plain
-        };
+        check("<script>alert(\"1\" & '2')", plain, "&lt;script&gt;alert(&quot;1&quot; &amp; &#39;2&#39;)");
+        let bold_red = Style { foreground: red, is_bold: true, ..plain };
         check("no", bold_red, r#"<span class="f1 bo">no</span>"#);
-        let reversed = Style {
-            foreground: red,
-            is_reversed: true,
-            ..plain
-        };
+        let reversed = Style { foreground: red, is_reversed: true, ..plain };
         check("no", reversed, r#"<span class="f1 re">no</span>"#);
-        let cube = Style {
-            foreground: Colour::Indexed(208),
-            background: Colour::Indexed(244),
-            ..plain
-        };
+        let cube = Style { foreground: Colour::Indexed(208), background: Colour::Indexed(244), ..plain };
         check("x", cube, r##"<span data-f="#ff8700" data-b="#808080">x</span>"##);
-        let rgb = Style {
-            background: Colour::Rgb(1, 2, 255),
-            is_underlined: true,
-            ..plain
-        };
+        let rgb = Style { background: Colour::Rgb(1, 2, 255), is_underlined: true, ..plain };
         check("x", rgb, r##"<span class="un" data-b="#0102ff">x</span>"##);
-        check(
-            "<漢",
-            bold_red,
-            r#"<span class="f1 bo">&lt;</span><span class="f1 bo w2">漢</span>"#,
-        );
+        check("<漢", bold_red, r#"<span class="f1 bo">&lt;</span><span class="f1 bo w2">漢</span>"#);
         check("漢a", plain, r#"<span class="w2">漢</span>a"#);
         check("a\u{1b}[31m\u{202e}b\u{9b}", plain, "a\u{fffd}[31mb\u{fffd}");
-        let hidden = Style {
-            is_hidden: true,
-            ..plain
-        };
+        let hidden = Style { is_hidden: true, ..plain };
         check("s3<漢", hidden, "     ");
     }
 

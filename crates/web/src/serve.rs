@@ -80,11 +80,7 @@ pub(crate) async fn run(listener: std::net::TcpListener, tls: Option<Prepared>, 
             continue;
         };
         let Ok(local) = stream.local_addr() else { continue };
-        let connection = Connection {
-            peer,
-            local,
-            _seat: Arc::new(seat),
-        };
+        let connection = Connection { peer, local, _seat: Arc::new(seat) };
         connections.spawn(serve(stream, acceptor.clone(), router.clone(), connection));
     }
     connections.shutdown().await;
@@ -108,10 +104,7 @@ async fn talk<S>(stream: S, router: Router, connection: Connection)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = Placed {
-        inner: TowerToHyperService::new(router),
-        connection,
-    };
+    let service = Placed { inner: TowerToHyperService::new(router), connection };
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
@@ -157,19 +150,12 @@ impl Seats {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all: usize = taken.values().sum();
         let of_peer = taken.get(&peer).copied().unwrap_or(0);
-        let most_of_peer = if peer.is_loopback() {
-            MOST_CONNECTIONS
-        } else {
-            MOST_PER_PEER
-        };
+        let most_of_peer = if peer.is_loopback() { MOST_CONNECTIONS } else { MOST_PER_PEER };
         if all >= MOST_CONNECTIONS || of_peer >= most_of_peer {
             return None;
         }
         taken.insert(peer, of_peer + 1);
-        Some(Seat {
-            seats: self.clone(),
-            peer,
-        })
+        Some(Seat { seats: self.clone(), peer })
     }
 }
 
@@ -194,11 +180,7 @@ struct Patient {
 
 impl Patient {
     fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self {
-            stream,
-            patience,
-            stalled: None,
-        }
+        Self { stream, patience, stalled: None }
     }
 
     fn wait_or_fail<T>(

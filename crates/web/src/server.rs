@@ -149,11 +149,7 @@ impl Server {
             return Err(Refusal::TooManyStreams.into());
         }
         *count += 1;
-        Ok(Stream {
-            server: self.clone(),
-            kind,
-            login: login.clone(),
-        })
+        Ok(Stream { server: self.clone(), kind, login: login.clone() })
     }
 
     /// Puts a refusal on record, if the hub has room for it and there were not too many.
@@ -180,12 +176,7 @@ impl Server {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        let mut streams = self
-            .server
-            .0
-            .streams
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut streams = self.server.0.streams.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (self.kind, self.login.clone());
         match streams.get_mut(&key) {
             Some(count) if *count > 1 => *count -= 1,
@@ -207,11 +198,7 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, sentence: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            status,
-            sentence: sentence.into(),
-            refusal: None,
-        }
+        Self { status, sentence: sentence.into(), refusal: None }
     }
 
     pub(crate) fn not_found(sentence: &'static str) -> Self {
@@ -225,10 +212,7 @@ impl Problem {
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
-        Self {
-            refusal: Some(refusal),
-            ..Self::new(refusal.status(), refusal.sentence())
-        }
+        Self { refusal: Some(refusal), ..Self::new(refusal.status(), refusal.sentence()) }
     }
 }
 

@@ -150,10 +150,7 @@ pub(crate) fn card(card: &Card) -> CardJson {
         choices: card
             .choices
             .iter()
-            .map(|offer| OfferJson {
-                label: without_gaps(&offer.label),
-                effect: effect(offer.effect),
-            })
+            .map(|offer| OfferJson { label: without_gaps(&offer.label), effect: effect(offer.effect) })
             .collect(),
         max_length: card.max_length,
         min_choice: card.numbers.map(Span::least),
@@ -171,20 +168,17 @@ pub(crate) fn card(card: &Card) -> CardJson {
         tone: tone(&card.state),
         meaning: meaning(card),
         is_open: card.is_open(),
-        answered: card.answered.as_ref().map(|answered| AnsweredJson {
-            value: shown(&answered.value),
-            by: shown(&answered.by),
-        }),
+        answered: card
+            .answered
+            .as_ref()
+            .map(|answered| AnsweredJson { value: shown(&answered.value), by: shown(&answered.by) }),
         takes: takes(card),
     }
 }
 
 /// A card for a file: it tells what happened and gives no right to anything.
 pub(crate) fn spent_card(of: &Card) -> CardJson {
-    CardJson {
-        nonce: None,
-        ..card(of)
-    }
+    CardJson { nonce: None, ..card(of) }
 }
 
 pub(crate) fn session(card: &SessionCard) -> SessionJson {
@@ -208,10 +202,7 @@ fn instructions(taken: &Instructions) -> InstructionsJson {
         max_length: taken.max_length,
         lines: taken.lines,
         queued: taken.queued.as_deref().map(shown),
-        unsent: taken.unsent.as_ref().map(|(text, why)| UnsentJson {
-            text: shown(text),
-            why: why.clone(),
-        }),
+        unsent: taken.unsent.as_ref().map(|(text, why)| UnsentJson { text: shown(text), why: why.clone() }),
     }
 }
 
@@ -263,9 +254,7 @@ fn tone(state: &PromptState) -> &'static str {
         }
         PromptState::Expired { .. } => "wary",
         PromptState::Resolved { how } => match how {
-            Resolution::Applied {
-                source: Source::Timeout,
-            } => "wary",
+            Resolution::Applied { source: Source::Timeout } => "wary",
             Resolution::Applied { .. } => "good",
             Resolution::AnsweredLocally => "calm",
             Resolution::AnsweredOutOfBand => "bad",
@@ -286,18 +275,16 @@ fn meaning(card: &Card) -> Option<&'static str> {
             "Nobody answered in time. Nothing was typed; it can be answered at the terminal."
         }
         PromptState::Resolved { how } => match how {
-            Resolution::Applied {
-                source: Source::Timeout,
-            } => "Nobody answered in time.",
+            Resolution::Applied { source: Source::Timeout } => "Nobody answered in time.",
             Resolution::Applied { .. } => "The tool took the answer.",
             Resolution::AnsweredLocally => "Somebody typed the answer at the keyboard.",
             Resolution::AnsweredOutOfBand => {
                 "Neither AtlasBridge nor the keyboard answered it. Look at the session."
             }
         },
-        PromptState::Canceled {
-            why: Cancellation::ByOperator,
-        } => "Nothing was typed. The question is left to the terminal.",
+        PromptState::Canceled { why: Cancellation::ByOperator } => {
+            "Nothing was typed. The question is left to the terminal."
+        }
         PromptState::Canceled { .. } => "Nothing was typed.",
         PromptState::Failed { why } => match why {
             Failure::PromptChanged => "The screen showed something else by then. Nothing was typed.",
@@ -336,9 +323,7 @@ fn takes(card: &Card) -> TakesJson {
         reason: takes.reason || refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
         reason_at_once: takes.reason,
         several: takes.several,
-        rows: card
-            .picks
-            .map_or_else(|| "several".to_owned(), |picks| format!("choose {picks}")),
+        rows: card.picks.map_or_else(|| "several".to_owned(), |picks| format!("choose {picks}")),
         lines: takes.lines,
         by_hook: takes.is_by_hook(),
     }
@@ -370,11 +355,7 @@ fn civil(day: i64) -> (i64, i64, i64) {
     let month = (5 * of_year + 2) / 153;
     let date = of_year - (153 * month + 2) / 5 + 1;
     let january_first = month >= 10;
-    (
-        era * 400 + year + i64::from(january_first),
-        if january_first { month - 9 } else { month + 3 },
-        date,
-    )
+    (era * 400 + year + i64::from(january_first), if january_first { month - 9 } else { month + 3 }, date)
 }
 
 #[cfg(test)]
@@ -406,10 +387,7 @@ mod tests {
             let next_day = (before.0, before.1, before.2 + 1);
             let next_month = (before.0, before.1 + 1, 1);
             let next_year = (before.0 + 1, 1, 1);
-            assert!(
-                now == next_day || now == next_month || now == next_year,
-                "{before:?} {now:?}"
-            );
+            assert!(now == next_day || now == next_month || now == next_year, "{before:?} {now:?}");
             before = now;
         }
     }

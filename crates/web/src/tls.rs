@@ -66,10 +66,7 @@ pub(crate) fn prepare(tls: &Tls, listen: IpAddr) -> Result<Prepared, TlsError> {
             };
             let chain = certificates(&path, &text)?;
             let fingerprint = chain.first().map(fingerprint);
-            Ok(Prepared {
-                config: configure(chain, private_key(&path, &text)?)?,
-                fingerprint,
-            })
+            Ok(Prepared { config: configure(chain, private_key(&path, &text)?)?, fingerprint })
         }
     }
 }
@@ -90,12 +87,9 @@ fn configure(
 }
 
 fn certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let unusable = || TlsError::Unusable {
-        path: path.to_owned(),
-    };
-    let chain: Vec<_> = CertificateDer::pem_slice_iter(text)
-        .collect::<Result<_, _>>()
-        .map_err(|_| unusable())?;
+    let unusable = || TlsError::Unusable { path: path.to_owned() };
+    let chain: Vec<_> =
+        CertificateDer::pem_slice_iter(text).collect::<Result<_, _>>().map_err(|_| unusable())?;
     match chain.is_empty() {
         true => Err(unusable()),
         false => Ok(chain),
@@ -103,16 +97,11 @@ fn certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>
 }
 
 fn private_key(path: &Path, text: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
-    PrivateKeyDer::from_pem_slice(text).map_err(|_| TlsError::Unusable {
-        path: path.to_owned(),
-    })
+    PrivateKeyDer::from_pem_slice(text).map_err(|_| TlsError::Unusable { path: path.to_owned() })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
-    fs::read(path).map_err(|source| TlsError::Read {
-        path: path.to_owned(),
-        source,
-    })
+    fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
 }
 
 fn kept(path: &Path) -> Result<Option<Vec<u8>>, TlsError> {
@@ -126,9 +115,7 @@ fn kept(path: &Path) -> Result<Option<Vec<u8>>, TlsError> {
     };
     match mode & 0o077 {
         0 => read(path).map(Some),
-        _ => Err(TlsError::Exposed {
-            path: path.to_owned(),
-        }),
+        _ => Err(TlsError::Exposed { path: path.to_owned() }),
     }
 }
 
@@ -144,10 +131,7 @@ fn make(path: &Path, listen: IpAddr) -> Result<Vec<u8>, TlsError> {
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let certificate = params.self_signed(&key).map_err(TlsError::Make)?;
     let text = format!("{}{}", key.serialize_pem(), certificate.pem()).into_bytes();
-    keep(path, &text).map_err(|source| TlsError::Keep {
-        path: path.to_owned(),
-        source,
-    })?;
+    keep(path, &text).map_err(|source| TlsError::Keep { path: path.to_owned(), source })?;
     Ok(text)
 }
 
@@ -161,20 +145,14 @@ fn keep(path: &Path, text: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => (),
     }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&aside)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
     file.write_all(text)?;
     file.sync_all()?;
     fs::rename(&aside, path)
 }
 
 fn fingerprint(certificate: &CertificateDer<'_>) -> String {
-    let pairs: Vec<String> = Sha256::digest(certificate.as_ref())
-        .iter()
-        .map(|byte| format!("{byte:02X}"))
-        .collect();
+    let pairs: Vec<String> =
+        Sha256::digest(certificate.as_ref()).iter().map(|byte| format!("{byte:02X}")).collect();
     pairs.join(":")
 }

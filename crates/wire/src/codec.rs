@@ -53,19 +53,11 @@ impl Lines {
                 self.searched = 0;
                 let mut line: Vec<u8> = self.held.drain(..=end).collect();
                 line.pop();
-                if line.len() >= MAX_FRAME {
-                    Err(FrameError::TooLong)
-                } else {
-                    Ok(Some(line))
-                }
+                if line.len() >= MAX_FRAME { Err(FrameError::TooLong) } else { Ok(Some(line)) }
             }
             None => {
                 self.searched = self.held.len();
-                if self.held.len() >= MAX_FRAME {
-                    Err(FrameError::TooLong)
-                } else {
-                    Ok(None)
-                }
+                if self.held.len() >= MAX_FRAME { Err(FrameError::TooLong) } else { Ok(None) }
             }
         }
     }

@@ -35,22 +35,12 @@ pub enum Greeting {
         epoch: u64,
     },
     /// No common protocol, or not allowed. The reason is a sentence for a person, with the next step.
-    Refused {
-        reason: String,
-        oldest: u32,
-        newest: u32,
-        version: String,
-    },
+    Refused { reason: String, oldest: u32, newest: u32, version: String },
 }
 
 impl Hello {
     pub fn new(role: Role, version: &str) -> Self {
-        Self {
-            atlasbridge: role,
-            oldest: OLDEST_PROTOCOL,
-            newest: PROTOCOL,
-            version: version.to_owned(),
-        }
+        Self { atlasbridge: role, oldest: OLDEST_PROTOCOL, newest: PROTOCOL, version: version.to_owned() }
     }
 
     /// The newest protocol that both sides speak, or the sentence that tells the peer what to do.
@@ -79,19 +69,10 @@ mod tests {
 
     #[test]
     fn peers_agree_or_are_told_what_to_do() {
-        let hello = |oldest, newest| Hello {
-            oldest,
-            newest,
-            ..Hello::new(Role::Command, "9.9")
-        };
+        let hello = |oldest, newest| Hello { oldest, newest, ..Hello::new(Role::Command, "9.9") };
         assert_eq!(hello(1, 1).agree("0.1"), Ok(1));
         assert_eq!(hello(1, 7).agree("0.1"), Ok(1));
-        assert!(
-            hello(0, 0)
-                .agree("0.1")
-                .unwrap_err()
-                .contains("too old for the running hub")
-        );
+        assert!(hello(0, 0).agree("0.1").unwrap_err().contains("too old for the running hub"));
         assert!(hello(2, 7).agree("0.1").unwrap_err().contains("hub restart"));
     }
 }

@@ -58,35 +58,15 @@ impl Takes {
 
 impl From<model::Takes> for Takes {
     fn from(takes: model::Takes) -> Self {
-        let model::Takes {
-            reason,
-            own_text,
-            several,
-            lines,
-        } = takes;
-        Self {
-            reason,
-            own_text,
-            several,
-            lines,
-        }
+        let model::Takes { reason, own_text, several, lines } = takes;
+        Self { reason, own_text, several, lines }
     }
 }
 
 impl From<Takes> for model::Takes {
     fn from(twin: Takes) -> Self {
-        let Takes {
-            reason,
-            own_text,
-            several,
-            lines,
-        } = twin;
-        Self {
-            reason,
-            own_text,
-            several,
-            lines,
-        }
+        let Takes { reason, own_text, several, lines } = twin;
+        Self { reason, own_text, several, lines }
     }
 }
 
@@ -143,11 +123,7 @@ impl From<&model::Sighting> for Sighting {
             confidence: sighting.confidence.hundredths(),
             excerpt: sighting.excerpt.as_str().to_owned(),
             detail: sighting.detail.as_str().to_owned(),
-            choices: sighting
-                .choices
-                .iter()
-                .flat_map(|choices| choices.iter().map(Choice::from))
-                .collect(),
+            choices: sighting.choices.iter().flat_map(|choices| choices.iter().map(Choice::from)).collect(),
             max_length: sighting.constraints.max_length,
             min_choice: sighting.constraints.numbers.map(model::Span::least),
             max_choice: sighting.constraints.numbers.map(model::Span::most),
@@ -175,10 +151,7 @@ impl TryFrom<Sighting> for model::Sighting {
             excerpt: model::Excerpt::new(&twin.excerpt),
             detail: model::Detail::new(&twin.detail),
             choices: model::Choices::new(
-                twin.choices
-                    .into_iter()
-                    .map(model::Choice::try_from)
-                    .collect::<Result<_, _>>()?,
+                twin.choices.into_iter().map(model::Choice::try_from).collect::<Result<_, _>>()?,
             ),
             constraints: model::Constraints {
                 max_length: twin.max_length,
@@ -242,11 +215,7 @@ impl TryFrom<Choice> for model::Choice {
         let is_keyless = twin.strokes.is_empty();
         let strokes = twin.strokes.into_iter().map(|stroke| model::Stroke {
             bytes: stroke.keys.into_bytes(),
-            pace: if stroke.if_still_there {
-                model::Pace::IfStillThere
-            } else {
-                model::Pace::Now
-            },
+            pace: if stroke.if_still_there { model::Pace::IfStillThere } else { model::Pace::Now },
         });
         let strokes = model::Strokes::new(strokes.collect());
         if strokes.is_none() && !is_keyless {
@@ -256,9 +225,9 @@ impl TryFrom<Choice> for model::Choice {
             label: twin.label,
             strokes,
             effect: match twin.effect {
-                Effect::Accepts => twin.grants.map_or(model::Effect::Accepts, |grant| {
-                    model::Effect::Widens(grant.into())
-                }),
+                Effect::Accepts => {
+                    twin.grants.map_or(model::Effect::Accepts, |grant| model::Effect::Widens(grant.into()))
+                }
                 Effect::Refuses => model::Effect::Refuses,
                 Effect::Other => model::Effect::Other,
             },
@@ -303,14 +272,9 @@ pub enum Value {
 impl From<&answer::Value> for Value {
     fn from(value: &answer::Value) -> Self {
         match value {
-            answer::Value::Choice { row, label } => Value::Choice {
-                row: *row,
-                label: label.clone(),
-            },
+            answer::Value::Choice { row, label } => Value::Choice { row: *row, label: label.clone() },
             answer::Value::Several(rows) => Value::Several(rows.clone()),
-            answer::Value::Refused { reason } => Value::Refused {
-                reason: reason.clone(),
-            },
+            answer::Value::Refused { reason } => Value::Refused { reason: reason.clone() },
             answer::Value::Enter => Value::Enter,
             answer::Value::Text(text) => Value::Text(text.clone()),
             answer::Value::Secret(secret) => Value::Secret(secret.clone()),
@@ -423,17 +387,11 @@ impl Outcome {
     /// The event that this outcome is for the prompt's lifecycle.
     pub fn event(self, reply: model::ReplyId) -> lifecycle::Event {
         use lifecycle::{Event, Failure, NotApplied};
-        let failed = |failure| Event::NotApplied {
-            reply,
-            why: NotApplied::Failed(failure),
-        };
+        let failed = |failure| Event::NotApplied { reply, why: NotApplied::Failed(failure) };
         match self {
             Outcome::Typed => Event::Typed { reply },
             Outcome::Taken => Event::Taken { reply },
-            Outcome::AnsweredLocally => Event::NotApplied {
-                reply,
-                why: NotApplied::AnsweredLocally,
-            },
+            Outcome::AnsweredLocally => Event::NotApplied { reply, why: NotApplied::AnsweredLocally },
             Outcome::PromptChanged => failed(Failure::PromptChanged),
             Outcome::TypingLocally => failed(Failure::TypingLocally),
             Outcome::NotTaken => failed(Failure::NotTaken),

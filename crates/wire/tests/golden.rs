@@ -1,8 +1,5 @@
 //! The text of every frame. A row that must change is a new protocol: other versions of us read these lines.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on should say where and stop"
-)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where and stop")]
 
 use atlasbridge_model::picture;
 use atlasbridge_wire::command::{
@@ -47,14 +44,8 @@ fn sighted(typed_ms_ago: Option<u64>) -> Report {
             effect: Effect::Accepts,
             grants: None,
             strokes: vec![
-                Stroke {
-                    keys: "y".into(),
-                    if_still_there: false,
-                },
-                Stroke {
-                    keys: "\r".into(),
-                    if_still_there: true,
-                },
+                Stroke { keys: "y".into(), if_still_there: false },
+                Stroke { keys: "\r".into(), if_still_there: true },
             ],
         }],
         max_length: 200,
@@ -67,48 +58,25 @@ fn sighted(typed_ms_ago: Option<u64>) -> Report {
         entry: Entry::Line,
         fingerprint: "00".repeat(16),
     };
-    Report::Sighted {
-        sighting,
-        typed_ms_ago,
-    }
+    Report::Sighted { sighting, typed_ms_ago }
 }
 
 #[test]
 fn hello_and_greeting() {
     check(
-        Hello {
-            atlasbridge: Role::Session,
-            oldest: 1,
-            newest: 1,
-            version: "0.1.0".into(),
-        },
+        Hello { atlasbridge: Role::Session, oldest: 1, newest: 1, version: "0.1.0".into() },
         r#"{"atlasbridge":"session","oldest":1,"newest":1,"version":"0.1.0"}"#,
     );
     check(
-        Hello {
-            atlasbridge: Role::Command,
-            oldest: 1,
-            newest: 2,
-            version: "0.2.0".into(),
-        },
+        Hello { atlasbridge: Role::Command, oldest: 1, newest: 2, version: "0.2.0".into() },
         r#"{"atlasbridge":"command","oldest":1,"newest":2,"version":"0.2.0"}"#,
     );
     check(
-        Greeting::Welcome {
-            protocol: 1,
-            version: "0.1.0".into(),
-            pid: 42,
-            epoch: 9,
-        },
+        Greeting::Welcome { protocol: 1, version: "0.1.0".into(), pid: 42, epoch: 9 },
         r#"{"greeting":"welcome","protocol":1,"version":"0.1.0","pid":42,"epoch":9}"#,
     );
     check(
-        Greeting::Refused {
-            reason: "too old".into(),
-            oldest: 1,
-            newest: 1,
-            version: "0.1.0".into(),
-        },
+        Greeting::Refused { reason: "too old".into(), oldest: 1, newest: 1, version: "0.1.0".into() },
         r#"{"greeting":"refused","reason":"too old","oldest":1,"newest":1,"version":"0.1.0"}"#,
     );
 }
@@ -141,10 +109,7 @@ fn from_a_session() {
         r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"yes","effect":"accepts","strokes":[{"keys":"y"},{"keys":"\r","if_still_there":true}]}],"max_length":200,"offers_default":false,"entry":"line","fingerprint":"00000000000000000000000000000000","typed_ms_ago":250}}}"#,
     );
     check(
-        report(Report::Left {
-            sighting: 1,
-            how: Departure::AnsweredLocally,
-        }),
+        report(Report::Left { sighting: 1, how: Departure::AnsweredLocally }),
         r#"{"type":"report","n":7,"report":{"left":{"sighting":1,"how":"answered_locally"}}}"#,
     );
     check(
@@ -189,12 +154,7 @@ fn what_a_hook_adds() {
     };
     let by_hook = Sighting {
         choices: vec![
-            Choice {
-                label: "Yes".into(),
-                effect: Effect::Accepts,
-                grants: None,
-                strokes: vec![],
-            },
+            Choice { label: "Yes".into(), effect: Effect::Accepts, grants: None, strokes: vec![] },
             Choice {
                 label: "Yes, always".into(),
                 effect: Effect::Accepts,
@@ -202,11 +162,7 @@ fn what_a_hook_adds() {
                 strokes: vec![],
             },
         ],
-        takes: Takes {
-            reason: true,
-            several: true,
-            ..Takes::default()
-        },
+        takes: Takes { reason: true, several: true, ..Takes::default() },
         min_choice: Some(1),
         max_choice: Some(4),
         min_picks: Some(1),
@@ -214,23 +170,12 @@ fn what_a_hook_adds() {
         ..sighting
     };
     check(
-        report(Report::Sighted {
-            sighting: by_hook,
-            typed_ms_ago: None,
-        }),
+        report(Report::Sighted { sighting: by_hook, typed_ms_ago: None }),
         r#"{"type":"report","n":7,"report":{"sighted":{"no":1,"kind":"yes_no","confidence":95,"excerpt":"Go on? [y/n]","detail":"Go on? [y/n]","choices":[{"label":"Yes","effect":"accepts"},{"label":"Yes, always","effect":"accepts","grants":"always"}],"max_length":200,"min_choice":1,"max_choice":4,"min_picks":1,"max_picks":3,"offers_default":false,"takes":{"reason":true,"several":true},"entry":"line","fingerprint":"00000000000000000000000000000000"}}}"#,
     );
     for (value, text) in [
-        (
-            Value::Several(vec![(0, "a".into()), (2, "c".into())]),
-            r#"{"several":[[0,"a"],[2,"c"]]}"#,
-        ),
-        (
-            Value::Refused {
-                reason: "later".into(),
-            },
-            r#"{"refused":{"reason":"later"}}"#,
-        ),
+        (Value::Several(vec![(0, "a".into()), (2, "c".into())]), r#"{"several":[[0,"a"],[2,"c"]]}"#),
+        (Value::Refused { reason: "later".into() }, r#"{"refused":{"reason":"later"}}"#),
     ] {
         check(
             ToSession::Inject(Inject {
@@ -249,11 +194,7 @@ fn what_a_hook_adds() {
         );
     }
     check(
-        Request::Answer {
-            prompt: "p".into(),
-            said: Said::DenyWith("later".into()),
-            as_is: false,
-        },
+        Request::Answer { prompt: "p".into(), said: Said::DenyWith("later".into()), as_is: false },
         r#"{"request":"answer","prompt":"p","said":{"deny_with":"later"}}"#,
     );
 }
@@ -261,23 +202,14 @@ fn what_a_hook_adds() {
 #[test]
 fn what_a_session_shows() {
     check(
-        FromSession::ScreenText {
-            asked: 4,
-            text: "$ ls\na".into(),
-        },
+        FromSession::ScreenText { asked: 4, text: "$ ls\na".into() },
         r#"{"type":"screen_text","asked":4,"text":"$ ls\na"}"#,
     );
     check(
-        FromSession::Lines {
-            asked: 5,
-            lines: vec!["one".into(), String::new()],
-        },
+        FromSession::Lines { asked: 5, lines: vec!["one".into(), String::new()] },
         r#"{"type":"lines","asked":5,"lines":["one",""]}"#,
     );
-    let done = |outcome| FromSession::TypingDone {
-        typing_id: "t".into(),
-        outcome,
-    };
+    let done = |outcome| FromSession::TypingDone { typing_id: "t".into(), outcome };
     for (outcome, word) in [
         (TypingOutcome::Typed, "typed"),
         (TypingOutcome::Busy, "busy"),
@@ -287,10 +219,7 @@ fn what_a_session_shows() {
         (TypingOutcome::NotRecorded, "not_recorded"),
         (TypingOutcome::Gone, "gone"),
     ] {
-        check(
-            done(outcome),
-            &format!(r#"{{"type":"typing_done","typing_id":"t","outcome":"{word}"}}"#),
-        );
+        check(done(outcome), &format!(r#"{{"type":"typing_done","typing_id":"t","outcome":"{word}"}}"#));
     }
     check_picture(
         picture::Change {
@@ -317,11 +246,7 @@ fn what_a_session_shows() {
 }
 
 fn coloured_row() -> picture::Row {
-    let plain = picture::Run {
-        text: "a".into(),
-        cells: 1,
-        style: picture::Style::default(),
-    };
+    let plain = picture::Run { text: "a".into(), cells: 1, style: picture::Style::default() };
     let loud = picture::Run {
         text: "日".into(),
         cells: 2,
@@ -337,9 +262,7 @@ fn coloured_row() -> picture::Row {
             is_hidden: true,
         },
     };
-    picture::Row {
-        runs: vec![plain, loud],
-    }
+    picture::Row { runs: vec![plain, loud] }
 }
 
 /// There and back through the twin: nothing of the picture is lost.
@@ -362,24 +285,15 @@ fn to_a_session() {
             epoch: 9,
             deadline: Some(1000),
             by_silence: false,
-            value: Some(Value::Choice {
-                row: 0,
-                label: "yes".into(),
-            }),
+            value: Some(Value::Choice { row: 0, label: "yes".into() }),
         }),
         r#"{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"deadline":1000,"value":{"choice":{"row":0,"label":"yes"}}}"#,
     );
-    check(
-        ToSession::HowAreYou { asked: 3 },
-        r#"{"type":"how_are_you","asked":3}"#,
-    );
+    check(ToSession::HowAreYou { asked: 3 }, r#"{"type":"how_are_you","asked":3}"#);
     check(ToSession::Stop, r#"{"type":"stop"}"#);
     check(ToSession::Watch { on: true }, r#"{"type":"watch","on":true}"#);
     check(ToSession::Screen { asked: 4 }, r#"{"type":"screen","asked":4}"#);
-    check(
-        ToSession::Lines { asked: 5, most: 1000 },
-        r#"{"type":"lines","asked":5,"most":1000}"#,
-    );
+    check(ToSession::Lines { asked: 5, most: 1000 }, r#"{"type":"lines","asked":5,"most":1000}"#);
     let keys = [
         (Key::Escape, "escape"),
         (Key::Tab, "tab"),
@@ -394,21 +308,12 @@ fn to_a_session() {
     ];
     for (key, name) in keys {
         check(
-            ToSession::Type {
-                typing_id: "t".into(),
-                what: Typing::Key(key),
-            },
+            ToSession::Type { typing_id: "t".into(), what: Typing::Key(key) },
             &format!(r#"{{"type":"type","typing_id":"t","what":{{"key":"{name}"}}}}"#),
         );
     }
     check(
-        ToSession::Type {
-            typing_id: "t".into(),
-            what: Typing::Text {
-                text: "ls".into(),
-                enter: true,
-            },
-        },
+        ToSession::Type { typing_id: "t".into(), what: Typing::Text { text: "ls".into(), enter: true } },
         r#"{"type":"type","typing_id":"t","what":{"text":{"text":"ls","enter":true}}}"#,
     );
 }
@@ -418,71 +323,35 @@ fn requests() {
     check(Request::Approvals, r#"{"request":"approvals"}"#);
     check(Request::Watch, r#"{"request":"watch"}"#);
     check(
-        Request::Answer {
-            prompt: "3f2a".into(),
-            said: Said::Approve,
-            as_is: false,
-        },
+        Request::Answer { prompt: "3f2a".into(), said: Said::Approve, as_is: false },
         r#"{"request":"answer","prompt":"3f2a","said":"approve"}"#,
     );
     check(
-        Request::Answer {
-            prompt: "3f2a".into(),
-            said: Said::Text("2".into()),
-            as_is: false,
-        },
+        Request::Answer { prompt: "3f2a".into(), said: Said::Text("2".into()), as_is: false },
         r#"{"request":"answer","prompt":"3f2a","said":{"text":"2"}}"#,
     );
     check(
-        Request::Answer {
-            prompt: "3f2a".into(),
-            said: Said::Text("!ls".into()),
-            as_is: true,
-        },
+        Request::Answer { prompt: "3f2a".into(), said: Said::Text("!ls".into()), as_is: true },
         r#"{"request":"answer","prompt":"3f2a","said":{"text":"!ls"},"as_is":true}"#,
     );
     check(
-        Request::Send {
-            session: "s".into(),
-            text: "one\ntwo".into(),
-            as_is: false,
-        },
+        Request::Send { session: "s".into(), text: "one\ntwo".into(), as_is: false },
         r#"{"request":"send","session":"s","text":"one\ntwo"}"#,
     );
-    check(
-        Request::TakeBack { session: "s".into() },
-        r#"{"request":"take_back","session":"s"}"#,
-    );
+    check(Request::TakeBack { session: "s".into() }, r#"{"request":"take_back","session":"s"}"#);
     check(Request::Status, r#"{"request":"status"}"#);
-    check(
-        Request::Sessions { all: true },
-        r#"{"request":"sessions","all":true}"#,
-    );
-    check(
-        Request::Session { session: "s".into() },
-        r#"{"request":"session","session":"s"}"#,
-    );
-    check(
-        Request::StopSession { session: "s".into() },
-        r#"{"request":"stop_session","session":"s"}"#,
-    );
+    check(Request::Sessions { all: true }, r#"{"request":"sessions","all":true}"#);
+    check(Request::Session { session: "s".into() }, r#"{"request":"session","session":"s"}"#);
+    check(Request::StopSession { session: "s".into() }, r#"{"request":"stop_session","session":"s"}"#);
     check(Request::StopHub, r#"{"request":"stop_hub"}"#);
     check(Request::WebLink, r#"{"request":"web_link"}"#);
     check(Request::WebLogins, r#"{"request":"web_logins"}"#);
+    check(Request::WebRevoke { name: None }, r#"{"request":"web_revoke","name":null}"#);
     check(
-        Request::WebRevoke { name: None },
-        r#"{"request":"web_revoke","name":null}"#,
-    );
-    check(
-        Request::WebRevoke {
-            name: Some("web:3f9c".into()),
-        },
+        Request::WebRevoke { name: Some("web:3f9c".into()) },
         r#"{"request":"web_revoke","name":"web:3f9c"}"#,
     );
-    check(
-        Request::ResumeSession { session: "s".into() },
-        r#"{"request":"resume_session","session":"s"}"#,
-    );
+    check(Request::ResumeSession { session: "s".into() }, r#"{"request":"resume_session","session":"s"}"#);
 }
 
 #[test]
@@ -499,11 +368,7 @@ fn responses() {
                 confidence: "high".into(),
                 excerpt: "Go on?".into(),
                 detail: "Go on?".into(),
-                choices: vec![ChoiceView {
-                    label: "yes".into(),
-                    keys: "y\r".into(),
-                    refuses: false,
-                }],
+                choices: vec![ChoiceView { label: "yes".into(), keys: "y\r".into(), refuses: false }],
                 constraints: ConstraintsView {
                     max_length: 200,
                     min_choice: Some(1),
@@ -566,9 +431,7 @@ fn responses() {
         r#"{"response":"session","session_id":"s","tool":"bash","command":["bash"],"cwd":"/tmp","label":null,"status":"active","state":"running","pid":5,"host_pid":4,"started_at":"2026-01-01T00:00:00.000Z","ended_at":null,"uptime_seconds":6,"exit_code":null,"prompts":1,"seconds_since_output":2,"pty_alive":true,"host_healthy":true,"waiting":1,"paused":false}"#,
     );
     check(
-        Response::WebLink {
-            url: "http://127.0.0.1:8787/in/k".into(),
-        },
+        Response::WebLink { url: "http://127.0.0.1:8787/in/k".into() },
         r#"{"response":"web_link","url":"http://127.0.0.1:8787/in/k"}"#,
     );
     check(
@@ -583,64 +446,31 @@ fn responses() {
         r#"{"response":"web_logins","logins":[{"name":"web:3f9c","device":"Firefox on Android","created_at":"2026-01-01T00:00:00.000Z","seen_at":"2026-01-02T00:00:00.000Z"}]}"#,
     );
     check(
-        Response::Queued {
-            session_id: "s".into(),
-            replaces: true,
-            told: "claude is working".into(),
-        },
+        Response::Queued { session_id: "s".into(), replaces: true, told: "claude is working".into() },
         r#"{"response":"queued","session_id":"s","replaces":true,"told":"claude is working"}"#,
     );
     check(Response::Done, r#"{"response":"done"}"#);
-    check(
-        Response::Refused { reason: "no".into() },
-        r#"{"response":"refused","reason":"no"}"#,
-    );
-    check(
-        Response::Failed {
-            reason: "disk full".into(),
-        },
-        r#"{"response":"failed","reason":"disk full"}"#,
-    );
+    check(Response::Refused { reason: "no".into() }, r#"{"response":"refused","reason":"no"}"#);
+    check(Response::Failed { reason: "disk full".into() }, r#"{"response":"failed","reason":"disk full"}"#);
 }
 
 #[test]
 fn journal_entries() {
     check(
-        JournalEntry::Intent {
-            reply_id: "r".into(),
-            prompt_id: "p".into(),
-        },
+        JournalEntry::Intent { reply_id: "r".into(), prompt_id: "p".into() },
         r#"{"entry":"intent","reply_id":"r","prompt_id":"p"}"#,
     );
+    check(JournalEntry::Typed { reply_id: "r".into() }, r#"{"entry":"typed","reply_id":"r"}"#);
     check(
-        JournalEntry::Typed { reply_id: "r".into() },
-        r#"{"entry":"typed","reply_id":"r"}"#,
-    );
-    check(
-        JournalEntry::TypingIntent {
-            typing_id: "t".into(),
-        },
+        JournalEntry::TypingIntent { typing_id: "t".into() },
         r#"{"entry":"typing_intent","typing_id":"t"}"#,
     );
-    check(
-        JournalEntry::TypingDone {
-            typing_id: "t".into(),
-        },
-        r#"{"entry":"typing_done","typing_id":"t"}"#,
-    );
+    check(JournalEntry::TypingDone { typing_id: "t".into() }, r#"{"entry":"typing_done","typing_id":"t"}"#);
 }
 
 #[test]
 fn what_is_no_frame_is_refused() {
-    for text in [
-        "",
-        "{}",
-        "[]",
-        "null",
-        r#"{"type":"noted"}"#,
-        "\u{0}",
-        "{\"type\":\"noted\",\"n\":-1}",
-    ] {
+    for text in ["", "{}", "[]", "null", r#"{"type":"noted"}"#, "\u{0}", "{\"type\":\"noted\",\"n\":-1}"] {
         assert!(decode::<ToSession>(text.as_bytes()).is_err(), "{text:?}");
     }
 }
@@ -650,10 +480,7 @@ fn what_a_newer_peer_says_is_passed_over() {
     let explode = br#"{"type":"explode","how":{"loud":[1,2]}}"#;
     assert_eq!(decode::<ToSession>(explode).unwrap(), ToSession::Unknown);
     assert_eq!(decode::<FromSession>(explode).unwrap(), FromSession::Unknown);
-    assert_eq!(
-        decode::<Request>(br#"{"request":"explode","how":1}"#).unwrap(),
-        Request::Unknown
-    );
+    assert_eq!(decode::<Request>(br#"{"request":"explode","how":1}"#).unwrap(), Request::Unknown);
     assert_eq!(
         decode::<FromSession>(br#"{"type":"report","n":7,"report":{"exploded":{"how":"loud"}}}"#).unwrap(),
         report(Report::Unknown(Unread)),
@@ -661,25 +488,16 @@ fn what_a_newer_peer_says_is_passed_over() {
     );
     assert_eq!(
         decode::<FromSession>(br#"{"type":"typing_done","typing_id":"t","outcome":"exploded"}"#).unwrap(),
-        FromSession::TypingDone {
-            typing_id: "t".into(),
-            outcome: TypingOutcome::Unknown
-        }
+        FromSession::TypingDone { typing_id: "t".into(), outcome: TypingOutcome::Unknown }
     );
     assert_eq!(
         decode::<ToSession>(br#"{"type":"type","typing_id":"t","what":{"key":"f13"}}"#).unwrap(),
-        ToSession::Type {
-            typing_id: "t".into(),
-            what: Typing::Key(Key::Unknown)
-        }
+        ToSession::Type { typing_id: "t".into(), what: Typing::Key(Key::Unknown) }
     );
 }
 
 #[test]
 fn what_is_typed_stays_out_of_logs() {
-    let typing = Typing::Text {
-        text: "hunter22".into(),
-        enter: true,
-    };
+    let typing = Typing::Text { text: "hunter22".into(), enter: true };
     assert_eq!(format!("{typing:?}"), "Text(8 characters, enter: true)");
 }

@@ -116,21 +116,12 @@ impl Agent {
             "x64" => "opencode-linux-x64-baseline".to_owned(),
             other => format!("opencode-linux-{other}"),
         };
-        Self::npm(
-            Tool::Opencode,
-            version,
-            &package,
-            &format!("{package}/bin/opencode"),
-        )
+        Self::npm(Tool::Opencode, version, &package, &format!("{package}/bin/opencode"))
     }
 
     pub fn aider(version: &'static str) -> Option<Self> {
         let python = try_python_package("aider-chat", version);
-        Self::had(
-            Tool::Aider,
-            version,
-            python.map(|python| python.with_file_name("aider")),
-        )
+        Self::had(Tool::Aider, version, python.map(|python| python.with_file_name("aider")))
     }
 
     fn npm(tool: Tool, version: &'static str, package: &str, program: &str) -> Option<Self> {
@@ -142,19 +133,12 @@ impl Agent {
         match program {
             Ok(program) => {
                 assert!(program.exists(), "{} is not in its package", program.display());
-                Some(Self {
-                    tool,
-                    version,
-                    program,
-                })
+                Some(Self { tool, version, program })
             }
             Err(reason) => {
                 // Past the harness, which keeps the words of tests that succeed to itself.
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "SKIPPED: {} {version} cannot be had: {reason}",
-                    tool.name()
-                );
+                let _ =
+                    writeln!(std::io::stderr(), "SKIPPED: {} {version} cannot be had: {reason}", tool.name());
                 record_skipped(tool, version);
                 None
             }
@@ -223,10 +207,9 @@ impl Agent {
                 ("DISABLE_ERROR_REPORTING", "1".to_owned()),
             ],
             Tool::Codex => vec![("FAKE_KEY", API_KEY.to_owned())],
-            Tool::Gemini => vec![
-                ("GEMINI_API_KEY", API_KEY.to_owned()),
-                ("GOOGLE_GEMINI_BASE_URL", url.clone()),
-            ],
+            Tool::Gemini => {
+                vec![("GEMINI_API_KEY", API_KEY.to_owned()), ("GOOGLE_GEMINI_BASE_URL", url.clone())]
+            }
             Tool::Qwen | Tool::Aider => vec![
                 ("OPENAI_API_KEY", API_KEY.to_owned()),
                 ("OPENAI_BASE_URL", format!("{url}/v1")),
@@ -248,10 +231,7 @@ impl Agent {
                 // It replaces itself by its newest version otherwise.
                 ("CONTINUE_CLI_AUTO_UPDATED", "1".to_owned()),
                 // It asks for that version past every proxy.
-                (
-                    "NODE_OPTIONS",
-                    format!("--require={}", place.home().join(NO_NAMES.0).display()),
-                ),
+                ("NODE_OPTIONS", format!("--require={}", place.home().join(NO_NAMES.0).display())),
             ],
         };
         let shared = [

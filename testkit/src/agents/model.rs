@@ -49,10 +49,7 @@ pub struct Turn {
 
 impl Turn {
     pub fn text(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            ..Self::default()
-        }
+        Self { text: text.to_owned(), ..Self::default() }
     }
 
     /// A tool call. An input that is a string makes a call of a tool that takes text instead of an object; [`PLAN_FILE`] in one
@@ -250,9 +247,7 @@ impl Shared {
     fn stall(&self) {
         let state = self.lock();
         let began = state.releases;
-        let waited = self
-            .changed
-            .wait_timeout_while(state, LIMIT, |state| state.releases == began);
+        let waited = self.changed.wait_timeout_while(state, LIMIT, |state| state.releases == began);
         drop(waited);
     }
 }
@@ -264,12 +259,8 @@ fn plan_file(body: &Value) -> String {
         return String::new();
     };
     let is_path = |char: char| char.is_ascii_alphanumeric() || "/._-".contains(char);
-    let start = text[..at]
-        .rfind(|char| !is_path(char))
-        .map_or(0, |before| before + 1);
-    let end = text[at..]
-        .find(|char| !is_path(char))
-        .map_or(text.len(), |length| at + length);
+    let start = text[..at].rfind(|char| !is_path(char)).map_or(0, |before| before + 1);
+    let end = text[at..].find(|char| !is_path(char)).map_or(text.len(), |length| at + length);
     text[start..end].trim_end_matches('.').to_owned()
 }
 
@@ -278,9 +269,7 @@ fn with_plan_file(input: Value, plan_file: &str) -> Value {
         Value::String(text) => Value::String(text.replace(PLAN_FILE, plan_file)),
         Value::Object(fields) => {
             let fields = fields.into_iter();
-            fields
-                .map(|(key, value)| (key, with_plan_file(value, plan_file)))
-                .collect()
+            fields.map(|(key, value)| (key, with_plan_file(value, plan_file))).collect()
         }
         other => other,
     }
@@ -356,11 +345,7 @@ impl FakeModel {
     /// The bodies of the main requests.
     pub fn requests(&self) -> Vec<Value> {
         let state = self.shared.lock();
-        state
-            .requests
-            .iter()
-            .map(|request| request.body.clone())
-            .collect()
+        state.requests.iter().map(|request| request.body.clone()).collect()
     }
 
     /// All that tools gave back so far, in order, each call once.
@@ -384,14 +369,8 @@ impl FakeModel {
     /// Whom the agent wanted to reach besides the model: `docs.example.com:443`.
     pub fn reached(&self) -> Vec<String> {
         let state = self.shared.lock();
-        let connects = state
-            .others
-            .iter()
-            .filter_map(|line| line.strip_prefix("CONNECT "));
-        connects
-            .filter_map(|line| line.split(' ').next())
-            .map(str::to_owned)
-            .collect()
+        let connects = state.others.iter().filter_map(|line| line.strip_prefix("CONNECT "));
+        connects.filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
     }
 
     /// Requests that were neither main nor on the side, for messages of failed tests.

@@ -15,10 +15,7 @@ impl Place {
     #[track_caller]
     pub(crate) fn make(below: &Path) -> Self {
         let home = below.join("person");
-        let place = Self {
-            project: home.join("project"),
-            home,
-        };
+        let place = Self { project: home.join("project"), home };
         fs::create_dir_all(place.project.join("build")).unwrap();
         place.write_home(
             ".gitconfig",

@@ -56,10 +56,7 @@ fn append(line: &Value) {
 /// Tests run as `target/PROFILE/deps/NAME`.
 fn file() -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let target = test
-        .ancestors()
-        .nth(3)
-        .expect("tests run below the target directory");
+    let target = test.ancestors().nth(3).expect("tests run below the target directory");
     target.join("agents-proved.jsonl")
 }
 

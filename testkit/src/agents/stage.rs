@@ -125,12 +125,7 @@ impl Opening {
         let program = self.agent.program().display().to_string();
         let own = self.agent.arguments(self.mode);
         let events = ["--events".to_owned(), events_of(&home).display().to_string()];
-        let words = events
-            .iter()
-            .chain(&self.flags)
-            .chain([&program])
-            .chain(&own)
-            .chain(&self.args);
+        let words = events.iter().chain(&self.flags).chain([&program]).chain(&own).chain(&self.args);
         let words: Vec<&str> = words.map(String::as_str).collect();
         let terminal = home.run_at(place.project(), &words, &env, self.size);
         Stage {
@@ -169,9 +164,7 @@ impl Asked {
         let text = |key: &str| prompt[key].as_str().unwrap_or_default().to_owned();
         let of_choices = |key: &str| -> Vec<String> {
             let choices = prompt["choices"].as_array().into_iter().flatten();
-            choices
-                .map(|choice| choice[key].as_str().unwrap_or_default().to_owned())
-                .collect()
+            choices.map(|choice| choice[key].as_str().unwrap_or_default().to_owned()).collect()
         };
         Self {
             id: text("prompt_id"),
@@ -311,10 +304,7 @@ impl Stage {
     pub fn tell(&self, text: &str) -> Answered {
         let idle = self.idle();
         let answered = self.reply(&idle, text);
-        Answered {
-            answer: "instruction".to_owned(),
-            ..answered
-        }
+        Answered { answer: "instruction".to_owned(), ..answered }
     }
 
     #[track_caller]
@@ -409,9 +399,7 @@ impl Stage {
     /// Waits until the terminal shows this.
     #[track_caller]
     pub fn shows(&self, text: &str) {
-        self.until(&format!("the terminal shows {text:?}"), || {
-            self.screen().contains(text).then_some(())
-        });
+        self.until(&format!("the terminal shows {text:?}"), || self.screen().contains(text).then_some(()));
     }
 
     /// What came back for the `number`th call of the script, once it has.
@@ -419,10 +407,7 @@ impl Stage {
     pub fn result(&self, number: usize) -> ToolResult {
         let id = format!("call_{number}");
         self.until(&format!("the model hears what became of {id}"), || {
-            self.model
-                .tool_results()
-                .into_iter()
-                .find(|result| result.id == id)
+            self.model.tool_results().into_iter().find(|result| result.id == id)
         })
     }
 
@@ -455,9 +440,7 @@ impl Stage {
         let mut waiting = self.waiting.lock().unwrap();
         loop {
             let asked = awaiting(&waiting.1).map(Asked::of);
-            let found = asked
-                .filter(|asked| !answered.contains(&asked.id))
-                .find(|asked| is_it(asked));
+            let found = asked.filter(|asked| !answered.contains(&asked.id)).find(|asked| is_it(asked));
             if found.is_some() {
                 return found;
             }
@@ -482,10 +465,7 @@ impl Stage {
             None if asked.kind == "confirm_enter" => "Enter".to_owned(),
             None => "the text, Enter".to_owned(),
         };
-        Answered {
-            answer: answer.to_owned(),
-            keys,
-        }
+        Answered { answer: answer.to_owned(), keys }
     }
 
     /// Fails the test, and tells everything that is known.
@@ -541,9 +521,7 @@ fn list(line: &str) -> Vec<Value> {
 }
 
 fn awaiting(prompts: &[Value]) -> impl Iterator<Item = &Value> {
-    prompts
-        .iter()
-        .filter(|prompt| prompt["status"] == "awaiting_reply")
+    prompts.iter().filter(|prompt| prompt["status"] == "awaiting_reply")
 }
 
 impl Drop for Stage {

@@ -83,10 +83,7 @@ impl Message {
 
     fn to_json(&self) -> Value {
         let mut value = json!({"message_id": self.id, "date": self.date});
-        let formatted = Formatted {
-            text: self.text.clone(),
-            entities: self.entities.clone(),
-        };
+        let formatted = Formatted { text: self.text.clone(), entities: self.entities.clone() };
         let (text, entities) = match &self.file {
             None => ("text", "entities"),
             Some(file) => {
@@ -221,11 +218,7 @@ impl Chats {
         now: Duration,
     ) -> Option<&mut Message> {
         let chat = self.chats.get_mut(&chat)?;
-        let last = if chat.id < SUPERGROUPS {
-            &mut chat.last_message
-        } else {
-            &mut self.last_message
-        };
+        let last = if chat.id < SUPERGROUPS { &mut chat.last_message } else { &mut self.last_message };
         *last += 1;
         let message = Message {
             id: *last,

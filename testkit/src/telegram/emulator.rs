@@ -60,16 +60,9 @@ impl Emulator {
     pub fn says(&self, user: i64, text: &str) {
         let mut message = self.from(user);
         message["text"] = json!(text);
-        let kind = if text.starts_with('/') {
-            "sendCommand"
-        } else {
-            "sendMessage"
-        };
+        let kind = if text.starts_with('/') { "sendCommand" } else { "sendMessage" };
         if kind == "sendCommand" {
-            let length = text
-                .split(' ')
-                .next()
-                .map_or(0, |word| word.encode_utf16().count());
+            let length = text.split(' ').next().map_or(0, |word| word.encode_utf16().count());
             message["entities"] = json!([{"type": "bot_command", "offset": 0, "length": length}]);
         }
         self.post(kind, &message);

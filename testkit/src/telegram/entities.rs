@@ -22,13 +22,7 @@ pub struct Entity {
 
 impl Entity {
     pub(crate) fn new(kind: &str, offset: usize, length: usize) -> Self {
-        Self {
-            kind: kind.to_owned(),
-            offset,
-            length,
-            url: None,
-            language: None,
-        }
+        Self { kind: kind.to_owned(), offset, length, url: None, language: None }
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -60,16 +54,8 @@ impl Formatted {
     /// The parameter `name`, formatted as `parse_mode` or the parameter `entities` says.
     pub(crate) fn read(params: &Params, name: &str, entities: &str) -> Result<Self, Refusal> {
         let text = clean(&params.text(name).unwrap_or_default());
-        let formatted = match params
-            .text("parse_mode")
-            .unwrap_or_default()
-            .to_lowercase()
-            .as_str()
-        {
-            "" => Self {
-                entities: listed(params, entities, &text)?,
-                text,
-            },
+        let formatted = match params.text("parse_mode").unwrap_or_default().to_lowercase().as_str() {
+            "" => Self { entities: listed(params, entities, &text)?, text },
             "html" => {
                 parse_html(&text).map_err(|why| Refusal::bad(format!("can't parse entities: {why}")))?
             }
@@ -97,10 +83,7 @@ impl Formatted {
             entity.length = entity.length.min(end.saturating_sub(entity.offset));
             (entity.length > 0).then_some(entity)
         });
-        Self {
-            entities: entities.collect(),
-            text,
-        }
+        Self { entities: entities.collect(), text }
     }
 }
 
@@ -111,9 +94,7 @@ pub(crate) fn units(text: &str) -> usize {
 /// What the server does to any text before it looks at it: control characters become blanks, carriage returns and
 /// the marks that turn the direction of a line are dropped.
 fn clean(text: &str) -> String {
-    let kept = text
-        .chars()
-        .filter(|character| !matches!(character, '\r' | '\u{2028}'..='\u{202e}'));
+    let kept = text.chars().filter(|character| !matches!(character, '\r' | '\u{2028}'..='\u{202e}'));
     kept.map(|character| match character {
         '\t' | '\n' => character,
         '\0'..='\u{1f}' => ' ',
@@ -146,10 +127,7 @@ const KINDS: [&str; 18] = [
 /// Stricter than over there, where an entity beyond the end is cut: whoever counts wrongly should hear of it.
 fn listed(params: &Params, name: &str, text: &str) -> Result<Vec<Entity>, Refusal> {
     let wrong = |what: &str| Refusal::bad(format!("can't parse entities: {what}"));
-    let list = match params
-        .json(name)
-        .map_err(|_| wrong("can't parse entities JSON object"))?
-    {
+    let list = match params.json(name).map_err(|_| wrong("can't parse entities JSON object"))? {
         None => return Ok(Vec::new()),
         Some(Value::Array(list)) => list,
         Some(_) => return Err(wrong("expected an Array of entities")),
@@ -166,11 +144,7 @@ fn listed(params: &Params, name: &str, text: &str) -> Result<Vec<Entity>, Refusa
             return Err(Refusal::bad("ENTITY_BOUNDS_INVALID"));
         }
         let word = |name: &str| value[name].as_str().map(str::to_owned);
-        Ok(Entity {
-            url: word("url"),
-            language: word("language"),
-            ..Entity::new(kind, offset, length)
-        })
+        Ok(Entity { url: word("url"), language: word("language"), ..Entity::new(kind, offset, length) })
     };
     list.iter().map(read).collect()
 }
@@ -212,13 +186,9 @@ fn parse_html(html: &str) -> Result<Formatted, String> {
                 at += length;
             }
             '<' if rest.starts_with("</") => {
-                let end = rest
-                    .find('>')
-                    .ok_or(format!("Unclosed end tag at byte offset {at}"))?;
+                let end = rest.find('>').ok_or(format!("Unclosed end tag at byte offset {at}"))?;
                 let name = rest[2..end].trim_end().to_lowercase();
-                let opened = open
-                    .pop()
-                    .ok_or(format!("Unexpected end tag at byte offset {at}"))?;
+                let opened = open.pop().ok_or(format!("Unexpected end tag at byte offset {at}"))?;
                 if !name.is_empty() && name != opened.tag {
                     return Err(format!(
                         "Unmatched end tag at byte offset {at}, expected \"</{}>\", found \"</{name}>\"",
@@ -240,10 +210,7 @@ fn parse_html(html: &str) -> Result<Formatted, String> {
         }
     }
     if let Some(opened) = open.pop() {
-        return Err(format!(
-            "Can't find end tag corresponding to start tag \"{}\"",
-            opened.tag
-        ));
+        return Err(format!("Can't find end tag corresponding to start tag \"{}\"", opened.tag));
     }
     entities.sort_by_key(|entity: &Entity| (entity.offset, usize::MAX - entity.length));
     Ok(Formatted { text, entities })
@@ -252,19 +219,18 @@ fn parse_html(html: &str) -> Result<Formatted, String> {
 /// Where the tag that begins `rest` ends: the first `>` outside of quotes.
 fn tag_end(rest: &str) -> Option<usize> {
     let mut quote = None;
-    rest.char_indices()
-        .find_map(|(at, character)| match (quote, character) {
-            (None, '>') => Some(at),
-            (None, '"' | '\'') => {
-                quote = Some(character);
-                None
-            }
-            (Some(open), _) if open == character => {
-                quote = None;
-                None
-            }
-            _ => None,
-        })
+    rest.char_indices().find_map(|(at, character)| match (quote, character) {
+        (None, '>') => Some(at),
+        (None, '"' | '\'') => {
+            quote = Some(character);
+            None
+        }
+        (Some(open), _) if open == character => {
+            quote = None;
+            None
+        }
+        _ => None,
+    })
 }
 
 fn start_tag(inside: &str, at: usize, start: usize) -> Result<Open, String> {
@@ -284,9 +250,7 @@ fn start_tag(inside: &str, at: usize, start: usize) -> Result<Open, String> {
         "tg-spoiler" => Some("spoiler"),
         "span" if class == "tg-spoiler" => Some("spoiler"),
         "span" => {
-            return Err(format!(
-                "Tag \"span\" must have class \"tg-spoiler\" at byte offset {at}"
-            ));
+            return Err(format!("Tag \"span\" must have class \"tg-spoiler\" at byte offset {at}"));
         }
         "blockquote" if attribute("expandable").is_some() => Some("expandable_blockquote"),
         "blockquote" => Some("blockquote"),
@@ -312,9 +276,7 @@ fn attributes(text: &str, tag: &str, at: usize) -> Result<Vec<(String, String)>,
     let mut found = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let end = rest
-            .find(|letter: char| letter == '=' || letter.is_whitespace())
-            .unwrap_or(rest.len());
+        let end = rest.find(|letter: char| letter == '=' || letter.is_whitespace()).unwrap_or(rest.len());
         let name = rest[..end].to_lowercase();
         rest = rest[end..].trim_start();
         let Some(value) = rest.strip_prefix('=') else {
@@ -324,9 +286,9 @@ fn attributes(text: &str, tag: &str, at: usize) -> Result<Vec<(String, String)>,
         let value = value.trim_start();
         let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''));
         let (value, left) = match quote {
-            Some(quote) => value[1..].split_once(quote).ok_or(format!(
-                "Unclosed attribute value in the tag \"{tag}\" at byte offset {at}"
-            ))?,
+            Some(quote) => value[1..]
+                .split_once(quote)
+                .ok_or(format!("Unclosed attribute value in the tag \"{tag}\" at byte offset {at}"))?,
             None => value.split_once(char::is_whitespace).unwrap_or((value, "")),
         };
         found.push((name, unescape(value)));
@@ -412,25 +374,13 @@ mod tests {
     #[test]
     fn html_becomes_text_and_entities() {
         check("plain", "plain");
-        check(
-            "a &lt;b&gt; &amp;&quot; &#33;&#x3f; &nbsp;",
-            "a <b> &\" !? &nbsp;",
-        );
+        check("a &lt;b&gt; &amp;&quot; &#33;&#x3f; &nbsp;", "a <b> &\" !? &nbsp;");
         check("<b>1 <i>2</i></b>3", "1 23 [bold: 1 2] [italic: 2]");
         check("😀<code>x</code>", "😀x [code: x]");
-        check(
-            "<pre><code class=\"language-rust\">fn</code></pre>",
-            "fn [pre rust: fn]",
-        );
+        check("<pre><code class=\"language-rust\">fn</code></pre>", "fn [pre rust: fn]");
         check("<code>a <b>b</b></code>", "a b [code: a b]");
-        check(
-            "<a href='https://x/?a&amp;b'>x</a>",
-            "x [text_link https://x/?a&b: x]",
-        );
-        check(
-            "<blockquote expandable>q</blockquote>",
-            "q [expandable_blockquote: q]",
-        );
+        check("<a href='https://x/?a&amp;b'>x</a>", "x [text_link https://x/?a&b: x]");
+        check("<blockquote expandable>q</blockquote>", "q [expandable_blockquote: q]");
         check("<b></b>x", "x");
     }
 
@@ -441,14 +391,8 @@ mod tests {
         check("<h1>x</h1>", "! Unsupported start tag \"h1\" at byte offset 0");
         check("<b>x", "! Can't find end tag corresponding to start tag \"b\"");
         check("x</b>", "! Unexpected end tag at byte offset 1");
-        check(
-            "<b><i>x</b></i>",
-            "! Unmatched end tag at byte offset 7, expected \"</i>\", found \"</b>\"",
-        );
-        check(
-            "<span>x</span>",
-            "! Tag \"span\" must have class \"tg-spoiler\" at byte offset 0",
-        );
+        check("<b><i>x</b></i>", "! Unmatched end tag at byte offset 7, expected \"</i>\", found \"</b>\"");
+        check("<span>x</span>", "! Tag \"span\" must have class \"tg-spoiler\" at byte offset 0");
     }
 
     #[test]

@@ -53,11 +53,7 @@ pub(crate) struct Faults {
 
 impl Default for Faults {
     fn default() -> Self {
-        Self {
-            planned: Vec::new(),
-            lies: Lies::default(),
-            dice: Dice(1),
-        }
+        Self { planned: Vec::new(), lies: Lies::default(), dice: Dice(1) }
     }
 }
 
@@ -137,9 +133,7 @@ mod tests {
         faults.plan("*", Fault::Hang, Times::Chance(0.5));
         assert_eq!(faults.strike("SENDMESSAGE"), Some(Fault::Status(502)));
         assert_eq!(faults.strike("sendMessage"), Some(Fault::Status(502)));
-        let hung = (0..1000)
-            .filter(|_| faults.strike("getMe") == Some(Fault::Hang))
-            .count();
+        let hung = (0..1000).filter(|_| faults.strike("getMe") == Some(Fault::Hang)).count();
         assert!((400..600).contains(&hung), "{hung}");
         faults.heal();
         assert_eq!(faults.strike("getMe"), None);

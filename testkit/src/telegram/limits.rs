@@ -22,24 +22,14 @@ pub struct Limits {
 impl Default for Limits {
     /// The figures of the Bot API's FAQ. The burst is our guess at its "short bursts that go over this limit".
     fn default() -> Self {
-        Self {
-            per_chat: 1.0,
-            chat_burst: 3.0,
-            overall: 30.0,
-            group_per_minute: 20,
-        }
+        Self { per_chat: 1.0, chat_burst: 3.0, overall: 30.0, group_per_minute: 20 }
     }
 }
 
 impl Limits {
     /// For tests in which pace is not the subject.
     pub fn none() -> Self {
-        Self {
-            per_chat: f64::MAX,
-            chat_burst: f64::MAX,
-            overall: f64::MAX,
-            group_per_minute: usize::MAX,
-        }
+        Self { per_chat: f64::MAX, chat_burst: f64::MAX, overall: f64::MAX, group_per_minute: usize::MAX }
     }
 }
 
@@ -80,11 +70,7 @@ impl Bucket {
     fn wait(&self, rate: f64, size: f64) -> Duration {
         let over = self.used + 1.0 - size;
         // A breath of slack: what is due in a microsecond is due.
-        if over <= 1e-6 {
-            Duration::ZERO
-        } else {
-            Duration::from_secs_f64(over / rate)
-        }
+        if over <= 1e-6 { Duration::ZERO } else { Duration::from_secs_f64(over / rate) }
     }
 }
 
@@ -92,21 +78,12 @@ impl Pace {
     /// Refuses a call that comes although the bot was told to wait.
     pub(crate) fn check_wait(&mut self, method: &str, chat: Option<i64>, now: Moment) -> Result<(), Refusal> {
         self.waits.retain(|_, until| *until > now);
-        let scopes = [
-            Some(Scope::All),
-            Some(Scope::Method(method.to_owned())),
-            chat.map(Scope::Chat),
-        ];
-        let until = scopes
-            .into_iter()
-            .flatten()
-            .filter_map(|scope| self.waits.get(&scope))
-            .max();
+        let scopes = [Some(Scope::All), Some(Scope::Method(method.to_owned())), chat.map(Scope::Chat)];
+        let until = scopes.into_iter().flatten().filter_map(|scope| self.waits.get(&scope)).max();
         let Some(left) = until.map(|until| *until - now) else {
             return Ok(());
         };
-        self.violations
-            .push(format!("{method} came {left:?} before the end of a retry_after"));
+        self.violations.push(format!("{method} came {left:?} before the end of a retry_after"));
         Err(Refusal::too_many(whole_seconds(left)))
     }
 
@@ -177,9 +154,7 @@ mod tests {
         let mut pace = Pace::default();
         let seen = milliseconds.iter().zip(chats.iter().cycle()).map(|(time, chat)| {
             let now = at(*time);
-            let sent = pace
-                .check_wait("sendMessage", Some(*chat), now)
-                .and_then(|()| pace.send(*chat, now));
+            let sent = pace.check_wait("sendMessage", Some(*chat), now).and_then(|()| pace.send(*chat, now));
             match sent {
                 Ok(()) => ".".to_owned(),
                 Err(refusal) => refusal.retry_after.unwrap().to_string(),

@@ -41,11 +41,7 @@ impl Markup {
         };
         if let Some(rows) = object.get("inline_keyboard") {
             let rows = read_rows(rows)?;
-            return Ok(if rows.is_empty() {
-                Self::None
-            } else {
-                Self::Inline(rows)
-            });
+            return Ok(if rows.is_empty() { Self::None } else { Self::Inline(rows) });
         }
         let is_set = |name: &str| object.get(name) == Some(&Value::Bool(true));
         Ok(match () {
@@ -77,17 +73,12 @@ impl Markup {
 }
 
 fn read_rows(rows: &Value) -> Result<Vec<Vec<Button>>, Refusal> {
-    let wrong = |what: &str| {
-        Refusal::bad(format!(
-            "field \"inline_keyboard\" of the InlineKeyboardMarkup {what}"
-        ))
-    };
+    let wrong =
+        |what: &str| Refusal::bad(format!("field \"inline_keyboard\" of the InlineKeyboardMarkup {what}"));
     let rows = rows.as_array().ok_or_else(|| wrong("must be of type Array"))?;
     let mut read = Vec::new();
     for row in rows {
-        let row = row
-            .as_array()
-            .ok_or_else(|| wrong("must be an Array of Arrays"))?;
+        let row = row.as_array().ok_or_else(|| wrong("must be an Array of Arrays"))?;
         let row = row.iter().map(read_button).collect::<Result<Vec<_>, _>>()?;
         if row.len() > MOST_IN_A_ROW {
             // Over there the row is broken in two without a word; nobody here should rely on that.
@@ -115,17 +106,13 @@ fn read_button(value: &Value) -> Result<Button, Refusal> {
     }
     let word = |name: &str| button.get(name).and_then(Value::as_str).map(str::to_owned);
     match (word("callback_data"), word("url")) {
-        (Some(data), None) if (1..=MOST_DATA).contains(&data.len()) => Ok(Button {
-            text: text.to_owned(),
-            data,
-            url: None,
-        }),
+        (Some(data), None) if (1..=MOST_DATA).contains(&data.len()) => {
+            Ok(Button { text: text.to_owned(), data, url: None })
+        }
         (Some(_), None) => Err(Refusal::bad("BUTTON_DATA_INVALID")),
-        (None, Some(url)) if url.starts_with("https://") || url.starts_with("http://") => Ok(Button {
-            text: text.to_owned(),
-            data: String::new(),
-            url: Some(url),
-        }),
+        (None, Some(url)) if url.starts_with("https://") || url.starts_with("http://") => {
+            Ok(Button { text: text.to_owned(), data: String::new(), url: Some(url) })
+        }
         (None, Some(_)) => Err(Refusal::bad("BUTTON_URL_INVALID")),
         (Some(_), Some(_)) => Err(Refusal::bad("BUTTON_TYPE_INVALID")),
         (None, None) => Err(Refusal::bad("text buttons are unallowed in the inline keyboard")),
@@ -141,9 +128,7 @@ mod tests {
         let body = json!({"reply_markup": markup}).to_string();
         let params = Params::read(None, "application/json", body.as_bytes()).unwrap();
         let seen = match Markup::read(&params) {
-            Ok(markup) => markup
-                .to_json()
-                .map_or("none".to_owned(), |markup| markup.to_string()),
+            Ok(markup) => markup.to_json().map_or("none".to_owned(), |markup| markup.to_string()),
             Err(refusal) => refusal.description,
         };
         assert_eq!(seen, expected);
@@ -173,17 +158,11 @@ mod tests {
             "Bad Request: text buttons are unallowed in the inline keyboard",
         );
         let row = vec![json!({"text": "x", "callback_data": "x"}); 6];
-        check(
-            json!({"inline_keyboard": vec![row; 17]}),
-            "Bad Request: reply markup is too long",
-        );
+        check(json!({"inline_keyboard": vec![row; 17]}), "Bad Request: reply markup is too long");
         check(
             json!({"inline_keyboard": [{"text": "x"}]}),
             "Bad Request: field \"inline_keyboard\" of the InlineKeyboardMarkup must be an Array of Arrays",
         );
-        check(
-            json!("nonsense"),
-            "Bad Request: can't parse reply keyboard markup JSON object",
-        );
+        check(json!("nonsense"), "Bad Request: can't parse reply keyboard markup JSON object");
     }
 }

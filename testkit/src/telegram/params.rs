@@ -48,10 +48,7 @@ impl Params {
     fn add_form(&mut self, text: &[u8]) {
         for pair in text.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
             let mut halves = pair.splitn(2, |byte| *byte == b'=');
-            let (name, value) = (
-                halves.next().unwrap_or_default(),
-                halves.next().unwrap_or_default(),
-            );
+            let (name, value) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
             self.values.insert(unescape(name), Value::String(unescape(value)));
         }
     }
@@ -89,11 +86,7 @@ impl Params {
         match attribute(disposition, "filename") {
             Some(file) => {
                 let mime = line("Content-Type").unwrap_or("application/octet-stream");
-                let file = File {
-                    name: file,
-                    mime: mime.to_owned(),
-                    bytes: body.to_vec(),
-                };
+                let file = File { name: file, mime: mime.to_owned(), bytes: body.to_vec() };
                 self.files.insert(name, file);
             }
             None => {
@@ -138,18 +131,13 @@ impl Params {
     /// The file uploaded as this parameter, directly or by `attach://`.
     pub(crate) fn file(&self, name: &str) -> Option<&File> {
         let attached = self.text(name);
-        let attached = attached
-            .as_deref()
-            .and_then(|text| text.strip_prefix("attach://"));
+        let attached = attached.as_deref().and_then(|text| text.strip_prefix("attach://"));
         self.files.get(attached.unwrap_or(name))
     }
 
     /// For the record of calls: values as they came, a file by its name and size.
     pub(crate) fn to_json(&self) -> Value {
-        let values = self
-            .values
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone()));
+        let values = self.values.iter().map(|(name, value)| (name.clone(), value.clone()));
         let files = self.files.iter().map(|(name, file)| {
             let file = json!({"file": file.name, "size": file.bytes.len()});
             (name.clone(), file)
@@ -177,9 +165,7 @@ fn unescape(text: &[u8]) -> String {
 fn attribute(header: &str, name: &str) -> Option<String> {
     header.split(';').skip(1).find_map(|part| {
         let (key, value) = part.split_once('=')?;
-        key.trim()
-            .eq_ignore_ascii_case(name)
-            .then(|| value.trim().trim_matches('"').to_owned())
+        key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"').to_owned())
     })
 }
 
@@ -214,12 +200,7 @@ mod tests {
     #[test]
     fn parameters_come_in_four_ways() {
         check("a=1&b=x+%26y", "", "", json!({"a": "1", "b": "x &y"}));
-        check(
-            "a=1",
-            "application/x-www-form-urlencoded",
-            "b=%F0%9F%98%80",
-            json!({"a": "1", "b": "😀"}),
-        );
+        check("a=1", "application/x-www-form-urlencoded", "b=%F0%9F%98%80", json!({"a": "1", "b": "😀"}));
         check(
             "",
             "application/json; charset=utf-8",

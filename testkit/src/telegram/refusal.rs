@@ -18,12 +18,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     fn new(code: u16, description: String) -> Self {
-        Self {
-            code,
-            description,
-            retry_after: None,
-            after: Duration::ZERO,
-        }
+        Self { code, description, retry_after: None, after: Duration::ZERO }
     }
 
     pub(crate) fn bad(what: impl AsRef<str>) -> Self {
@@ -35,10 +30,7 @@ impl Refusal {
     }
 
     pub(crate) fn conflict(what: &str, after: Duration) -> Self {
-        Self {
-            after,
-            ..Self::new(409, format!("Conflict: {what}"))
-        }
+        Self { after, ..Self::new(409, format!("Conflict: {what}")) }
     }
 
     pub(crate) fn not_found() -> Self {

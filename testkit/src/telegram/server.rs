@@ -40,11 +40,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(state: State) -> Self {
-        Self {
-            inside: Mutex::new((state, Clock::start())),
-            changed: Condvar::new(),
-            woken: Notify::new(),
-        }
+        Self { inside: Mutex::new((state, Clock::start())), changed: Condvar::new(), woken: Notify::new() }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, (State, Clock)> {
@@ -86,10 +82,7 @@ impl Server {
     pub(crate) fn start(shared: Arc<Shared>, listener: std::net::TcpListener) -> Self {
         let (stop, stopped) = oneshot::channel();
         listener.set_nonblocking(true).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let serve = move || {
             runtime.block_on(async {
                 let listener = Listener(tokio::net::TcpListener::from_std(listener).unwrap());
@@ -105,14 +98,8 @@ impl Server {
             });
             // Dropping the runtime drops the connections, answered or not.
         };
-        let thread = thread::Builder::new()
-            .name("telegram".to_owned())
-            .spawn(serve)
-            .unwrap();
-        Self {
-            stop: Some(stop),
-            thread: Some(thread),
-        }
+        let thread = thread::Builder::new().name("telegram".to_owned()).spawn(serve).unwrap();
+        Self { stop: Some(stop), thread: Some(thread) }
     }
 }
 
@@ -147,9 +134,7 @@ async fn handle(shared: Arc<Shared>, line: Line, request: Request) -> Response {
         return json_response(&Err(Refusal::too_large()));
     };
     let content_type = head.headers.get(CONTENT_TYPE);
-    let content_type = content_type
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
+    let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
     let params = Params::read(head.uri.query(), content_type, &body);
     let number = shared.act(|state, now| state.record(method, params.as_ref().ok(), now));
     let reply = match params {
@@ -198,8 +183,7 @@ async fn reply(shared: &Shared, token: &str, method: &str, params: &Params) -> R
             };
             Reply::Answer(Err(shared.act(|state, now| {
                 let told = state.pace.check_wait(method, params.integer("chat_id"), now);
-                told.err()
-                    .unwrap_or_else(|| state.pace.tell_to_wait(scope, wait, now))
+                told.err().unwrap_or_else(|| state.pace.tell_to_wait(scope, wait, now))
             })))
         }
         Some(Fault::DropBefore) => Reply::Silence,
@@ -292,26 +276,18 @@ fn envelope(answer: &Answer) -> (u16, String) {
 fn json_response(answer: &Answer) -> Response {
     let (status, body) = envelope(answer);
     let retry_after = answer.as_ref().err().and_then(|refusal| refusal.retry_after);
-    let mut response = Response::builder()
-        .status(status)
-        .header(CONTENT_TYPE, "application/json");
+    let mut response = Response::builder().status(status).header(CONTENT_TYPE, "application/json");
     if let Some(seconds) = retry_after {
         response = response.header(RETRY_AFTER, seconds);
     }
-    response
-        .body(Body::from(body))
-        .expect("status and headers are well formed")
+    response.body(Body::from(body)).expect("status and headers are well formed")
 }
 
 fn cut_response(answer: &Answer) -> Response {
     let (status, body) = envelope(answer);
     let half: String = body.chars().take(body.chars().count() / 2).collect();
-    let response = Response::builder()
-        .status(status)
-        .header(CONTENT_TYPE, "application/json");
-    response
-        .body(Body::from(half))
-        .expect("status and headers are well formed")
+    let response = Response::builder().status(status).header(CONTENT_TYPE, "application/json");
+    response.body(Body::from(half)).expect("status and headers are well formed")
 }
 
 /// The server's own failures are JSON, those of what stands before it a page.
@@ -321,12 +297,8 @@ fn page(status: u16) -> Response {
     }
     let description = Refusal::broken(status).description;
     let page = format!("<html><head><title>{status} {description}</title></head></html>\r\n");
-    let response = Response::builder()
-        .status(status)
-        .header(CONTENT_TYPE, "text/html");
-    response
-        .body(Body::from(page))
-        .expect("a status between 100 and 999")
+    let response = Response::builder().status(status).header(CONTENT_TYPE, "text/html");
+    response.body(Body::from(page)).expect("a status between 100 and 999")
 }
 
 /// A connection's name for its handler, which can cut it.
@@ -350,10 +322,7 @@ impl axum::serve::Listener for Listener {
     async fn accept(&mut self) -> (Wire, Line) {
         let (stream, _) = axum::serve::Listener::accept(&mut self.0).await;
         let line = Line::default();
-        let wire = Wire {
-            stream,
-            line: line.clone(),
-        };
+        let wire = Wire { stream, line: line.clone() };
         (wire, line)
     }
 
@@ -403,13 +372,7 @@ impl State {
     fn record(&mut self, method: &str, params: Option<&Params>, now: Moment) -> usize {
         let params = params.map_or(serde_json::Value::Null, Params::to_json);
         let method = method.to_owned();
-        self.calls.push(Call {
-            method,
-            at: now,
-            params,
-            status: None,
-            answered_at: None,
-        });
+        self.calls.push(Call { method, at: now, params, status: None, answered_at: None });
         self.calls.len() - 1
     }
 }

@@ -66,10 +66,7 @@ impl State {
         let bot = token.split(':').next().and_then(|id| id.parse().ok());
         let bot = bot.expect("a token begins with the bot's id and a colon");
         let mut chats = Chats::default();
-        let user = User {
-            first_name: "AtlasBridge".to_owned(),
-            username: Some(BOT_NAME.to_owned()),
-        };
+        let user = User { first_name: "AtlasBridge".to_owned(), username: Some(BOT_NAME.to_owned()) };
         chats.users.insert(bot, user);
         Self {
             token: token.to_owned(),
@@ -161,9 +158,7 @@ impl State {
     fn set_webhook(&mut self, params: &Params) -> Answer {
         let url = params.text("url").unwrap_or_default();
         if !url.is_empty() && !url.starts_with("https://") {
-            return Err(Refusal::bad(
-                "bad webhook: An HTTPS URL must be provided for webhook",
-            ));
+            return Err(Refusal::bad("bad webhook: An HTTPS URL must be provided for webhook"));
         }
         self.drop_pending(params);
         self.allow_updates(params);
@@ -322,13 +317,9 @@ fn parameters(method: &str) -> Option<&'static [&'static str]> {
             "disable_web_page_preview",
             "reply_markup",
         ],
-        "editmessagereplymarkup" => &[
-            "business_connection_id",
-            "chat_id",
-            "message_id",
-            "inline_message_id",
-            "reply_markup",
-        ],
+        "editmessagereplymarkup" => {
+            &["business_connection_id", "chat_id", "message_id", "inline_message_id", "reply_markup"]
+        }
         "deletemessage" => &["chat_id", "message_id"],
         "answercallbackquery" => &["callback_query_id", "text", "show_alert", "url", "cache_time"],
         "getchat" => &["chat_id"],

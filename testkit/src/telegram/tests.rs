@@ -32,11 +32,7 @@ impl FakeTelegram {
             return envelope["result"].clone();
         }
         assert_eq!(envelope["error_code"], json!(answer.status));
-        json!(format!(
-            "{} {}",
-            answer.status,
-            envelope["description"].as_str().unwrap()
-        ))
+        json!(format!("{} {}", answer.status, envelope["description"].as_str().unwrap()))
     }
 
     #[track_caller]
@@ -52,19 +48,14 @@ impl FakeTelegram {
 
     #[track_caller]
     fn send(&self, chat: i64, text: &str) -> i64 {
-        self.ask("sendMessage", json!({"chat_id": chat, "text": text}))["message_id"]
-            .as_i64()
-            .unwrap()
+        self.ask("sendMessage", json!({"chat_id": chat, "text": text}))["message_id"].as_i64().unwrap()
     }
 
     #[track_caller]
     fn update_ids(&self, params: Value) -> Vec<i64> {
         let batch = self.ask("getUpdates", params);
         let batch = batch.as_array().unwrap_or_else(|| panic!("{batch}"));
-        batch
-            .iter()
-            .map(|update| update["update_id"].as_i64().unwrap())
-            .collect()
+        batch.iter().map(|update| update["update_id"].as_i64().unwrap()).collect()
     }
 }
 
@@ -78,22 +69,13 @@ fn tokens_and_methods_are_told_apart() {
     let url = telegram.api_url();
     let status = |path: &str| {
         let answer = http::get(&format!("{url}{path}")).unwrap();
-        (
-            answer.status,
-            answer.json()["description"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
-        )
+        (answer.status, answer.json()["description"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(status(&format!("/bot{TOKEN}/getMe")).0, 200);
     assert_eq!(status(&format!("/bot{TOKEN}/GETME")).0, 200);
     assert_eq!(status("/bot123456:wrong/getMe"), (401, "Unauthorized".to_owned()));
     assert_eq!(status("/botnonsense/getMe"), (404, "Not Found".to_owned()));
-    assert_eq!(
-        status(&format!("/bot{TOKEN}/getNothing")),
-        (404, "Not Found".to_owned())
-    );
+    assert_eq!(status(&format!("/bot{TOKEN}/getNothing")), (404, "Not Found".to_owned()));
     assert_eq!(status("/elsewhere"), (404, "Not Found".to_owned()));
     telegram.revokes_token("123456:another");
     assert_eq!(status(&format!("/bot{TOKEN}/getMe")).0, 401);
@@ -105,36 +87,16 @@ fn messages_are_checked() {
     telegram.limits(Limits::none());
     telegram.stranger(7, "Bob");
     let text = |chat: Value, text: &str| json!({"chat_id": chat, "text": text});
-    telegram.check(
-        "sendMessage",
-        json!({"text": "x"}),
-        "400 Bad Request: chat_id is empty",
-    );
-    telegram.check(
-        "sendMessage",
-        text(json!(1), "x"),
-        "400 Bad Request: chat not found",
-    );
-    telegram.check(
-        "sendMessage",
-        text(json!("@nobody"), "x"),
-        "400 Bad Request: chat not found",
-    );
+    telegram.check("sendMessage", json!({"text": "x"}), "400 Bad Request: chat_id is empty");
+    telegram.check("sendMessage", text(json!(1), "x"), "400 Bad Request: chat not found");
+    telegram.check("sendMessage", text(json!("@nobody"), "x"), "400 Bad Request: chat not found");
     telegram.check(
         "sendMessage",
         text(json!(7), "x"),
         "403 Forbidden: bot can't initiate conversation with a user",
     );
-    telegram.check(
-        "sendMessage",
-        text(json!(ANN), " \n"),
-        "400 Bad Request: message text is empty",
-    );
-    telegram.check(
-        "sendMessage",
-        text(json!(ANN.to_string()), &"😀".repeat(2048)),
-        "ok …",
-    );
+    telegram.check("sendMessage", text(json!(ANN), " \n"), "400 Bad Request: message text is empty");
+    telegram.check("sendMessage", text(json!(ANN.to_string()), &"😀".repeat(2048)), "ok …");
     telegram.check(
         "sendMessage",
         text(json!(ANN), &("😀".repeat(2048) + "x")),
@@ -142,11 +104,7 @@ fn messages_are_checked() {
     );
     // The limit holds for what is left when the tags are read.
     let long = format!("<b>{}</b>&lt;", "x".repeat(4095));
-    telegram.check(
-        "sendMessage",
-        json!({"chat_id": ANN, "text": long, "parse_mode": "HTML"}),
-        "ok …",
-    );
+    telegram.check("sendMessage", json!({"chat_id": ANN, "text": long, "parse_mode": "HTML"}), "ok …");
     telegram.check(
         "sendMessage",
         json!({"chat_id": ANN, "text": "<b>x", "parse_mode": "html"}),
@@ -169,20 +127,10 @@ fn messages_are_checked() {
         "ok …",
     );
     telegram.blocks(ANN);
-    telegram.check(
-        "sendMessage",
-        text(json!(ANN), "x"),
-        "403 Forbidden: bot was blocked by the user",
-    );
+    telegram.check("sendMessage", text(json!(ANN), "x"), "403 Forbidden: bot was blocked by the user");
     assert!(telegram.violations().is_empty());
-    telegram.ask(
-        "sendMessage",
-        json!({"chat_id": ANN, "text": "x", "reply_makrup": {}}),
-    );
-    assert_eq!(
-        telegram.violations(),
-        ["sendMessage has no parameter \"reply_makrup\""]
-    );
+    telegram.ask("sendMessage", json!({"chat_id": ANN, "text": "x", "reply_makrup": {}}));
+    assert_eq!(telegram.violations(), ["sendMessage has no parameter \"reply_makrup\""]);
 }
 
 #[test]
@@ -190,39 +138,17 @@ fn edits_are_checked_and_kept() {
     let telegram = start();
     telegram.limits(Limits::none());
     let theirs = telegram.says(ANN, ANN, "hello");
-    let sent = telegram.ask(
-        "sendMessage",
-        json!({"chat_id": ANN, "text": "a", "reply_markup": buttons()}),
-    );
+    let sent = telegram.ask("sendMessage", json!({"chat_id": ANN, "text": "a", "reply_markup": buttons()}));
     let id = &sent["message_id"];
     let edit = |id: &Value, text: &str| json!({"chat_id": ANN, "message_id": id, "text": text});
     let same = json!({"chat_id": ANN, "message_id": id, "text": "a ", "reply_markup": buttons()});
-    telegram.check(
-        "editMessageText",
-        same,
-        "400 Bad Request: message is not modified: specified new…",
-    );
-    telegram.check(
-        "editMessageText",
-        edit(&json!(999), "b"),
-        "400 Bad Request: message to edit not found",
-    );
-    telegram.check(
-        "editMessageText",
-        edit(&json!(theirs), "b"),
-        "400 Bad Request: message can't be edited",
-    );
-    telegram.check(
-        "editMessageText",
-        edit(id, &"x".repeat(4097)),
-        "400 Bad Request: MESSAGE_TOO_LONG",
-    );
+    telegram.check("editMessageText", same, "400 Bad Request: message is not modified: specified new…");
+    telegram.check("editMessageText", edit(&json!(999), "b"), "400 Bad Request: message to edit not found");
+    telegram.check("editMessageText", edit(&json!(theirs), "b"), "400 Bad Request: message can't be edited");
+    telegram.check("editMessageText", edit(id, &"x".repeat(4097)), "400 Bad Request: MESSAGE_TOO_LONG");
     // An edit without buttons takes them away.
     let edited = telegram.ask("editMessageText", edit(id, "b"));
-    assert_eq!(
-        (&edited["text"], &edited["reply_markup"]),
-        (&json!("b"), &Value::Null)
-    );
+    assert_eq!((&edited["text"], &edited["reply_markup"]), (&json!("b"), &Value::Null));
     assert!(edited["edit_date"].is_u64());
     telegram.check(
         "editMessageReplyMarkup",
@@ -233,11 +159,7 @@ fn edits_are_checked_and_kept() {
     assert_eq!((message.text.as_str(), message.edits), ("b", 1));
     assert_eq!(message.history[0].text, "a");
     assert_eq!(message.history[0].buttons.len(), 2);
-    telegram.check(
-        "deleteMessage",
-        json!({"chat_id": ANN, "message_id": id}),
-        "ok true",
-    );
+    telegram.check("deleteMessage", json!({"chat_id": ANN, "message_id": id}), "ok true");
     telegram.check(
         "deleteMessage",
         json!({"chat_id": ANN, "message_id": id}),
@@ -250,10 +172,7 @@ fn edits_are_checked_and_kept() {
 #[test]
 fn taps_are_delivered_answered_and_forgotten() {
     let telegram = start();
-    let sent = telegram.ask(
-        "sendMessage",
-        json!({"chat_id": ANN, "text": "a", "reply_markup": buttons()}),
-    );
+    let sent = telegram.ask("sendMessage", json!({"chat_id": ANN, "text": "a", "reply_markup": buttons()}));
     let tap = telegram.taps(ANN, ANN, sent["message_id"].as_i64().unwrap(), "Yes");
     let batch = telegram.ask("getUpdates", json!({}));
     let query = &batch[0]["callback_query"];
@@ -262,17 +181,10 @@ fn taps_are_delivered_answered_and_forgotten() {
     assert_eq!(query["from"]["id"], json!(ANN));
     assert!(query["chat_instance"].is_string());
     let answer = |text: String| json!({"callback_query_id": tap.0, "text": text});
-    telegram.check(
-        "answerCallbackQuery",
-        answer("x".repeat(201)),
-        "400 Bad Request: MESSAGE_TOO_LONG",
-    );
+    telegram.check("answerCallbackQuery", answer("x".repeat(201)), "400 Bad Request: MESSAGE_TOO_LONG");
     assert_eq!(telegram.tap_answer(&tap), None);
     telegram.check("answerCallbackQuery", answer("applied".to_owned()), "ok true");
-    assert_eq!(
-        telegram.tap_answer(&tap).unwrap().text.as_deref(),
-        Some("applied")
-    );
+    assert_eq!(telegram.tap_answer(&tap).unwrap().text.as_deref(), Some("applied"));
     let too_old = "400 Bad Request: query is too old and response timeout expired or query ID is invalid";
     telegram.check("answerCallbackQuery", json!({"callback_query_id": "1"}), too_old);
     telegram.advance(Duration::from_secs(151));
@@ -294,9 +206,7 @@ fn a_poll_waits_and_is_woken() {
     // Unconfirmed, it comes again; confirmed, it never does.
     telegram.says(ANN, ANN, "again");
     telegram.advance(Duration::from_secs(4));
-    let [first, second] = telegram.update_ids(json!({}))[..] else {
-        panic!("not two")
-    };
+    let [first, second] = telegram.update_ids(json!({}))[..] else { panic!("not two") };
     assert_eq!(second, first + 1);
     assert_eq!(telegram.update_ids(json!({"offset": first + 1})), [first + 1]);
     assert_eq!(telegram.update_ids(json!({"offset": first + 2})), [0; 0]);
@@ -329,26 +239,16 @@ fn a_second_poll_ends_the_first() {
         let third = scope.spawn(move || poll(telegram_end()));
         telegram.wait_polled("the third waits");
         telegram.ask("setWebhook", json!({"url": "https://example.org/hook"}));
-        assert_eq!(
-            third.join().unwrap(),
-            "409 Conflict: terminated by setWebhook request"
-        );
+        assert_eq!(third.join().unwrap(), "409 Conflict: terminated by setWebhook request");
     });
-    telegram.check(
-        "setWebhook",
-        json!({"url": "http://x"}),
-        "400 Bad Request: bad webhook: An HTTPS URL…",
-    );
+    telegram.check("setWebhook", json!({"url": "http://x"}), "400 Bad Request: bad webhook: An HTTPS URL…");
     telegram.advance(Duration::from_secs(4));
     telegram.check(
         "getUpdates",
         json!({}),
         "409 Conflict: can't use getUpdates method while webhook is active;…",
     );
-    assert_eq!(
-        telegram.ask("getWebhookInfo", json!({}))["url"],
-        "https://example.org/hook"
-    );
+    assert_eq!(telegram.ask("getWebhookInfo", json!({}))["url"], "https://example.org/hook");
     telegram.check("deleteWebhook", json!({"drop_pending_updates": true}), "ok true");
     assert_eq!(telegram.ask("getWebhookInfo", json!({}))["url"], "");
     telegram.check("getUpdates", json!({}), "ok []");
@@ -362,10 +262,7 @@ fn telegram_end() -> i64 {
 #[test]
 fn pace_is_kept_and_haste_recorded() {
     let telegram = start();
-    telegram.limits(Limits {
-        per_chat: 0.1,
-        ..Limits::default()
-    });
+    telegram.limits(Limits { per_chat: 0.1, ..Limits::default() });
     for _ in 0..3 {
         telegram.send(ANN, "x");
     }
@@ -375,11 +272,7 @@ fn pace_is_kept_and_haste_recorded() {
     assert!((1..=10).contains(&seconds), "{seconds}");
     let description = format!("Too Many Requests: retry after {seconds}");
     assert_eq!(answer.json()["description"], description);
-    assert!(
-        answer.head.contains(&format!("retry-after: {seconds}\r\n")),
-        "{}",
-        answer.head
-    );
+    assert!(answer.head.contains(&format!("retry-after: {seconds}\r\n")), "{}", answer.head);
     assert!(telegram.violations().is_empty());
     telegram.check("sendMessage", message, "429 Too Many Requests: retry after …");
     assert_eq!(telegram.violations().len(), 1, "{:?}", telegram.violations());
@@ -397,10 +290,7 @@ fn faults_come_on_demand() {
     let sent = || telegram.messages(ANN).len();
     telegram.fails("sendMessage", Fault::Status(502), Times::Next(1));
     telegram.fails("sendMessage", Fault::Status(504), Times::Next(1));
-    assert_eq!(
-        (send().unwrap().status, send().unwrap().status, sent()),
-        (502, 504, 0)
-    );
+    assert_eq!((send().unwrap().status, send().unwrap().status, sent()), (502, 504, 0));
     telegram.fails("*", Fault::DropBefore, Times::Next(1));
     assert!(send().is_err());
     assert_eq!(sent(), 0);
@@ -411,11 +301,7 @@ fn faults_come_on_demand() {
     let cut = send().unwrap();
     assert_eq!((cut.status, sent()), (200, 2));
     assert!(serde_json::from_str::<Value>(&cut.body).is_err(), "{cut:?}");
-    telegram.fails(
-        "sendMessage",
-        Fault::TooManyRequests { retry_after: 5 },
-        Times::Next(1),
-    );
+    telegram.fails("sendMessage", Fault::TooManyRequests { retry_after: 5 }, Times::Next(1));
     assert_eq!((send().unwrap().status, sent()), (429, 2));
     assert!(telegram.violations().is_empty());
     assert_eq!(send().unwrap().status, 429);
@@ -460,12 +346,7 @@ fn a_bot_in_a_group_hears_what_is_meant_for_it() {
     telegram.replies(ANN, group, ours, "yes");
     telegram.edits(ANN, group, 2, "chatter, edited");
     let batch = telegram.ask("getUpdates", json!({}));
-    let texts: Vec<_> = batch
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|update| &update["message"]["text"])
-        .collect();
+    let texts: Vec<_> = batch.as_array().unwrap().iter().map(|update| &update["message"]["text"]).collect();
     assert_eq!(texts, ["/stop", "yes"]);
     assert_eq!(batch[0]["message"]["entities"][0]["type"], "bot_command");
     assert_eq!(batch[1]["message"]["reply_to_message"]["message_id"], ours);
@@ -496,9 +377,5 @@ fn any_update_can_be_forged() {
     telegram.raw_update(json!({"update_id": id + 7, "message": "nonsense"}));
     assert_eq!(telegram.update_ids(json!({})), [id, id + 7]);
     telegram.raw_update(json!({"callback_query": {"id": "forged"}}));
-    telegram.check(
-        "answerCallbackQuery",
-        json!({"callback_query_id": "forged"}),
-        "ok true",
-    );
+    telegram.check("answerCallbackQuery", json!({"callback_query_id": "forged"}), "ok true");
 }

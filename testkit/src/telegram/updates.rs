@@ -45,12 +45,7 @@ pub(crate) struct Updates {
 
 impl Default for Updates {
     fn default() -> Self {
-        Self {
-            queue: VecDeque::new(),
-            next_id: 871_000_001,
-            allowed: Vec::new(),
-            echoes: Vec::new(),
-        }
+        Self { queue: VecDeque::new(), next_id: 871_000_001, allowed: Vec::new(), echoes: Vec::new() }
     }
 }
 
@@ -113,10 +108,8 @@ impl Updates {
         if offset == 0 || offset > self.next_id + FUTURE {
             return;
         }
-        let (confirmed, left): (VecDeque<_>, _) = self
-            .queue
-            .drain(..)
-            .partition(|update: &Update| update.id < offset);
+        let (confirmed, left): (VecDeque<_>, _) =
+            self.queue.drain(..).partition(|update: &Update| update.id < offset);
         self.queue = left;
         for update in confirmed {
             if faults.dice.falls(faults.lies.duplicates / 2.0) {
@@ -145,10 +138,7 @@ mod tests {
     #[track_caller]
     fn check(updates: &mut Updates, offset: i64, limit: usize, expected: &[i64]) {
         let batch = updates.take(offset, limit, NOW, &mut Faults::default());
-        let seen: Vec<_> = batch
-            .iter()
-            .map(|update| update["update_id"].as_i64().unwrap() - FIRST)
-            .collect();
+        let seen: Vec<_> = batch.iter().map(|update| update["update_id"].as_i64().unwrap() - FIRST).collect();
         assert_eq!(seen, expected);
     }
 
@@ -195,10 +185,7 @@ mod tests {
     #[test]
     fn a_lying_queue_repeats_and_shuffles() {
         let mut faults = Faults::default();
-        faults.lies = Lies {
-            duplicates: 1.0,
-            reordering: 1.0,
-        };
+        faults.lies = Lies { duplicates: 1.0, reordering: 1.0 };
         let mut updates = queue(50);
         let first = updates.take(0, 100, NOW, &mut faults).len();
         assert!(first > 60, "{first}");

@@ -38,19 +38,14 @@ pub(super) fn moments(recording: &Recording, config: DetectorConfig, seen: &[Rep
         Kind::Idle => resting,
         _ => since.unwrap_or(resting),
     };
-    seen.iter()
-        .zip(since.into_iter().zip(resting))
-        .map(moment)
-        .collect()
+    seen.iter().zip(since.into_iter().zip(resting)).map(moment).collect()
 }
 
 /// The lines of the prompt; the last one of a long text may be cut.
 fn lines_of(seen: &Replayed) -> Vec<String> {
     let detail = seen.sighting.detail.as_str();
     let lines = detail.lines().map(squeezed);
-    lines
-        .filter(|line| !line.is_empty() && !line.ends_with('…'))
-        .collect()
+    lines.filter(|line| !line.is_empty() && !line.ends_with('…')).collect()
 }
 
 /// All that is shown, without blanks and without what turns.
@@ -60,7 +55,5 @@ fn shown(screen: &Screen) -> String {
 
 fn squeezed(text: &str) -> String {
     let is_moving = |char: char| matches!(char, '\u{2800}'..='\u{28ff}' | '◐' | '◓' | '◑' | '◒');
-    text.chars()
-        .filter(|char| !char.is_whitespace() && !is_moving(*char))
-        .collect()
+    text.chars().filter(|char| !char.is_whitespace() && !is_moving(*char)).collect()
 }

@@ -31,24 +31,12 @@ const FIGURES: [Figure; 17] = [
     ("choices_exact", Worse::Less, |tally| tally.choices_exact),
     ("refusing_right", Worse::Less, |tally| tally.refusing_right),
     ("keys_exact", Worse::Less, |tally| tally.keys_exact),
-    ("choices_exact_as_made", Worse::Less, |tally| {
-        tally.choices_exact_as_made
-    }),
-    ("keys_exact_as_made", Worse::Less, |tally| {
-        tally.keys_exact_as_made
-    }),
-    ("latency_p50_ms", Worse::More, |tally| {
-        tally.latency_ms(0.5).unwrap_or(0)
-    }),
-    ("latency_p95_ms", Worse::More, |tally| {
-        tally.latency_ms(0.95).unwrap_or(0)
-    }),
-    ("after_byte_p50_ms", Worse::More, |tally| {
-        tally.after_byte_ms(0.5).unwrap_or(0)
-    }),
-    ("after_byte_p95_ms", Worse::More, |tally| {
-        tally.after_byte_ms(0.95).unwrap_or(0)
-    }),
+    ("choices_exact_as_made", Worse::Less, |tally| tally.choices_exact_as_made),
+    ("keys_exact_as_made", Worse::Less, |tally| tally.keys_exact_as_made),
+    ("latency_p50_ms", Worse::More, |tally| tally.latency_ms(0.5).unwrap_or(0)),
+    ("latency_p95_ms", Worse::More, |tally| tally.latency_ms(0.95).unwrap_or(0)),
+    ("after_byte_p50_ms", Worse::More, |tally| tally.after_byte_ms(0.5).unwrap_or(0)),
+    ("after_byte_p95_ms", Worse::More, |tally| tally.after_byte_ms(0.95).unwrap_or(0)),
     ("in_quiet", Worse::More, |tally| tally.in_quiet),
 ];
 
@@ -58,36 +46,16 @@ pub(super) struct Figures(BTreeMap<String, BTreeMap<String, u64>>);
 
 impl Figures {
     pub(super) fn of(report: &Report) -> Self {
-        let row = |tally: &Tally| {
-            FIGURES
-                .iter()
-                .map(|(name, _, take)| ((*name).to_owned(), take(tally)))
-                .collect()
-        };
-        let tools = report
-            .tools
-            .iter()
-            .map(|(tool, tally)| (format!("tool {tool}"), row(tally)));
-        let kinds = report
-            .kinds
-            .iter()
-            .map(|(kind, tally)| (format!("kind {kind}"), row(tally)));
-        let variants = report
-            .variants
-            .iter()
-            .map(|(name, tally)| (format!("variant {name}"), row(tally)));
-        let left_out = report
-            .left_out
-            .iter()
-            .map(|(tool, tally)| (format!("without pack {tool}"), row(tally)));
-        let witnesses = report
-            .witnesses
-            .iter()
-            .map(|(name, tally)| (format!("witness {name}"), row(tally)));
-        let all = [
-            ("all".to_owned(), row(&report.all)),
-            ("agent dialogs".to_owned(), row(&report.agent_dialogs)),
-        ];
+        let row =
+            |tally: &Tally| FIGURES.iter().map(|(name, _, take)| ((*name).to_owned(), take(tally))).collect();
+        let tools = report.tools.iter().map(|(tool, tally)| (format!("tool {tool}"), row(tally)));
+        let kinds = report.kinds.iter().map(|(kind, tally)| (format!("kind {kind}"), row(tally)));
+        let variants = report.variants.iter().map(|(name, tally)| (format!("variant {name}"), row(tally)));
+        let left_out =
+            report.left_out.iter().map(|(tool, tally)| (format!("without pack {tool}"), row(tally)));
+        let witnesses = report.witnesses.iter().map(|(name, tally)| (format!("witness {name}"), row(tally)));
+        let all =
+            [("all".to_owned(), row(&report.all)), ("agent dialogs".to_owned(), row(&report.agent_dialogs))];
         let rows = all.into_iter().chain(tools).chain(kinds);
         Self(rows.chain(variants).chain(left_out).chain(witnesses).collect())
     }
@@ -102,15 +70,10 @@ impl Figures {
         let row = |(name, row): (&String, &Value)| {
             let figures = row.as_object().with_context(|| format!("{name} is no object"))?;
             let number = |(figure, value): (&String, &Value)| {
-                let number = value
-                    .as_u64()
-                    .with_context(|| format!("{name}, {figure} is no number"))?;
+                let number = value.as_u64().with_context(|| format!("{name}, {figure} is no number"))?;
                 Ok((figure.clone(), number))
             };
-            Ok((
-                name.clone(),
-                figures.iter().map(number).collect::<anyhow::Result<_>>()?,
-            ))
+            Ok((name.clone(), figures.iter().map(number).collect::<anyhow::Result<_>>()?))
         };
         Ok(Self(rows.iter().map(row).collect::<anyhow::Result<_>>()?))
     }
@@ -146,33 +109,17 @@ mod tests {
     use super::*;
 
     fn figures(found: u64, wrong: u64) -> Figures {
-        let tally = Tally {
-            found,
-            wrong,
-            ..Tally::default()
-        };
-        Figures::of(&Report {
-            all: tally,
-            ..Report::default()
-        })
+        let tally = Tally { found, wrong, ..Tally::default() };
+        Figures::of(&Report { all: tally, ..Report::default() })
     }
 
     #[test]
     fn worse_is_less_found_or_more_false() {
         let committed = figures(10, 1);
-        assert_eq!(
-            figures(9, 1).worse_than(&committed),
-            ["all: found was 10 and is 9"]
-        );
-        assert_eq!(
-            figures(11, 2).worse_than(&committed),
-            ["all: false was 1 and is 2"]
-        );
+        assert_eq!(figures(9, 1).worse_than(&committed), ["all: found was 10 and is 9"]);
+        assert_eq!(figures(11, 2).worse_than(&committed), ["all: false was 1 and is 2"]);
         assert!(figures(11, 0).worse_than(&committed).is_empty());
-        assert_eq!(
-            figures(10, 1).worse_than(&Figures::default()),
-            Vec::<String>::new()
-        );
+        assert_eq!(figures(10, 1).worse_than(&Figures::default()), Vec::<String>::new());
     }
 
     #[test]

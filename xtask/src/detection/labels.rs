@@ -101,20 +101,12 @@ fn load(path: &Path) -> anyhow::Result<Labelled> {
 }
 
 fn prompt_of(prompt: &Value) -> anyhow::Result<Label> {
-    let time = |name: &str| {
-        prompt[name]
-            .as_f64()
-            .with_context(|| format!("a prompt without `{name}`"))
-    };
+    let time = |name: &str| prompt[name].as_f64().with_context(|| format!("a prompt without `{name}`"));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let list = |name: &str| Some(prompt.get(name)?.as_array()?.iter().map(text).collect());
     let keys = |name: &str| {
         let keys = prompt.get(name)?.as_object()?;
-        Some(
-            keys.iter()
-                .map(|(name, keys)| (name.clone(), text(keys)))
-                .collect(),
-        )
+        Some(keys.iter().map(|(name, keys)| (name.clone(), text(keys))).collect())
     };
     Ok(Label {
         from: time("from")?,

@@ -45,11 +45,7 @@ pub(super) fn page(report: &Report) -> String {
     let mut page = String::from(OPENING);
     let _ = write!(page, "\n## What must hold\n\n{}", bounds(report));
     let all = BTreeMap::from([("all".to_owned(), report.all.clone())]);
-    let tables = [
-        ("All", "", &all),
-        ("By kind", "kind", &report.kinds),
-        ("By tool", "tool", &report.tools),
-    ];
+    let tables = [("All", "", &all), ("By kind", "kind", &report.kinds), ("By tool", "tool", &report.tools)];
     for (title, first, rows) in tables {
         let _ = write!(page, "\n## {title}\n\n{}", table(first, rows));
     }
@@ -94,46 +90,26 @@ fn soon(report: &Report) -> String {
 
 /// What was promised, and whether it is kept.
 fn bounds(report: &Report) -> String {
-    let Report {
-        all, agent_dialogs, ..
-    } = report;
+    let Report { all, agent_dialogs, .. } = report;
     let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     let at_least = |name: &str, part: u64, whole: u64, bound: f64| {
         let kept = ratio(part, whole) >= bound;
-        row(
-            name,
-            &format!("≥ {bound}"),
-            &format!("{} ({part} of {whole})", share(part, whole)),
-            kept,
-        )
+        row(name, &format!("≥ {bound}"), &format!("{} ({part} of {whole})", share(part, whole)), kept)
     };
     let at_most = |name: &str, count: u64, bound: u64| {
-        let bound_text = if bound == 0 {
-            "0".to_owned()
-        } else {
-            format!("≤ {bound}")
-        };
+        let bound_text = if bound == 0 { "0".to_owned() } else { format!("≤ {bound}") };
         row(name, &bound_text, &count.to_string(), count <= bound)
     };
     let mut rows = vec![
         at_least("recall, all prompts", all.found, all.prompts, 0.99),
-        at_least(
-            "recall, dialogs of agents",
-            agent_dialogs.found,
-            agent_dialogs.prompts,
-            0.995,
-        ),
+        at_least("recall, dialogs of agents", agent_dialogs.found, agent_dialogs.prompts, 0.995),
         at_most("seen twice", all.repeated, 0),
         at_most(
             "medium or high confidence where a label says that nothing waits, and in `negative`",
             all.in_quiet,
             0,
         ),
-        at_most(
-            "possible prompts (low confidence) where no label fits",
-            all.possible,
-            10,
-        ),
+        at_most("possible prompts (low confidence) where no label fits", all.possible, 10),
         at_least("choices exact", all.choices_exact, all.with_choices, 0.99),
         at_least(
             "choices exact, against the labels as they were made",
@@ -149,10 +125,7 @@ fn bounds(report: &Report) -> String {
         ),
     ];
     for (name, bound) in [(READ, 50), (POLLED, 150)] {
-        let late = report
-            .witnesses
-            .get(name)
-            .and_then(|tally| tally.after_byte_ms(0.95));
+        let late = report.witnesses.get(name).and_then(|tally| tally.after_byte_ms(0.95));
         rows.push(row(
             &format!("{name}: p95 after its last byte"),
             &format!("≤ {bound} ms"),
@@ -161,23 +134,14 @@ fn bounds(report: &Report) -> String {
         ));
     }
     for (name, tally) in &report.variants {
-        rows.push(at_least(
-            &format!("recall, {name}"),
-            tally.found,
-            tally.prompts,
-            0.99,
-        ));
+        rows.push(at_least(&format!("recall, {name}"), tally.found, tally.prompts, 0.99));
         rows.push(at_most(
             &format!("twice, or where nothing waits, {name}"),
             tally.repeated + tally.in_quiet,
             0,
         ));
     }
-    format!(
-        "| what | bound | measured | |\n|---|---|---|---|\n{}\n{}",
-        rows.concat(),
-        corrections(all)
-    )
+    format!("| what | bound | measured | |\n|---|---|---|---|\n{}\n{}", rows.concat(), corrections(all))
 }
 
 /// Both figures, wherever labels were corrected.
@@ -213,10 +177,8 @@ fn widths(report: &Report) -> String {
         let _ = writeln!(text, "- different: {question}");
     }
     for (scenario, sizes) in &widths.scenarios {
-        let sizes: Vec<String> = sizes
-            .iter()
-            .map(|(cols, seen)| format!("{seen} sightings at {cols} columns"))
-            .collect();
+        let sizes: Vec<String> =
+            sizes.iter().map(|(cols, seen)| format!("{seen} sightings at {cols} columns")).collect();
         let _ = writeln!(text, "- whole scenario {scenario}: {}", sizes.join(", "));
     }
     text
@@ -226,11 +188,7 @@ fn widths(report: &Report) -> String {
 fn findings(report: &Report) -> String {
     let mut text = String::from("## Where labels and sightings differ\n");
     let listed = |chosen: fn(&Remark) -> bool| report.notes.iter().filter(move |note| chosen(&note.what));
-    section(
-        &mut text,
-        "Missed",
-        listed(|what| matches!(what, Remark::Missed { .. })),
-    );
+    section(&mut text, "Missed", listed(|what| matches!(what, Remark::Missed { .. })));
     text.push_str(
         "\nWhat was seen before its window and stood into it counts as missed here and as false below; \
          [the recordings' README](../crates/detect/tests/recordings/README.md#windows-that-begin-late) says why that is right.\n",
@@ -284,9 +242,9 @@ fn why(note: &Note) -> String {
         Remark::Missed { early: Some(early) } => format!("seen {early} ms before its window begins"),
         Remark::Missed { early: None } => "not seen".to_owned(),
         Remark::False { quiet: true, .. } => "nothing waits there".to_owned(),
-        Remark::False {
-            before: Some(before), ..
-        } => format!("the label of the same words begins {before} ms later"),
+        Remark::False { before: Some(before), .. } => {
+            format!("the label of the same words begins {before} ms later")
+        }
         Remark::False { .. } => "no label".to_owned(),
         Remark::Possible => "only possible".to_owned(),
         Remark::Again => "seen twice".to_owned(),
@@ -299,13 +257,7 @@ fn why(note: &Note) -> String {
 fn told(note: &Note) -> String {
     let words: String = note.words.split_whitespace().collect::<Vec<_>>().join(" ");
     let words: String = words.chars().take(60).collect();
-    format!(
-        "{} at {:.3} s, {}, `{}`",
-        note.recording,
-        note.second,
-        note.kind,
-        words.replace('`', "'")
-    )
+    format!("{} at {:.3} s, {}, `{}`", note.recording, note.second, note.kind, words.replace('`', "'"))
 }
 
 fn table<Name: std::fmt::Display>(first: &str, rows: &BTreeMap<Name, Tally>) -> String {
@@ -369,21 +321,8 @@ fn share(part: u64, whole: u64) -> String {
 /// For the person who waits at the terminal.
 pub(super) fn summary(report: &Report) -> String {
     let all = &report.all;
-    let [
-        prompts,
-        recall,
-        precision,
-        per_hour,
-        possible,
-        _,
-        p50,
-        p95,
-        _,
-        byte_p95,
-        choices,
-        refusing,
-        keys,
-    ] = cells(all);
+    let [prompts, recall, precision, per_hour, possible, _, p50, p95, _, byte_p95, choices, refusing, keys] =
+        cells(all);
     format!(
         "{} recordings, {:.2} h, {prompts} prompts: recall {recall}, precision {precision}, {per_hour} false an hour, \
          {possible} possible, p50 {p50}, p95 {p95} ({byte_p95} after the last byte), choices {choices}, refusing {refusing}, keys {keys}",

@@ -133,15 +133,12 @@ pub(super) fn judge(labelled: &Labelled, seen: &[Replayed], complete: &[Moment])
         .collect::<Vec<Outcome>>();
     let unmatched = |sighting: &Replayed| match sighting.sighting.confidence.level() {
         Level::Low => Fate::Possible,
-        Level::Medium | Level::High => Fate::False {
-            quiet: labelled.is_quiet_at(sighting.t.0.as_secs_f64()),
-        },
+        Level::Medium | Level::High => {
+            Fate::False { quiet: labelled.is_quiet_at(sighting.t.0.as_secs_f64()) }
+        }
     };
-    let fates: Vec<Fate> = seen
-        .iter()
-        .zip(fates)
-        .map(|(sighting, fate)| fate.unwrap_or_else(|| unmatched(sighting)))
-        .collect();
+    let fates: Vec<Fate> =
+        seen.iter().zip(fates).map(|(sighting, fate)| fate.unwrap_or_else(|| unmatched(sighting))).collect();
     let kinds = seen.iter().map(|seen| label_kind(seen.sighting.kind).to_owned());
     Judged {
         seconds: labelled.recording.end.0.as_secs_f64(),
@@ -182,37 +179,26 @@ fn notes(labelled: &Labelled, seen: &[Replayed], prompts: &[Outcome], fates: &[F
         kind: kind.to_owned(),
         words: words.to_owned(),
     };
-    let missed = labelled
-        .prompts
-        .iter()
-        .zip(prompts)
-        .filter(|(_, outcome)| outcome.latency.is_none())
-        .map(|(label, _)| {
-            let early = seen
-                .iter()
-                .filter_map(|seen| before(label, seen))
-                .min_by(f64::total_cmp);
+    let missed = labelled.prompts.iter().zip(prompts).filter(|(_, outcome)| outcome.latency.is_none()).map(
+        |(label, _)| {
+            let early = seen.iter().filter_map(|seen| before(label, seen)).min_by(f64::total_cmp);
             let early = early.map(millis);
             note(label.from, Remark::Missed { early }, &label.kind, &label.title)
-        });
-    let differing = labelled
-        .prompts
-        .iter()
-        .zip(prompts)
-        .filter_map(|(label, outcome)| {
-            let what = Remark::Differs(outcome.differing()?);
-            Some(note(label.from, what, &label.kind, &label.title))
-        });
+        },
+    );
+    let differing = labelled.prompts.iter().zip(prompts).filter_map(|(label, outcome)| {
+        let what = Remark::Differs(outcome.differing()?);
+        Some(note(label.from, what, &label.kind, &label.title))
+    });
     let unfitting = seen.iter().zip(fates).filter_map(|(seen, fate)| {
         let before = labelled.prompts.iter().filter_map(|label| before(label, seen));
         let what = match *fate {
             Fate::Hit => return None,
             Fate::Again => Remark::Again,
             Fate::Possible => Remark::Possible,
-            Fate::False { quiet } => Remark::False {
-                quiet,
-                before: before.min_by(f64::total_cmp).map(millis),
-            },
+            Fate::False { quiet } => {
+                Remark::False { quiet, before: before.min_by(f64::total_cmp).map(millis) }
+            }
         };
         let second = seen.t.0.as_secs_f64();
         let kind = label_kind(seen.sighting.kind);
@@ -252,11 +238,7 @@ pub(super) fn fits(label: &Label, seen: &Replayed) -> bool {
 
 /// The same whenever it was seen.
 fn is_of(label: &Label, seen: &Replayed) -> bool {
-    let words = format!(
-        "{}{}",
-        seen.sighting.excerpt.as_str(),
-        seen.sighting.detail.as_str()
-    );
+    let words = format!("{}{}", seen.sighting.excerpt.as_str(), seen.sighting.detail.as_str());
     kind_fits(&label.kind, seen.sighting.kind) && squeezed(&words).contains(&squeezed(&label.title))
 }
 
@@ -315,10 +297,7 @@ fn compared(label: &Label, hit: Option<&Replayed>) -> Compared {
     let is_typed =
         |(row, wanted): &(usize, String)| rows().nth(*row).is_some_and(|choice| types(choice, wanted));
     let keys_exact = choices_exact && wanted_keys.iter().all(is_typed);
-    Compared {
-        choices_exact,
-        keys_exact: (!wanted_keys.is_empty()).then_some(keys_exact),
-    }
+    Compared { choices_exact, keys_exact: (!wanted_keys.is_empty()).then_some(keys_exact) }
 }
 
 fn bare_choices(label: &Label) -> Vec<String> {
@@ -329,16 +308,10 @@ fn bare_choices(label: &Label) -> Vec<String> {
 fn wanted_keys(label: &Label, wanted: &[String]) -> Vec<(usize, String)> {
     let row_of = |name: &str| {
         let by_label = wanted.iter().position(|choice| *choice == bare(name));
-        by_label.or_else(|| {
-            name.parse::<usize>()
-                .ok()?
-                .checked_sub(1)
-                .filter(|row| *row < wanted.len())
-        })
+        by_label.or_else(|| name.parse::<usize>().ok()?.checked_sub(1).filter(|row| *row < wanted.len()))
     };
     let keys = label.keys.iter();
-    keys.filter_map(|(name, keys)| Some((row_of(name)?, keys.clone())))
-        .collect()
+    keys.filter_map(|(name, keys)| Some((row_of(name)?, keys.clone()))).collect()
 }
 
 /// These keys are typed for the choice. An Enter that follows only if the prompt still stands is not part of them.
@@ -380,10 +353,7 @@ fn refusing(label: &Label, wanted: &[String]) -> Option<usize> {
 
 /// Without blanks, in lower case.
 pub(super) fn squeezed(text: &str) -> String {
-    text.chars()
-        .filter(|char| !char.is_whitespace())
-        .flat_map(char::to_lowercase)
-        .collect()
+    text.chars().filter(|char| !char.is_whitespace()).flat_map(char::to_lowercase).collect()
 }
 
 /// A choice without marks and numbers in front; `y` is `yes`.
@@ -561,14 +531,8 @@ mod tests {
 
     #[test]
     fn percentiles_are_those_of_the_sorted_list() {
-        let tally = Tally {
-            latencies: vec![0.3, 0.1, 0.2, 0.4],
-            ..Tally::default()
-        };
-        assert_eq!(
-            (tally.latency_ms(0.5), tally.latency_ms(0.95)),
-            (Some(300), Some(400))
-        );
+        let tally = Tally { latencies: vec![0.3, 0.1, 0.2, 0.4], ..Tally::default() };
+        assert_eq!((tally.latency_ms(0.5), tally.latency_ms(0.95)), (Some(300), Some(400)));
         assert_eq!(Tally::default().latency_ms(0.5), None);
     }
 }

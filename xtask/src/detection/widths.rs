@@ -32,18 +32,11 @@ pub(super) fn compare(played: &[(&Labelled, &[Replayed])]) -> Widths {
     let mut scenarios: BTreeMap<String, Vec<(u16, usize)>> = BTreeMap::new();
     for (labelled, seen) in played {
         let cols = labelled.recording.cols;
-        scenarios
-            .entry(without_size(&labelled.name).to_owned())
-            .or_default()
-            .push((cols, seen.len()));
+        scenarios.entry(without_size(&labelled.name).to_owned()).or_default().push((cols, seen.len()));
         for label in labelled.prompts.iter().filter(|label| !label.title.is_empty()) {
             let choices = label.choices.iter().map(|choice| score::bare(choice)).collect();
-            let question = (
-                labelled.tool.clone(),
-                label.kind.clone(),
-                score::squeezed(&label.title),
-                choices,
-            );
+            let question =
+                (labelled.tool.clone(), label.kind.clone(), score::squeezed(&label.title), choices);
             let hit = seen.iter().find(|seen| score::fits(label, seen)).map(read_as);
             questions.entry(question).or_default().push((cols, hit));
         }
@@ -71,10 +64,7 @@ pub(super) fn compare(played: &[(&Labelled, &[Replayed])]) -> Widths {
 
 fn read_as(seen: &Replayed) -> (String, Vec<String>) {
     let rows = seen.sighting.choices.iter().flat_map(Choices::iter);
-    (
-        seen.sighting.kind.as_str().to_owned(),
-        rows.map(|choice| score::bare(&choice.label)).collect(),
-    )
+    (seen.sighting.kind.as_str().to_owned(), rows.map(|choice| score::bare(&choice.label)).collect())
 }
 
 /// `claude/spinner` of `claude/spinner-80x24`.

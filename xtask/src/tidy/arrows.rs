@@ -11,19 +11,8 @@ struct Room {
 }
 
 /// The rooms that a product crate may depend on at all.
-const ALL: &[&str] = &[
-    "model",
-    "detect",
-    "policy",
-    "pty",
-    "wire",
-    "store",
-    "channel",
-    "web",
-    "session-host",
-    "hub",
-    "lab",
-];
+const ALL: &[&str] =
+    &["model", "detect", "policy", "pty", "wire", "store", "channel", "web", "session-host", "hub", "lab"];
 const ALL_BUT_LAB: &[&str] = ALL.split_at(ALL.len() - 1).0;
 
 /// DESIGN §6. `testkit` and `xtask` may use anything, and nobody may use them outside dev-dependencies.
@@ -37,11 +26,7 @@ const ROOMS: &[Room] = &[
     room("channel", &["model"], "reach the internet"),
     room("web", &["channel", "model"], "serve a page"),
     room("session-host", &["model", "detect", "pty", "wire"], "run a tool"),
-    room(
-        "hub",
-        &["model", "policy", "wire", "store", "channel", "web"],
-        "act as the hub",
-    ),
+    room("hub", &["model", "policy", "wire", "store", "channel", "web"], "act as the hub"),
     room("lab", ALL_BUT_LAB, "run rehearsals"),
     room("cli", ALL, "act for the person at the command line"),
     room("testkit", ALL, "use test code outside tests"),
@@ -54,10 +39,8 @@ pub(crate) fn check(workspace: &Workspace) -> Findings {
     let mut findings = Findings::default();
     for (_, package) in workspace.members() {
         let Some(from) = room_of(&package.name) else {
-            let what = format!(
-                "{} has no row in the table of rooms (xtask/src/tidy/arrows.rs)",
-                package.name
-            );
+            let what =
+                format!("{} has no row in the table of rooms (xtask/src/tidy/arrows.rs)", package.name);
             findings.problem(workspace.manifest_line(package, "name"), what);
             continue;
         };
@@ -76,12 +59,7 @@ pub(crate) fn check(workspace: &Workspace) -> Findings {
 
 fn broken_promise(from: &Room, to: &Room) -> Option<String> {
     let is_free = TESTS_ONLY.contains(&from.name) || from.may_use.contains(&to.name);
-    let sentence = || {
-        format!(
-            "{} must not be able to {} ({} → {})",
-            from.name, to.gives, from.name, to.name
-        )
-    };
+    let sentence = || format!("{} must not be able to {} ({} → {})", from.name, to.gives, from.name, to.name);
     (!is_free).then(sentence)
 }
 
@@ -90,9 +68,7 @@ fn room_of(package: &str) -> Option<&'static Room> {
     let name = match package {
         "atlasbridge" => "cli",
         "testkit" | "xtask" => package,
-        _ => package
-            .strip_prefix("atlasbridge-")
-            .filter(|name| *name != "cli")?,
+        _ => package.strip_prefix("atlasbridge-").filter(|name| *name != "cli")?,
     };
     ROOMS.iter().find(|room| room.name == name)
 }
@@ -140,19 +116,15 @@ mod tests {
             "atlasbridge-session-host",
             "atlasbridge-channel",
             "build",
-            &[
-                "atlasbridge-session-host/Cargo.toml: session-host must not be able to reach the internet \
-             (session-host → channel)",
-            ],
+            &["atlasbridge-session-host/Cargo.toml: session-host must not be able to reach the internet \
+             (session-host → channel)"],
         );
         check_arrow(
             "atlasbridge-model",
             "atlasbridge-store",
             "normal",
-            &[
-                "atlasbridge-model/Cargo.toml: model must not be able to open the database or the audit log \
-             (model → store)",
-            ],
+            &["atlasbridge-model/Cargo.toml: model must not be able to open the database or the audit log \
+             (model → store)"],
         );
     }
 

@@ -29,10 +29,7 @@ pub(crate) fn lines_with_word(code: &str, word: &str) -> Vec<usize> {
     };
     code.lines()
         .enumerate()
-        .filter(|(_, line)| {
-            line.match_indices(word)
-                .any(|(start, _)| stands_alone(line, start))
-        })
+        .filter(|(_, line)| line.match_indices(word).any(|(start, _)| stands_alone(line, start)))
         .map(|(index, _)| index + 1)
         .collect()
 }
@@ -64,9 +61,7 @@ fn follows_name(chars: &[char], at: usize) -> bool {
 
 fn find(chars: &[char], from: usize, is_end: impl Fn(char) -> bool) -> usize {
     let rest = chars.get(from..).unwrap_or_default();
-    rest.iter()
-        .position(|c| is_end(*c))
-        .map_or(chars.len(), |length| from + length)
+    rest.iter().position(|c| is_end(*c)).map_or(chars.len(), |length| from + length)
 }
 
 /// Block comments nest.
@@ -130,11 +125,7 @@ mod tests {
     #[test]
     fn only_code_counts() {
         check("unsafe { x }", "unsafe", &[1]);
-        check(
-            "// unsafe\n/* unsafe /* nested */ unsafe */\n\"unsafe\"",
-            "unsafe",
-            &[],
-        );
+        check("// unsafe\n/* unsafe /* nested */ unsafe */\n\"unsafe\"", "unsafe", &[]);
         check("#![forbid(unsafe_code)]", "unsafe", &[]);
         check("r#\"a \" unsafe\"# ; unsafe", "unsafe", &[1]);
         check("br\"\\\"; unsafe; // \"", "unsafe", &[1]);

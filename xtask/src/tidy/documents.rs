@@ -95,14 +95,7 @@ fn resolve(page: &str, target: &str) -> Option<String> {
     }
     let mut parts: Vec<&str> = match path.starts_with('/') {
         true => Vec::new(),
-        false => page
-            .split('/')
-            .rev()
-            .skip(1)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-            .collect(),
+        false => page.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect(),
     };
     for part in path.split('/') {
         match part {
@@ -138,17 +131,12 @@ fn machine_path(line: &str) -> Option<String> {
         }
     }
     let home = "/home/";
-    let names = line
-        .match_indices(home)
-        .filter(|(start, _)| begins(*start))
-        .filter_map(|(start, _)| {
-            let (name, _) = line[start + home.len()..].split_once('/')?;
-            let is_name = !name.is_empty()
-                && name
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-            (is_name && name != MADE_UP).then(|| format!("{home}{name}/"))
-        });
+    let names = line.match_indices(home).filter(|(start, _)| begins(*start)).filter_map(|(start, _)| {
+        let (name, _) = line[start + home.len()..].split_once('/')?;
+        let is_name =
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+        (is_name && name != MADE_UP).then(|| format!("{home}{name}/"))
+    });
     names.into_iter().next()
 }
 
@@ -172,12 +160,7 @@ mod tests {
         ] {
             assert_eq!(check_page(fine), 0, "{fine}");
         }
-        for broken in [
-            "[x](c.md)",
-            "[x](README.md)",
-            "[x](../../README.md)",
-            "a\n\n[x]: c.md",
-        ] {
+        for broken in ["[x](c.md)", "[x](README.md)", "[x](../../README.md)", "a\n\n[x]: c.md"] {
             assert_eq!(check_page(broken), 1, "{broken}");
         }
     }
@@ -191,10 +174,7 @@ mod tests {
         assert_eq!(machine_path("/home/dev/x"), None);
         assert_eq!(machine_path("/home/$USER/x"), None);
         assert_eq!(
-            machine_path(&format!(
-                "https://example.com{}",
-                path("work").trim_start_matches("see ")
-            )),
+            machine_path(&format!("https://example.com{}", path("work").trim_start_matches("see "))),
             None
         );
         assert_eq!(machine_path("~/work/x and target/work/x"), None);

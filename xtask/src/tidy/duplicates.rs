@@ -11,34 +11,13 @@ const ALLOWED: &[(&[&str], &str)] = &[
         &["block-buffer", "cpufeatures", "crypto-common", "digest", "sha2"],
         "sqlx checks its migrations with the older generation of RustCrypto",
     ),
-    (
-        &["hashbrown"],
-        "sqlx, and indexmap behind it, are one version apart",
-    ),
-    (
-        &["syn"],
-        "runs while building only; tracing-attributes and jiff-static have not moved to 3",
-    ),
-    (
-        &["base64"],
-        "axum and reqwest are one version apart from hyper-util",
-    ),
-    (
-        &["getrandom"],
-        "ring and rand_core, behind TLS and WebSocket, keep older ones",
-    ),
-    (
-        &["rand", "rand_core"],
-        "tungstenite masks its frames with an older one than proptest uses in tests",
-    ),
-    (
-        &["sha1"],
-        "tungstenite greets with the older generation of RustCrypto",
-    ),
-    (
-        &["synstructure"],
-        "runs while building only; behind rustls and url are two generations of it",
-    ),
+    (&["hashbrown"], "sqlx, and indexmap behind it, are one version apart"),
+    (&["syn"], "runs while building only; tracing-attributes and jiff-static have not moved to 3"),
+    (&["base64"], "axum and reqwest are one version apart from hyper-util"),
+    (&["getrandom"], "ring and rand_core, behind TLS and WebSocket, keep older ones"),
+    (&["rand", "rand_core"], "tungstenite masks its frames with an older one than proptest uses in tests"),
+    (&["sha1"], "tungstenite greets with the older generation of RustCrypto"),
+    (&["synstructure"], "runs while building only; behind rustls and url are two generations of it"),
     (&["bitflags"], "never built: jiff's optional defmt asks for 1"),
 ];
 
@@ -49,10 +28,7 @@ pub(crate) fn allowed_names() -> impl Iterator<Item = &'static str> {
 pub(crate) fn check(workspace: &Workspace) -> Findings {
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for package in workspace.packages.values() {
-        versions
-            .entry(&package.name)
-            .or_default()
-            .insert(&package.version);
+        versions.entry(&package.name).or_default().insert(&package.version);
     }
     versions.retain(|_, versions| versions.len() > 1);
 

@@ -17,10 +17,7 @@ const SKIPPED: [&str; 4] = ["target", ".git", "node_modules", "Cargo.lock"];
 
 impl Files {
     pub(crate) fn read(root: &Path) -> anyhow::Result<Self> {
-        let mut files = Self {
-            root: root.to_owned(),
-            texts: Vec::new(),
-        };
+        let mut files = Self { root: root.to_owned(), texts: Vec::new() };
         files.walk(root)?;
         files.texts.sort();
         Ok(files)
@@ -29,22 +26,15 @@ impl Files {
     #[cfg(test)]
     pub(crate) fn fake(texts: &[(&str, &str)]) -> Self {
         let own = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
-        Self {
-            root: PathBuf::from("/nonexistent"),
-            texts: texts.iter().map(own).collect(),
-        }
+        Self { root: PathBuf::from("/nonexistent"), texts: texts.iter().map(own).collect() }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.texts
-            .iter()
-            .map(|(path, text)| (path.as_str(), text.as_str()))
+        self.texts.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
-        self.iter()
-            .find(|(known, _)| *known == path)
-            .map(|(_, text)| text)
+        self.iter().find(|(known, _)| *known == path).map(|(_, text)| text)
     }
 
     /// Whether a path from the root names a file or directory.

@@ -48,10 +48,7 @@ pub(crate) fn check_deny(files: &Files) -> Findings {
     };
     let names = ALLOWED.into_iter().chain(duplicates::allowed_names());
     for name in names.filter(|name| !deny.contains(&format!("\"{name}\""))) {
-        findings.problem(
-            "deny.toml",
-            format!("does not allow \"{name}\", which xtask allows"),
-        );
+        findings.problem("deny.toml", format!("does not allow \"{name}\", which xtask allows"));
     }
     findings
 }

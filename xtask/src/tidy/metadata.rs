@@ -52,10 +52,7 @@ impl Workspace {
         let host = host_platform()?;
         let attempts: [(&[&str], &str); 3] = [
             (&["--locked"], ""),
-            (
-                &["--locked", "--filter-platform", &host],
-                "looked at the crates of this platform only",
-            ),
+            (&["--locked", "--filter-platform", &host], "looked at the crates of this platform only"),
             (
                 &["--filter-platform", &host],
                 "Cargo.lock is not up to date: looked at what cargo would choose now",
@@ -66,10 +63,7 @@ impl Workspace {
             match cargo_metadata(root, arguments)? {
                 Ok(json) => {
                     let notes = Some(note).filter(|note| !note.is_empty());
-                    return Ok((
-                        Self::from_json(&json)?,
-                        notes.map(str::to_owned).into_iter().collect(),
-                    ));
+                    return Ok((Self::from_json(&json)?, notes.map(str::to_owned).into_iter().collect()));
                 }
                 Err(error) => last_error = error,
             }
@@ -90,11 +84,7 @@ impl Workspace {
         let members = list(json, "workspace_members")?;
         Ok(Self {
             root: text(json, "workspace_root")?,
-            members: members
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect(),
+            members: members.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
             packages,
             edges,
         })
@@ -103,16 +93,11 @@ impl Workspace {
     /// Our own crates.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &Package)> {
         let member = |id: &'_ String| self.packages.get_key_value(id);
-        self.members
-            .iter()
-            .filter_map(member)
-            .map(|(id, package)| (id.as_str(), package))
+        self.members.iter().filter_map(member).map(|(id, package)| (id.as_str(), package))
     }
 
     pub(crate) fn member_named(&self, name: &str) -> Option<&str> {
-        self.members()
-            .find(|(_, package)| package.name == name)
-            .map(|(id, _)| id)
+        self.members().find(|(_, package)| package.name == name).map(|(id, _)| id)
     }
 
     /// A shortest way, by names, from one package to each that its program would contain.
@@ -154,10 +139,7 @@ impl Workspace {
 impl Package {
     fn from_json(json: &Value) -> anyhow::Result<Self> {
         let declared = list(json, "dependencies")?.iter().map(|dependency| {
-            Ok(Declared {
-                name: text(dependency, "name")?,
-                kind: Kind::from_json(&dependency["kind"])?,
-            })
+            Ok(Declared { name: text(dependency, "name")?, kind: Kind::from_json(&dependency["kind"])? })
         });
         Ok(Self {
             name: text(json, "name")?,
@@ -176,13 +158,8 @@ impl Package {
 
 impl Edge {
     fn from_json(json: &Value) -> anyhow::Result<Self> {
-        let kinds = list(json, "dep_kinds")?
-            .iter()
-            .map(|kind| Kind::from_json(&kind["kind"]));
-        Ok(Self {
-            to: text(json, "pkg")?,
-            kinds: kinds.collect::<anyhow::Result<_>>()?,
-        })
+        let kinds = list(json, "dep_kinds")?.iter().map(|kind| Kind::from_json(&kind["kind"]));
+        Ok(Self { to: text(json, "pkg")?, kinds: kinds.collect::<anyhow::Result<_>>()? })
     }
 }
 
@@ -213,25 +190,19 @@ fn cargo_metadata(root: &Path, arguments: &[&str]) -> anyhow::Result<Result<Valu
 }
 
 fn host_platform() -> anyhow::Result<String> {
-    let output = Command::new("rustc")
-        .arg("-vV")
-        .output()
-        .context("starting rustc")?;
+    let output = Command::new("rustc").arg("-vV").output().context("starting rustc")?;
     let told = String::from_utf8_lossy(&output.stdout);
     let host = told.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("rustc -vV names no host")
 }
 
 fn list<'a>(json: &'a Value, key: &str) -> anyhow::Result<&'a Vec<Value>> {
-    json[key]
-        .as_array()
-        .with_context(|| format!("cargo metadata has no list `{key}`"))
+    json[key].as_array().with_context(|| format!("cargo metadata has no list `{key}`"))
 }
 
 fn text(json: &Value, key: &str) -> anyhow::Result<String> {
     let text = json[key].as_str();
-    text.map(str::to_owned)
-        .with_context(|| format!("cargo metadata has no text `{key}`"))
+    text.map(str::to_owned).with_context(|| format!("cargo metadata has no text `{key}`"))
 }
 
 #[cfg(test)]
@@ -248,9 +219,7 @@ pub(super) mod fake {
             other => json!(other),
         };
         let package = |name: &str, dependencies: &[(&str, &str)]| {
-            let declared = dependencies
-                .iter()
-                .map(|(name, of)| json!({"name": name, "kind": kind(of)}));
+            let declared = dependencies.iter().map(|(name, of)| json!({"name": name, "kind": kind(of)}));
             json!({
                 "id": name, "name": name, "version": "1.0.0", "license": "MIT",
                 "manifest_path": format!("/fake/{name}/Cargo.toml"),
@@ -258,15 +227,12 @@ pub(super) mod fake {
             })
         };
         let node = |name: &str, dependencies: &[(&str, &str)]| {
-            let edges = dependencies
-                .iter()
-                .map(|(name, of)| json!({"pkg": name, "dep_kinds": [{"kind": kind(of)}]}));
+            let edges =
+                dependencies.iter().map(|(name, of)| json!({"pkg": name, "dep_kinds": [{"kind": kind(of)}]}));
             json!({"id": name, "deps": edges.collect::<Vec<_>>()})
         };
-        let outside: Vec<(&str, Vec<(&str, &str)>)> = outside
-            .iter()
-            .map(|(name, to)| (*name, to.iter().map(|to| (*to, "normal")).collect()))
-            .collect();
+        let outside: Vec<(&str, Vec<(&str, &str)>)> =
+            outside.iter().map(|(name, to)| (*name, to.iter().map(|to| (*to, "normal")).collect())).collect();
         let all = || {
             let members = members.iter().map(|(name, to)| (*name, to.to_vec()));
             members.chain(outside.clone())

@@ -5,9 +5,7 @@ use super::metadata::Workspace;
 
 /// The rules take values and return values: no runtime, no database, no network, no kernel.
 const PURE: [&str; 3] = ["atlasbridge-model", "atlasbridge-detect", "atlasbridge-policy"];
-const WORLD: [&str; 9] = [
-    "tokio", "sqlx", "rusqlite", "reqwest", "hyper", "axum", "nix", "libc", "rustix",
-];
+const WORLD: [&str; 9] = ["tokio", "sqlx", "rusqlite", "reqwest", "hyper", "axum", "nix", "libc", "rustix"];
 
 struct Ban {
     package: &'static str,
@@ -116,10 +114,7 @@ mod tests {
             &[("tokio", &[])],
         );
         assert_eq!(check(&fake).problems.len(), 1);
-        let fake = workspace(
-            &[("atlasbridge-model", &[("serde", "normal"), ("tokio", "dev")])],
-            &[],
-        );
+        let fake = workspace(&[("atlasbridge-model", &[("serde", "normal"), ("tokio", "dev")])], &[]);
         assert_eq!(
             check(&fake).problems,
             [
@@ -132,10 +127,7 @@ mod tests {
     #[test]
     fn a_ban_holds_by_way_of_others() {
         let fake = workspace(
-            &[(
-                "atlasbridge-session-host",
-                &[("innocent", "normal"), ("harness", "dev")],
-            )],
+            &[("atlasbridge-session-host", &[("innocent", "normal"), ("harness", "dev")])],
             &[
                 ("innocent", &["middle"]),
                 ("middle", &["sqlx-core"]),
@@ -168,10 +160,7 @@ mod tests {
 
     #[test]
     fn circles_end() {
-        let fake = workspace(
-            &[("atlasbridge-hub", &[("a", "normal")])],
-            &[("a", &["b"]), ("b", &["a"])],
-        );
+        let fake = workspace(&[("atlasbridge-hub", &[("a", "normal")])], &[("a", &["b"]), ("b", &["a"])]);
         assert!(check(&fake).problems.is_empty());
     }
 }

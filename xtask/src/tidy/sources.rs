@@ -22,20 +22,14 @@ pub(crate) fn check(files: &Files) -> Findings {
 fn check_opening(path: &str, text: &str, findings: &mut Findings) {
     let is_module = path.split('/').any(|part| part == "src") && !is_test(path);
     if is_module && !text.starts_with("//!") {
-        findings.problem(
-            format!("{path}:1"),
-            "does not open with `//!`: say what this room is for",
-        );
+        findings.problem(format!("{path}:1"), "does not open with `//!`: say what this room is for");
     }
 }
 
 fn check_length(path: &str, text: &str, findings: &mut Findings) {
     let lines = text.lines().count();
     if lines > MOST_LINES && !is_test(path) {
-        findings.warn(
-            path,
-            format!("has {lines} lines; over {MOST_LINES} it has more than one subject"),
-        );
+        findings.warn(path, format!("has {lines} lines; over {MOST_LINES} it has more than one subject"));
     }
 }
 
@@ -63,9 +57,7 @@ fn may_print(path: &str) -> bool {
         || path.starts_with("xtask/")
         || path.starts_with("testkit/")
         || path.ends_with("/build.rs")
-        || path
-            .split('/')
-            .any(|part| part == "examples" || part == "benches")
+        || path.split('/').any(|part| part == "examples" || part == "benches")
         || is_test(path)
 }
 

@@ -16,10 +16,7 @@ pub(crate) enum Verdict {
 /// Whether somebody who takes only licences of the list may use the package.
 pub(crate) fn evaluate(expression: &str, allowed: &[Licence<'_>]) -> Verdict {
     let words = words(expression);
-    let mut parser = Parser {
-        words: &words,
-        allowed,
-    };
+    let mut parser = Parser { words: &words, allowed };
     match parser.any() {
         Some(true) if parser.words.is_empty() => Verdict::Allowed,
         Some(false) if parser.words.is_empty() => Verdict::Forbidden,
@@ -28,10 +25,7 @@ pub(crate) fn evaluate(expression: &str, allowed: &[Licence<'_>]) -> Verdict {
 }
 
 fn words(expression: &str) -> Vec<String> {
-    let spaced = expression
-        .replace('(', " ( ")
-        .replace(')', " ) ")
-        .replace('/', " OR ");
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     spaced.split_whitespace().map(str::to_owned).collect()
 }
 
@@ -96,13 +90,7 @@ mod tests {
 
     #[track_caller]
     fn check(expression: &str, expected: Verdict) {
-        let allowed = [
-            "MIT",
-            "Apache-2.0",
-            "Apache-2.0 WITH LLVM-exception",
-            "ISC",
-            "Unicode-3.0",
-        ];
+        let allowed = ["MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "ISC", "Unicode-3.0"];
         assert_eq!(evaluate(expression, &allowed), expected, "{expression}");
     }
 
@@ -129,17 +117,8 @@ mod tests {
         // An identifier is that licence and no other: "or later" is another promise.
         check("Apache-2.0+", Forbidden);
         check("mit", Forbidden);
-        for broken in [
-            "",
-            "MIT OR",
-            "AND MIT",
-            "(MIT",
-            "MIT)",
-            "MIT ISC",
-            "MIT WITH",
-            "()",
-            "MIT OR OR ISC",
-        ] {
+        for broken in ["", "MIT OR", "AND MIT", "(MIT", "MIT)", "MIT ISC", "MIT WITH", "()", "MIT OR OR ISC"]
+        {
             check(broken, Unreadable);
         }
     }

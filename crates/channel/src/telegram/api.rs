@@ -75,9 +75,7 @@ pub(crate) struct Api {
 /// Without the address, which holds the token.
 impl fmt::Debug for Api {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Api")
-            .field("token", &self.token)
-            .finish_non_exhaustive()
+        f.debug_struct("Api").field("token", &self.token).finish_non_exhaustive()
     }
 }
 
@@ -137,10 +135,7 @@ impl Api {
             }
             info => info?,
         };
-        Ok(info
-            .get("url")
-            .and_then(Value::as_str)
-            .is_some_and(|url| !url.is_empty()))
+        Ok(info.get("url").and_then(Value::as_str).is_some_and(|url| !url.is_empty()))
     }
 
     pub(crate) async fn delete_webhook(&self) -> Result<(), Trouble> {
@@ -163,11 +158,7 @@ impl Api {
         if let Some(offset) = offset {
             body["offset"] = json!(offset);
         }
-        let request = self
-            .http
-            .post(self.url("getUpdates"))
-            .timeout(hold + POLL_MARGIN)
-            .json(&body);
+        let request = self.http.post(self.url("getUpdates")).timeout(hold + POLL_MARGIN).json(&body);
         match self.send(request, MOST_OF_UPDATES).await? {
             Value::Array(updates) => Ok(updates),
             _ => Err(Trouble::Unreadable("not a list of updates")),
@@ -184,11 +175,7 @@ impl Api {
     }
 
     pub(crate) async fn send_document(&self, form: multipart::Form) -> Result<i64, Trouble> {
-        let request = self
-            .http
-            .post(self.url("sendDocument"))
-            .timeout(CALL)
-            .multipart(form);
+        let request = self.http.post(self.url("sendDocument")).timeout(CALL).multipart(form);
         message_id(&self.send(request, MOST_OF_REPLY).await?)
     }
 
@@ -233,10 +220,8 @@ impl Api {
             return Ok(envelope.result.unwrap_or(Value::Null));
         }
         let said = self.scrubbed(&envelope.description.unwrap_or_default());
-        let parameters = envelope.parameters.unwrap_or(Parameters {
-            retry_after: None,
-            migrate_to_chat_id: None,
-        });
+        let parameters =
+            envelope.parameters.unwrap_or(Parameters { retry_after: None, migrate_to_chat_id: None });
         Err(match envelope.error_code.unwrap_or(status.as_u16()) {
             401 => Trouble::Unauthorized,
             404 => Trouble::NotFound,
@@ -257,11 +242,7 @@ impl Api {
     /// One line of the service's own words, without the token, should a server repeat it.
     fn scrubbed(&self, text: &str) -> String {
         let text = text.replace(self.token.expose(), "…");
-        visible(&text)
-            .replace('\n', " ")
-            .chars()
-            .take(MOST_DESCRIPTION)
-            .collect()
+        visible(&text).replace('\n', " ").chars().take(MOST_DESCRIPTION).collect()
     }
 }
 
@@ -306,8 +287,5 @@ fn is_about(error: &reqwest::Error, word: &str) -> bool {
 }
 
 fn message_id(message: &Value) -> Result<i64, Trouble> {
-    message
-        .get("message_id")
-        .and_then(Value::as_i64)
-        .ok_or(Trouble::Unreadable("a message without a number"))
+    message.get("message_id").and_then(Value::as_i64).ok_or(Trouble::Unreadable("a message without a number"))
 }

@@ -32,9 +32,7 @@ pub(crate) fn parse(data: &str) -> Option<TapOn> {
     }
     match data.split_once(':')? {
         ("ans", rest) => parse_card(rest),
-        ("ask", token) if is_token(token) => Some(TapOn::Question {
-            token: token.to_owned(),
-        }),
+        ("ask", token) if is_token(token) => Some(TapOn::Question { token: token.to_owned() }),
         _ => None,
     }
 }
@@ -50,11 +48,7 @@ fn parse_card(rest: &str) -> Option<TapOn> {
         return None;
     }
     Some(TapOn::Card {
-        offer: OfferName {
-            prompt: prompt.to_owned(),
-            session: session.to_owned(),
-            nonce: nonce.to_owned(),
-        },
+        offer: OfferName { prompt: prompt.to_owned(), session: session.to_owned(), nonce: nonce.to_owned() },
         tap: tap(value)?,
     })
 }
@@ -89,9 +83,7 @@ fn is_hex(text: &str, digits: usize) -> bool {
 
 fn is_token(text: &str) -> bool {
     (1..=MOST_TOKEN).contains(&text.len())
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b':' | b'-'))
+        && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b':' | b'-'))
 }
 
 #[cfg(test)]
@@ -104,25 +96,12 @@ mod tests {
     fn a_button_comes_back_as_it_went() {
         let card = sample::yes_no();
         let rows = (0..9).map(Tap::Row);
-        let others = [
-            Tap::Enter,
-            Tap::UseDefault,
-            Tap::Cancel,
-            Tap::ShowMore,
-            Tap::ShowScreen,
-        ];
+        let others = [Tap::Enter, Tap::UseDefault, Tap::Cancel, Tap::ShowMore, Tap::ShowScreen];
         for tap in rows.chain(others) {
             let data = of_card(&card, tap).unwrap();
             assert!(data.len() <= MOST_BYTES, "{data}");
-            let TapOn::Card {
-                offer:
-                    OfferName {
-                        prompt,
-                        session,
-                        nonce,
-                    },
-                tap: came,
-            } = parse(&data).unwrap()
+            let TapOn::Card { offer: OfferName { prompt, session, nonce }, tap: came } =
+                parse(&data).unwrap()
             else {
                 panic!("{data}");
             };
@@ -170,10 +149,7 @@ mod tests {
 
     #[test]
     fn a_token_that_would_not_come_back_makes_no_button() {
-        assert_eq!(
-            of_question("stop:0123abcd-x").as_deref(),
-            Some("ask:stop:0123abcd-x")
-        );
+        assert_eq!(of_question("stop:0123abcd-x").as_deref(), Some("ask:stop:0123abcd-x"));
         assert_eq!(of_question("Stop"), None);
         assert_eq!(of_question(""), None);
         assert_eq!(of_question(&"a".repeat(41)), None);

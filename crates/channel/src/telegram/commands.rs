@@ -22,16 +22,11 @@ pub(crate) enum Slash {
 pub(crate) fn parse(text: &str) -> Option<Slash> {
     let text = text.trim();
     let rest = text.strip_prefix('/')?;
-    let (word, argument) = rest
-        .split_once(char::is_whitespace)
-        .map_or((rest, ""), |(word, argument)| (word, argument.trim()));
+    let (word, argument) =
+        rest.split_once(char::is_whitespace).map_or((rest, ""), |(word, argument)| (word, argument.trim()));
     let word = word.split_once('@').map_or(word, |(word, _)| word);
     // A path or a regular expression is a text, and may well be an answer.
-    if word.is_empty()
-        || !word
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    {
+    if word.is_empty() || !word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         return None;
     }
     let session = || (!argument.is_empty()).then(|| cut(argument));
@@ -43,12 +38,8 @@ pub(crate) fn parse(text: &str) -> Option<Slash> {
         "status" => Command::Status,
         "screen" => Command::Screen { session: session() },
         "stop" => Command::Stop { session: session() },
-        "mute" => Command::Mute {
-            time: duration(argument),
-        },
-        "unmute" => Command::Mute {
-            time: Some(Duration::ZERO),
-        },
+        "mute" => Command::Mute { time: duration(argument) },
+        "unmute" => Command::Mute { time: Some(Duration::ZERO) },
         "resume" => Command::Resume { session: session() },
         _ => return Some(Slash::Other),
     }))
@@ -91,9 +82,7 @@ mod tests {
     }
 
     fn minutes(count: u64) -> Option<Command> {
-        Some(Command::Mute {
-            time: Some(Duration::from_secs(count * 60)),
-        })
+        Some(Command::Mute { time: Some(Duration::from_secs(count * 60)) })
     }
 
     #[test]
@@ -105,10 +94,7 @@ mod tests {
         check("/HELP", Some(Command::Help));
         check("/sessions@our_bot", Some(Command::Sessions));
         check("/switch 0123abcd", Some(Command::Switch { session: id() }));
-        check(
-            "/switch@our_bot\n 0123abcd ",
-            Some(Command::Switch { session: id() }),
-        );
+        check("/switch@our_bot\n 0123abcd ", Some(Command::Switch { session: id() }));
         check("/switch", Some(Command::Switch { session: None }));
         check("/status", Some(Command::Status));
         check("/screen", Some(Command::Screen { session: None }));
@@ -129,36 +115,14 @@ mod tests {
         check("/mute off", minutes(0));
         check("/mute 0", minutes(0));
         check("/unmute", minutes(0));
-        for wrong in [
-            "",
-            "soon",
-            "-5m",
-            "5x",
-            "m",
-            "1.5h",
-            "99999999999999999999h",
-            "8d",
-            "400d",
-            "3 0m",
-        ] {
+        for wrong in ["", "soon", "-5m", "5x", "m", "1.5h", "99999999999999999999h", "8d", "400d", "3 0m"] {
             check(&format!("/mute {wrong}"), Some(Command::Mute { time: None }));
         }
     }
 
     #[test]
     fn other_texts_are_left_alone() {
-        for text in [
-            "",
-            "yes",
-            "/",
-            "//",
-            "/ stop",
-            "/etc/passwd",
-            "/^a.*$/",
-            "@bot /start",
-            "1/2",
-            "/é",
-        ] {
+        for text in ["", "yes", "/", "//", "/ stop", "/etc/passwd", "/^a.*$/", "@bot /start", "1/2", "/é"] {
             check(text, None);
         }
     }

@@ -116,17 +116,11 @@ fn read_message(no: UpdateNo, message: RawMessage, guest: &Guest) -> Incoming {
     let from = guest.person(sender, Some(&message.chat));
     let saying = match &from {
         Person::Operator { .. } => said(&message),
-        Person::Stranger { .. } => Saying::Nothing {
-            attempt: is_meant_for_us(&message).then_some("not_allowed"),
-        },
+        Person::Stranger { .. } => {
+            Saying::Nothing { attempt: is_meant_for_us(&message).then_some("not_allowed") }
+        }
     };
-    Incoming {
-        no,
-        from,
-        target: Target(message.chat.id.to_string()),
-        saying,
-        tap: None,
-    }
+    Incoming { no, from, target: Target(message.chat.id.to_string()), saying, tap: None }
 }
 
 fn said(message: &RawMessage) -> Saying {
@@ -136,10 +130,7 @@ fn said(message: &RawMessage) -> Saying {
     let here = |number| address(message.chat.id, number);
     let is_other_command = match commands::parse(text) {
         Some(Slash::Ours(command)) => {
-            return Saying::Command {
-                command,
-                message: here(message.message_id),
-            };
+            return Saying::Command { command, message: here(message.message_id) };
         }
         Some(Slash::Other) => true,
         None => false,
@@ -167,12 +158,7 @@ fn offer_of(markup: &Value) -> Option<OfferName> {
 
 /// What strangers say to each other in a group is none of our business, not even for the record.
 fn is_meant_for_us(message: &RawMessage) -> bool {
-    let is_command = || {
-        message
-            .text
-            .as_deref()
-            .is_some_and(|text| commands::parse(text).is_some())
-    };
+    let is_command = || message.text.as_deref().is_some_and(|text| commands::parse(text).is_some());
     message.chat.is_private() || message.reply_to_message.is_some() || is_command()
 }
 
@@ -185,37 +171,23 @@ fn read_tap(no: UpdateNo, tap: RawTap, guest: &Guest) -> Incoming {
             no,
             from,
             target,
-            saying: Saying::Nothing {
-                attempt: Some("not_allowed"),
-            },
+            saying: Saying::Nothing { attempt: Some("not_allowed") },
             tap: None,
         };
     }
     let saying = match tap.data.as_deref().and_then(callback::parse) {
-        Some(on) => Saying::Tap {
-            on,
-            address: tap.message.as_ref().map(RawTapped::address),
-        },
-        None => Saying::Nothing {
-            attempt: Some("malformed_callback"),
-        },
+        Some(on) => Saying::Tap { on, address: tap.message.as_ref().map(RawTapped::address) },
+        None => Saying::Nothing { attempt: Some("malformed_callback") },
     };
-    Incoming {
-        no,
-        from,
-        target,
-        saying,
-        tap: Some(tap.id),
-    }
+    Incoming { no, from, target, saying, tap: Some(tap.id) }
 }
 
 impl Guest {
     fn person(&self, user: Option<&RawUser>, chat: Option<&RawChat>) -> Person {
         match (user, chat) {
-            (Some(user), Some(chat)) if self.admits(user, chat) => Person::Operator {
-                id: user.on_record(),
-                name: user.name(),
-            },
+            (Some(user), Some(chat)) if self.admits(user, chat) => {
+                Person::Operator { id: user.on_record(), name: user.name() }
+            }
             (Some(user), _) => Person::Stranger { id: user.on_record() },
             (None, _) => nobody(),
         }
@@ -266,9 +238,7 @@ impl RawUser {
 }
 
 fn nobody() -> Person {
-    Person::Stranger {
-        id: "telegram:unknown".to_owned(),
-    }
+    Person::Stranger { id: "telegram:unknown".to_owned() }
 }
 
 #[cfg(test)]
@@ -281,10 +251,7 @@ mod tests {
     const DATA: &str = "ans:0123abcd:89abcdef:0123456789abcdef:2";
 
     fn guest() -> Guest {
-        Guest {
-            users: vec![7],
-            chats: vec![-100],
-        }
+        Guest { users: vec![7], chats: vec![-100] }
     }
 
     fn read_one(update: &Value) -> Incoming {
@@ -329,11 +296,7 @@ mod tests {
             (user(8), chat(8, "private"), false),
             (user(8), group(), false),
             (user(-100), group(), false),
-            (
-                json!({"id": 7, "is_bot": true, "first_name": "Ada"}),
-                private(),
-                false,
-            ),
+            (json!({"id": 7, "is_bot": true, "first_name": "Ada"}), private(), false),
             (Value::Null, private(), false),
         ];
         for (from, chat, is_in) in rows {
@@ -363,16 +326,9 @@ mod tests {
         assert_eq!(incoming.target, Target("7".to_owned()));
         assert_eq!(
             incoming.from,
-            Person::Operator {
-                id: "telegram:7".to_owned(),
-                name: "Ada L⟨U+202E⟩".to_owned()
-            }
+            Person::Operator { id: "telegram:7".to_owned(), name: "Ada L⟨U+202E⟩".to_owned() }
         );
-        let Saying::Tap {
-            on: TapOn::Card { tap, .. },
-            address,
-        } = incoming.saying
-        else {
+        let Saying::Tap { on: TapOn::Card { tap, .. }, address } = incoming.saying else {
             panic!("{:?}", incoming.saying);
         };
         assert_eq!((tap, address), (Tap::Row(1), Some(Address("7:5".to_owned()))));
@@ -389,17 +345,9 @@ mod tests {
     #[test]
     fn texts_and_commands_are_read() {
         let mut update = message(&ada(), &private());
-        let stop = Command::Stop {
-            session: Some("1".to_owned()),
-        };
+        let stop = Command::Stop { session: Some("1".to_owned()) };
         let here = || Address("7:5".to_owned());
-        assert_eq!(
-            read_one(&update).saying,
-            Saying::Command {
-                command: stop,
-                message: here()
-            }
-        );
+        assert_eq!(read_one(&update).saying, Saying::Command { command: stop, message: here() });
         update["message"]["text"] = json!(" two\nlines\u{1b} ");
         update["message"]["reply_to_message"] =
             json!({"message_id": 3, "chat": private(), "reply_markup": {}});
@@ -408,21 +356,13 @@ mod tests {
             Saying::Text {
                 text: " two\nlines\u{1b} ".to_owned(),
                 message: here(),
-                reply_to: Some(RepliedTo {
-                    address: Address("7:3".to_owned()),
-                    offer: None,
-                }),
+                reply_to: Some(RepliedTo { address: Address("7:3".to_owned()), offer: None }),
                 sent_at: Timestamp(60_000),
                 is_other_command: false,
             }
         );
         update["message"]["text"] = json!("/compact now");
-        let Saying::Text {
-            text,
-            is_other_command,
-            ..
-        } = read_one(&update).saying
-        else {
+        let Saying::Text { text, is_other_command, .. } = read_one(&update).saying else {
             panic!("a command of somebody else is a text");
         };
         assert_eq!((text.as_str(), is_other_command), ("/compact now", true));
@@ -436,11 +376,7 @@ mod tests {
         update["message"]["text"] = json!("yes");
         update["message"]["reply_to_message"] =
             json!({"message_id": 3, "chat": private(), "reply_markup": keyboard});
-        let Saying::Text {
-            reply_to: Some(replied),
-            ..
-        } = read_one(&update).saying
-        else {
+        let Saying::Text { reply_to: Some(replied), .. } = read_one(&update).saying else {
             panic!("no reply");
         };
         assert_eq!(replied.offer.unwrap().nonce, "2".repeat(16));

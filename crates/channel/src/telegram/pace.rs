@@ -53,10 +53,7 @@ impl Pace {
     /// taken, and the distance is told: by then there may be other things to say.
     pub(crate) fn slot(&mut self, chat: i64, now: Instant, most: Duration) -> Result<Instant, Duration> {
         let own = self.chats.entry(chat).or_default();
-        let mut at = [self.next, own.next, own.held]
-            .into_iter()
-            .flatten()
-            .fold(now, Instant::max);
+        let mut at = [self.next, own.next, own.held].into_iter().flatten().fold(now, Instant::max);
         if is_group(chat) {
             while own.sent.front().is_some_and(|sent| *sent + MINUTE <= at) {
                 own.sent.pop_front();
@@ -120,14 +117,10 @@ mod tests {
     async fn all_chats_together_get_thirty_a_second() {
         let start = Instant::now();
         let mut pace = Pace::new(1.0);
-        let slots: Vec<u128> = (1..=90)
-            .map(|chat| millis(&mut pace, chat, start, start))
-            .collect();
+        let slots: Vec<u128> = (1..=90).map(|chat| millis(&mut pace, chat, start, start)).collect();
         for second in 0..2 {
-            let within = slots
-                .iter()
-                .filter(|at| (second * 1000..second * 1000 + 1000).contains(*at))
-                .count();
+            let within =
+                slots.iter().filter(|at| (second * 1000..second * 1000 + 1000).contains(*at)).count();
             assert!(within <= 31, "{within} in second {second}");
         }
         assert!((2900..3000).contains(&slots[89]), "{}", slots[89]);
@@ -148,10 +141,7 @@ mod tests {
         let start = Instant::now();
         let mut pace = Pace::new(1.0);
         let slots: Vec<u128> = (0..41).map(|_| millis(&mut pace, -100, start, start)).collect();
-        assert_eq!(
-            (slots[19], slots[20], slots[39], slots[40]),
-            (19_000, 60_000, 79_000, 120_000)
-        );
+        assert_eq!((slots[19], slots[20], slots[39], slots[40]), (19_000, 60_000, 79_000, 120_000));
     }
 
     #[tokio::test(start_paused = true)]

@@ -178,23 +178,10 @@ impl Poller {
 
     /// Whether the hub has written it down. Only then does the offset move.
     async fn hand_over(&mut self, no: UpdateNo, update: &Value) -> Result<bool, End> {
-        let Incoming {
-            no,
-            from,
-            target,
-            saying,
-            tap,
-        } = incoming::read(no, update, &self.guest);
+        let Incoming { no, from, target, saying, tap } = incoming::read(no, update, &self.guest);
         let (recorded, on_disk) = oneshot::channel();
         let receipt = tap.map(|tap| self.answer_when_told(tap));
-        let update = Update {
-            no,
-            from,
-            target,
-            saying,
-            recorded: Recorded(recorded),
-            receipt,
-        };
+        let update = Update { no, from, target, saying, recorded: Recorded(recorded), receipt };
         self.tell(Inbound::Update(update)).await?;
         let is_recorded = matches!(timeout(RECORDING, on_disk).await, Ok(Ok(())));
         if is_recorded {
@@ -267,10 +254,7 @@ impl Poller {
     }
 
     fn note_gap(&mut self) {
-        let now = Heard {
-            steady: Instant::now(),
-            wall: SystemTime::now(),
-        };
+        let now = Heard { steady: Instant::now(), wall: SystemTime::now() };
         if let Some(before) = self.heard.replace(now) {
             self.gap = self.gap.max(Some(now.since(before)));
         }
@@ -320,25 +304,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_gap_is_as_long_as_the_clock_says_that_saw_more_of_it() {
-        let before = Heard {
-            steady: Instant::now(),
-            wall: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000),
-        };
+        let before =
+            Heard { steady: Instant::now(), wall: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000) };
         let seconds = Duration::from_secs;
         let after = |steady: u64, wall: Duration| Heard {
             steady: before.steady + seconds(steady),
             wall: SystemTime::UNIX_EPOCH + wall,
         };
         assert_eq!(after(30, seconds(1_000_030)).since(before), seconds(30));
-        assert_eq!(
-            after(30, seconds(1_003_600)).since(before),
-            seconds(3600),
-            "it slept"
-        );
-        assert_eq!(
-            after(30, seconds(5)).since(before),
-            seconds(30),
-            "the clock was set back"
-        );
+        assert_eq!(after(30, seconds(1_003_600)).since(before), seconds(3600), "it slept");
+        assert_eq!(after(30, seconds(5)).since(before), seconds(30), "the clock was set back");
     }
 }

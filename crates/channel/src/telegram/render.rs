@@ -41,11 +41,7 @@ impl Message {
     /// An empty keyboard takes the buttons of an edited message away.
     pub(crate) fn keyboard(&self) -> Value {
         let key = |key: &Key| json!({"text": key.text, "callback_data": key.data});
-        let rows: Vec<Vec<Value>> = self
-            .rows
-            .iter()
-            .map(|row| row.iter().map(key).collect())
-            .collect();
+        let rows: Vec<Vec<Value>> = self.rows.iter().map(|row| row.iter().map(key).collect()).collect();
         json!({ "inline_keyboard": rows })
     }
 }
@@ -69,14 +65,10 @@ pub(crate) fn notice(notice: &Notice) -> Message {
         });
     }
     let share = left / programs.max(1);
-    let parts = notice
-        .blocks
-        .iter()
-        .zip(parts)
-        .map(|(block, done)| match (block, done) {
-            (_, Some(html)) => html,
-            (Block::Ours(text) | Block::Program(text), None) => program(text, share),
-        });
+    let parts = notice.blocks.iter().zip(parts).map(|(block, done)| match (block, done) {
+        (_, Some(html)) => html,
+        (Block::Ours(text) | Block::Program(text), None) => program(text, share),
+    });
     let html = joined(parts.filter(|html| !html.is_empty()));
     let rows = notice.buttons.iter().map(|row| question_row(row));
     Message {
@@ -140,10 +132,7 @@ fn question_row(row: &[Button]) -> Vec<Key> {
     row.iter()
         .take(MOST_IN_ROW)
         .filter_map(|button| {
-            Some(Key {
-                text: on_button(&button.label),
-                data: callback::of_question(&button.token)?,
-            })
+            Some(Key { text: on_button(&button.label), data: callback::of_question(&button.token)? })
         })
         .collect()
 }

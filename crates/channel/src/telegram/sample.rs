@@ -21,10 +21,7 @@ pub(crate) fn card(kind: Kind, text: &str, choices: &[(&str, Effect)]) -> Card {
         detail: Detail::new(text),
         choices: choices
             .iter()
-            .map(|(label, effect)| Offer {
-                label: (*label).to_owned(),
-                effect: *effect,
-            })
+            .map(|(label, effect)| Offer { label: (*label).to_owned(), effect: *effect })
             .collect(),
         max_length: 200,
         numbers: None,
@@ -44,8 +41,5 @@ pub(crate) fn card(kind: Kind, text: &str, choices: &[(&str, Effect)]) -> Card {
 
 pub(crate) fn yes_no() -> Card {
     let choices = [("Yes", Effect::Accepts), ("No", Effect::Refuses)];
-    Card {
-        silence: Some("No".to_owned()),
-        ..card(Kind::YesNo, "Overwrite config.toml? [y/N]", &choices)
-    }
+    Card { silence: Some("No".to_owned()), ..card(Kind::YesNo, "Overwrite config.toml? [y/N]", &choices) }
 }

@@ -195,11 +195,7 @@ impl Known {
         };
         let failures = before.map_or(0, |down| down.failures).saturating_add(1);
         let pause = backoff(failures);
-        line.down = Some(Down {
-            since: before.map_or(now, |down| down.since),
-            failures,
-            until: now + pause,
-        });
+        line.down = Some(Down { since: before.map_or(now, |down| down.since), failures, until: now + pause });
         pause.max(self.wait(way, now).unwrap_or_default())
     }
 }
@@ -225,19 +221,9 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_a_minute() {
-        for (failures, seconds) in [
-            (1, 1.0),
-            (2, 2.0),
-            (3, 4.0),
-            (6, 32.0),
-            (7, 60.0),
-            (u32::MAX, 60.0),
-        ] {
+        for (failures, seconds) in [(1, 1.0), (2, 2.0), (3, 4.0), (6, 32.0), (7, 60.0), (u32::MAX, 60.0)] {
             let pause = backoff(failures).as_secs_f64();
-            assert!(
-                (0.75 * seconds..=1.25 * seconds).contains(&pause),
-                "{failures}: {pause}"
-            );
+            assert!((0.75 * seconds..=1.25 * seconds).contains(&pause), "{failures}: {pause}");
             assert!(pause <= 60.0);
         }
     }
@@ -284,10 +270,7 @@ mod tests {
         service.failed(Way::Sending, now, now);
         service.failed(Way::Polling, now, now);
         service.worked(Way::Polling, now + 2 * second);
-        assert_eq!(
-            service.failed(Way::Sending, now + second, now + 3 * second),
-            Duration::ZERO
-        );
+        assert_eq!(service.failed(Way::Sending, now + second, now + 3 * second), Duration::ZERO);
         assert_eq!(service.wait(Way::Sending, now + 3 * second), None);
         let pause = service.failed(Way::Sending, now + 3 * second, now + 4 * second);
         assert!(pause > second / 2, "{pause:?}");
@@ -315,9 +298,7 @@ mod tests {
     fn tries_after_an_outage(seed: u64) -> (u64, u64) {
         let mut chance = seed;
         let mut roll = |limit: u64| {
-            chance = chance
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (chance >> 33) % limit
         };
         let mut known = Known::default();
@@ -358,10 +339,7 @@ mod tests {
     async fn the_first_good_answer_lets_everybody_try() {
         for seed in 0..300 {
             let (known, sent) = tries_after_an_outage(seed);
-            assert!(
-                sent <= known + 1,
-                "seed {seed}: known at {known} ms, sent at {sent} ms"
-            );
+            assert!(sent <= known + 1, "seed {seed}: known at {known} ms, sent at {sent} ms");
         }
     }
 }

@@ -58,20 +58,14 @@ pub struct Setup {
 
 impl Setup {
     pub fn new(token: Token, api_url: &str) -> Self {
-        Self {
-            api: Api::new(token, api_url),
-            offset: None,
-            test: None,
-        }
+        Self { api: Api::new(token, api_url), offset: None, test: None }
     }
 
     /// Whose token this is.
     pub async fn bot(&self) -> Result<Bot, SetupError> {
         let me = self.api()?.me().await.map_err(told)?;
         let username = me.get("username").and_then(Value::as_str).unwrap_or("your bot");
-        Ok(Bot {
-            username: shown(username),
-        })
+        Ok(Bot { username: shown(username) })
     }
 
     /// The next person who writes to the bot in private. `None`: nobody did in time.
@@ -91,10 +85,7 @@ impl Setup {
                 .filter_map(|key| from.get(*key).and_then(Value::as_str))
                 .collect::<Vec<_>>()
                 .join(" ");
-            Some(Candidate {
-                id: from.get("id").and_then(Value::as_i64)?,
-                name: shown(&name),
-            })
+            Some(Candidate { id: from.get("id").and_then(Value::as_i64)?, name: shown(&name) })
         })
         .await
     }
@@ -133,11 +124,7 @@ impl Setup {
         });
         let _ = api.edit_message(&body).await;
         // Confirms what was handled, so that the hub does not see the tap again.
-        let _ = timeout(
-            Duration::from_secs(5),
-            api.updates(self.offset, BATCH, Duration::ZERO),
-        )
-        .await;
+        let _ = timeout(Duration::from_secs(5), api.updates(self.offset, BATCH, Duration::ZERO)).await;
         Ok(true)
     }
 
@@ -153,11 +140,7 @@ impl Setup {
                 return Ok(None);
             }
             let hold = left.min(POLL_HOLD);
-            let updates = self
-                .api()?
-                .updates(self.offset, BATCH, hold)
-                .await
-                .map_err(told)?;
+            let updates = self.api()?.updates(self.offset, BATCH, hold).await.map_err(told)?;
             for update in &updates {
                 if let Some(number) = update.get("update_id").and_then(Value::as_i64) {
                     self.offset = self.offset.max(number.checked_add(1));
@@ -170,9 +153,7 @@ impl Setup {
     }
 
     fn api(&self) -> Result<&Api, SetupError> {
-        self.api
-            .as_ref()
-            .map_err(|error| SetupError::Client(error.to_string()))
+        self.api.as_ref().map_err(|error| SetupError::Client(error.to_string()))
     }
 }
 

@@ -103,9 +103,7 @@ fn read_request(stream: &mut TcpStream) -> Option<(String, Value)> {
         }
     };
     let text = String::from_utf8_lossy(&bytes[..head]).to_lowercase();
-    let length: usize = text
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())?;
+    let length: usize = text.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())?;
     while bytes.len() < head + length {
         match stream.read(&mut chunk).ok()? {
             0 => return None,
@@ -125,10 +123,7 @@ fn ok(result: Value) -> Act {
 }
 
 fn refused(code: u16, description: &str) -> Act {
-    Act::Json(
-        code,
-        json!({"ok": false, "error_code": code, "description": description}),
-    )
+    Act::Json(code, json!({"ok": false, "error_code": code, "description": description}))
 }
 
 /// A bot to which nobody says anything, and `act` for the rest.
@@ -150,11 +145,7 @@ impl Running {
     fn start(config: Config) -> Self {
         let (inbound, hub) = mpsc::channel(64);
         let (handle, work) = start(config, inbound);
-        Self {
-            handle,
-            hub,
-            work: tokio::spawn(work),
-        }
+        Self { handle, hub, work: tokio::spawn(work) }
     }
 
     /// The next thing that the hub hears and that `wanted` takes; others are passed over.
@@ -167,9 +158,7 @@ impl Running {
                 }
             }
         };
-        timeout(LIMIT, found)
-            .await
-            .unwrap_or_else(|_| panic!("waited for {why}"))
+        timeout(LIMIT, found).await.unwrap_or_else(|_| panic!("waited for {why}"))
     }
 
     async fn update(&mut self) -> Update {
@@ -195,10 +184,7 @@ impl Running {
 
     async fn carry_out_at(&mut self, target: Target, task: Task) -> Done {
         let job = JobNo(1);
-        self.handle
-            .tasks
-            .try_send(Outgoing { job, target, task })
-            .unwrap();
+        self.handle.tasks.try_send(Outgoing { job, target, task }).unwrap();
         self.next("the end of a task", |inbound| match inbound {
             Inbound::Done { done, .. } => Some(done),
             _ => None,
@@ -256,10 +242,7 @@ async fn answers_are_bounded_and_may_be_nonsense() {
     });
     let api = server.api();
     let none = json!({});
-    assert_eq!(
-        api.updates(None, 100, Duration::ZERO).await,
-        Err(Trouble::TooLong)
-    );
+    assert_eq!(api.updates(None, 100, Duration::ZERO).await, Err(Trouble::TooLong));
     assert_eq!(api.send_message(&none).await, Err(Trouble::TooLong));
     assert!(matches!(api.edit_message(&none).await, Err(Trouble::Network(_))));
     assert_eq!(api.me().await, Err(Trouble::Server(502)));
@@ -297,10 +280,7 @@ async fn the_token_is_in_no_error_and_no_debug() {
     assert_eq!(unreachable, Trouble::Network("no connection"));
     let server = Server::start(|_, _| refused(400, &format!("no such path /bot{TOKEN}/x")));
     let repeated = server.api().send_message(&json!({})).await.unwrap_err();
-    let said = format!(
-        "{unreachable} {unreachable:?} {repeated} {repeated:?} {api:?} {:?}",
-        server.config()
-    );
+    let said = format!("{unreachable} {unreachable:?} {repeated} {repeated:?} {api:?} {:?}", server.config());
     assert!(!said.contains("AAEhBOweik"), "{said}");
     assert!(said.contains("Token(…)"), "{said}");
 }
@@ -333,9 +313,7 @@ async fn an_update_is_confirmed_only_once_it_is_on_record() {
     let second = channel.update().await;
     assert_eq!(second.no.0, 42);
     drop(second.recorded);
-    channel
-        .health(|health| matches!(health, Health::Retrying { .. }))
-        .await;
+    channel.health(|health| matches!(health, Health::Retrying { .. })).await;
 
     // The one that was not recorded comes again, and the broken one is counted.
     let again = channel.update().await;
@@ -346,25 +324,12 @@ async fn an_update_is_confirmed_only_once_it_is_on_record() {
         assert_eq!(update.no.0, no);
         update.recorded.0.send(()).unwrap();
     }
-    channel
-        .next("a poll", |inbound| {
-            matches!(inbound, Inbound::Polled { .. }).then_some(())
-        })
-        .await;
-    eventually("the poll that confirms", || {
-        server.calls_of("getUpdates").len() == 3
-    })
-    .await;
-    let offsets: Vec<Value> = server
-        .calls_of("getUpdates")
-        .iter()
-        .map(|body| body["offset"].clone())
-        .collect();
+    channel.next("a poll", |inbound| matches!(inbound, Inbound::Polled { .. }).then_some(())).await;
+    eventually("the poll that confirms", || server.calls_of("getUpdates").len() == 3).await;
+    let offsets: Vec<Value> =
+        server.calls_of("getUpdates").iter().map(|body| body["offset"].clone()).collect();
     assert_eq!(offsets, [json!(40), json!(42), json!(44)]);
-    assert_eq!(
-        server.calls_of("deleteWebhook"),
-        [json!({"drop_pending_updates": false})]
-    );
+    assert_eq!(server.calls_of("deleteWebhook"), [json!({"drop_pending_updates": false})]);
     let first = &server.calls_of("getUpdates")[0];
     assert_eq!(first["allowed_updates"], json!(["message", "callback_query"]));
 }
@@ -375,9 +340,7 @@ async fn a_backlog_is_read_to_its_end_before_a_gap_is_told() {
         ("getWebhookInfo", _) => refused(404, "no such method"),
         ("getUpdates", Some(offset @ ..=160)) => {
             let limit = body["limit"].as_i64().unwrap();
-            let batch = (offset..161)
-                .take(limit as usize)
-                .map(|no| text_update(no, 8, &"é".repeat(4000)));
+            let batch = (offset..161).take(limit as usize).map(|no| text_update(no, 8, &"é".repeat(4000)));
             match limit {
                 // As if the messages were too long for one answer.
                 51.. => Act::Json(200, json!({"ok": true, "result": "x".repeat(5 * 1024 * 1024)})),
@@ -402,11 +365,8 @@ async fn a_backlog_is_read_to_its_end_before_a_gap_is_told() {
         .await;
     assert_eq!(heard, (40..161).collect::<Vec<_>>());
     eventually("the next poll", || server.calls_of("getUpdates").len() == 5).await;
-    let limits: Vec<i64> = server
-        .calls_of("getUpdates")
-        .iter()
-        .map(|body| body["limit"].as_i64().unwrap())
-        .collect();
+    let limits: Vec<i64> =
+        server.calls_of("getUpdates").iter().map(|body| body["limit"].as_i64().unwrap()).collect();
     assert_eq!(limits, [100, 50, 50, 50, 100]);
 }
 
@@ -414,11 +374,9 @@ async fn a_backlog_is_read_to_its_end_before_a_gap_is_told() {
 async fn a_tap_hears_its_receipt_and_a_stranger_hears_nothing() {
     let server = Server::start(|method, body| match (method, body["offset"].as_i64()) {
         ("getWebhookInfo", _) => ok(json!({"url": ""})),
-        ("getUpdates", Some(..=41)) => ok(json!([
-            tap_update(41, 7),
-            tap_update(42, 8),
-            text_update(43, 8, "/start")
-        ])),
+        ("getUpdates", Some(..=41)) => {
+            ok(json!([tap_update(41, 7), tap_update(42, 8), text_update(43, 8, "/start")]))
+        }
         ("getUpdates", _) => Act::Hang,
         _ => ok(json!(true)),
     });
@@ -431,34 +389,17 @@ async fn a_tap_hears_its_receipt_and_a_stranger_hears_nothing() {
         let stranger = channel.update().await;
         assert!(matches!(stranger.from, Person::Stranger { .. }));
         assert!(stranger.receipt.is_none());
-        assert!(matches!(
-            stranger.saying,
-            Saying::Nothing {
-                attempt: Some("not_allowed")
-            }
-        ));
+        assert!(matches!(stranger.saying, Saying::Nothing { attempt: Some("not_allowed") }));
         stranger.recorded.0.send(()).unwrap();
     }
-    eventually("the receipt", || {
-        !server.calls_of("answerCallbackQuery").is_empty()
-    })
-    .await;
-    eventually("the poll that confirms", || {
-        server.calls_of("getUpdates").len() == 2
-    })
-    .await;
+    eventually("the receipt", || !server.calls_of("answerCallbackQuery").is_empty()).await;
+    eventually("the poll that confirms", || server.calls_of("getUpdates").len() == 2).await;
     let answers = server.calls_of("answerCallbackQuery");
-    assert_eq!(
-        answers,
-        [json!({"callback_query_id": "tap41", "text": "é".repeat(200)})]
-    );
+    assert_eq!(answers, [json!({"callback_query_id": "tap41", "text": "é".repeat(200)})]);
     assert_eq!(server.calls.lock().unwrap().len(), 4, "nobody else was called");
     let stranger = Target("8".to_owned());
     let done = channel.carry_out_at(stranger, Task::Post(sample::yes_no())).await;
-    assert!(
-        matches!(done, Done::NotShown(Undelivered::Never { .. })),
-        "{done:?}"
-    );
+    assert!(matches!(done, Done::NotShown(Undelivered::Never { .. })), "{done:?}");
     assert!(server.calls_of("sendMessage").is_empty());
 }
 
@@ -466,18 +407,13 @@ async fn a_tap_hears_its_receipt_and_a_stranger_hears_nothing() {
 async fn a_wrong_token_stops_everything_and_says_what_to_do() {
     let server = Server::start(|_, _| refused(401, "Unauthorized"));
     let mut channel = Running::start(server.config());
-    let health = channel
-        .health(|health| matches!(health, Health::Stopped { .. }))
-        .await;
+    let health = channel.health(|health| matches!(health, Health::Stopped { .. })).await;
     let Health::Stopped { why } = health else {
         unreachable!();
     };
     assert!(why.contains("atlasbridge setup telegram"), "{why}");
     let done = channel.carry_out(Task::Post(sample::yes_no())).await;
-    assert!(
-        matches!(done, Done::NotShown(Undelivered::Later { .. })),
-        "{done:?}"
-    );
+    assert!(matches!(done, Done::NotShown(Undelivered::Later { .. })), "{done:?}");
     assert_eq!(server.calls.lock().unwrap().len(), 1, "no call after the refusal");
     drop(channel.handle);
     timeout(LIMIT, channel.work).await.unwrap().unwrap();
@@ -490,13 +426,8 @@ async fn a_second_poller_is_explained() {
         _ => ok(json!({"url": ""})),
     });
     let mut channel = Running::start(server.config());
-    let health = channel
-        .health(|health| matches!(health, Health::Retrying { .. }))
-        .await;
-    assert!(
-        format!("{health:?}").contains("another program polls with this bot token"),
-        "{health:?}"
-    );
+    let health = channel.health(|health| matches!(health, Health::Retrying { .. })).await;
+    assert!(format!("{health:?}").contains("another program polls with this bot token"), "{health:?}");
 }
 
 #[tokio::test]
@@ -516,9 +447,7 @@ async fn the_service_may_be_away_and_come_back() {
         _ => ok(json!({"url": ""})),
     });
     let mut channel = Running::start(server.config());
-    channel
-        .health(|health| matches!(health, Health::Retrying { .. }))
-        .await;
+    channel.health(|health| matches!(health, Health::Retrying { .. })).await;
     channel.health(|health| *health == Health::Connected).await;
     let gap = channel
         .next("a poll", |inbound| match inbound {
@@ -543,47 +472,25 @@ async fn messages_are_sent_edited_and_attached() {
     let mut channel = Running::start(server.config());
     let here = || Address("7:11".to_owned());
     let shown = |address| Done::Shown { address };
-    assert_eq!(
-        channel.carry_out(Task::Post(sample::yes_no())).await,
-        shown(Some(here()))
-    );
-    let edit = Task::Edit {
-        address: here(),
-        card: sample::yes_no(),
-    };
+    assert_eq!(channel.carry_out(Task::Post(sample::yes_no())).await, shown(Some(here())));
+    let edit = Task::Edit { address: here(), card: sample::yes_no() };
     assert_eq!(channel.carry_out(edit).await, shown(None));
     let notify = Task::Notify {
-        notice: Notice {
-            blocks: vec![Block::Ours("hello".to_owned())],
-            buttons: Vec::new(),
-        },
+        notice: Notice { blocks: vec![Block::Ours("hello".to_owned())], buttons: Vec::new() },
         reply_to: Some(here()),
     };
     assert_eq!(channel.carry_out(notify).await, shown(Some(here())));
-    let file = Task::File {
-        name: "a/b".to_owned(),
-        text: "the \u{202e}text".to_owned(),
-        reply_to: None,
-    };
+    let file = Task::File { name: "a/b".to_owned(), text: "the \u{202e}text".to_owned(), reply_to: None };
     assert_eq!(channel.carry_out(file).await, shown(Some(here())));
 
     let edits = server.calls_of("editMessageText");
-    assert_eq!(
-        (&edits[0]["chat_id"], &edits[0]["message_id"]),
-        (&json!(7), &json!(11))
-    );
+    assert_eq!((&edits[0]["chat_id"], &edits[0]["message_id"]), (&json!(7), &json!(11)));
     let sent = server.calls_of("sendMessage");
     assert_eq!(sent[0]["parse_mode"], "HTML");
     assert!(sent[0]["reply_markup"]["inline_keyboard"][0][0]["callback_data"].is_string());
-    assert_eq!(
-        sent[1]["reply_parameters"],
-        json!({"message_id": 11, "allow_sending_without_reply": true})
-    );
+    assert_eq!(sent[1]["reply_parameters"], json!({"message_id": 11, "allow_sending_without_reply": true}));
     let document = server.calls_of("sendDocument")[0].to_string();
-    assert!(
-        document.contains("a_b.txt") && document.contains("the ⟨U+202E⟩text"),
-        "{document}"
-    );
+    assert!(document.contains("a_b.txt") && document.contains("the ⟨U+202E⟩text"), "{document}");
 }
 
 #[tokio::test]
@@ -597,10 +504,7 @@ async fn each_refusal_of_a_message_is_told_as_what_it_is() {
     }
     async fn after(act: fn() -> Act) -> Done {
         let server = quiet(move |_, _| act());
-        let edit = Task::Edit {
-            address: Address("7:11".to_owned()),
-            card: sample::yes_no(),
-        };
+        let edit = Task::Edit { address: Address("7:11".to_owned()), card: sample::yes_no() };
         Running::start(server.config()).carry_out(edit).await
     }
     let never = |why: &str| Done::NotShown(Undelivered::Never { why: why.to_owned() });
@@ -616,12 +520,8 @@ async fn each_refusal_of_a_message_is_told_as_what_it_is() {
         after(|| refused(403, "Forbidden: bot was blocked by the user")).await,
         never("the person has blocked the bot")
     );
-    let asked = after(|| {
-        Act::Json(
-            429,
-            json!({"ok": false, "error_code": 429, "parameters": {"retry_after": 17}}),
-        )
-    });
+    let asked =
+        after(|| Act::Json(429, json!({"ok": false, "error_code": 429, "parameters": {"retry_after": 17}})));
     assert_eq!(later(&asked.await), Duration::from_secs(17));
     let second = Duration::from_secs(2);
     assert!(later(&after(|| refused(503, "")).await) < second);
@@ -634,10 +534,7 @@ async fn each_refusal_of_a_message_is_told_as_what_it_is() {
 #[tokio::test]
 async fn patience_is_kept_without_asking_again() {
     let server = quiet(|_, _| {
-        Act::Json(
-            429,
-            json!({"ok": false, "error_code": 429, "parameters": {"retry_after": 60}}),
-        )
+        Act::Json(429, json!({"ok": false, "error_code": 429, "parameters": {"retry_after": 60}}))
     });
     let mut channel = Running::start(server.config());
     for _ in 0..3 {
@@ -653,10 +550,7 @@ async fn patience_is_kept_without_asking_again() {
 #[tokio::test]
 async fn a_message_that_must_wait_is_made_anew_later() {
     let server = quiet(|_, _| ok(json!({"message_id": 11})));
-    let config = Config {
-        messages_per_second: 0.01,
-        ..server.config()
-    };
+    let config = Config { messages_per_second: 0.01, ..server.config() };
     let mut channel = Running::start(config);
     let shown = channel.carry_out(Task::Post(sample::yes_no())).await;
     assert!(matches!(shown, Done::Shown { .. }), "{shown:?}");
@@ -673,36 +567,21 @@ async fn closing_does_not_wait_for_the_poll() {
     let server = quiet(|_, _| Act::Hang);
     let channel = Running::start(server.config());
     eventually("the long poll", || !server.calls_of("getUpdates").is_empty()).await;
-    let task = Outgoing {
-        job: JobNo(1),
-        target: Target("7".to_owned()),
-        task: Task::Post(sample::yes_no()),
-    };
+    let task = Outgoing { job: JobNo(1), target: Target("7".to_owned()), task: Task::Post(sample::yes_no()) };
     channel.handle.tasks.try_send(task).unwrap();
     eventually("a call that hangs", || !server.calls_of("sendMessage").is_empty()).await;
     drop(channel.handle);
-    timeout(Duration::from_secs(1), channel.work)
-        .await
-        .expect("within a second")
-        .unwrap();
+    timeout(Duration::from_secs(1), channel.work).await.expect("within a second").unwrap();
 }
 
 #[tokio::test]
 async fn without_an_address_the_channel_says_so_and_goes_on_answering_the_hub() {
     let server = quiet(|_, _| Act::Hang);
-    let config = Config {
-        api_url: "nonsense".to_owned(),
-        ..server.config()
-    };
+    let config = Config { api_url: "nonsense".to_owned(), ..server.config() };
     let mut channel = Running::start(config);
-    channel
-        .health(|health| matches!(health, Health::Stopped { .. }))
-        .await;
+    channel.health(|health| matches!(health, Health::Stopped { .. })).await;
     let done = channel.carry_out(Task::Post(sample::yes_no())).await;
-    assert!(
-        matches!(done, Done::NotShown(Undelivered::Later { .. })),
-        "{done:?}"
-    );
+    assert!(matches!(done, Done::NotShown(Undelivered::Later { .. })), "{done:?}");
 }
 
 #[test]
@@ -711,10 +590,7 @@ fn prompts_go_to_the_group_where_there_is_one() {
     let (inbound, _hub) = mpsc::channel(1);
     let (private, _) = start(server.config(), inbound.clone());
     assert_eq!(private.targets, [Target("7".to_owned())]);
-    let config = Config {
-        chats: vec![-100],
-        ..server.config()
-    };
+    let config = Config { chats: vec![-100], ..server.config() };
     let (group, _) = start(config, inbound);
     assert_eq!(group.targets, [Target("-100".to_owned())]);
 }

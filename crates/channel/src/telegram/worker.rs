@@ -123,10 +123,7 @@ impl Worker {
             return;
         }
         let now = Instant::now();
-        self.last_chance = Some(LastChance {
-            begun_before: now,
-            until: now + LAST_CHANCE,
-        });
+        self.last_chance = Some(LastChance { begun_before: now, until: now + LAST_CHANCE });
     }
 
     fn give_up_lost_calls(&mut self) {
@@ -145,9 +142,7 @@ impl Worker {
         let chat = match chat_of(&target).filter(|chat| self.guest.may_hear(*chat)) {
             Some(chat) => chat,
             None => {
-                return self
-                    .tell(job, target, never("this chat is not on the list of allowed ones"))
-                    .await;
+                return self.tell(job, target, never("this chat is not on the list of allowed ones")).await;
             }
         };
         let now = Instant::now();
@@ -162,14 +157,7 @@ impl Worker {
                     sleep_until(at).await;
                     carry_out(&service, chat, task).await
                 });
-                let job = Job {
-                    no: job,
-                    target,
-                    chat,
-                    began: at,
-                    call: call.clone(),
-                    is_given_up: false,
-                };
+                let job = Job { no: job, target, chat, began: at, call: call.clone(), is_given_up: false };
                 self.under_way.insert(call.id(), job);
                 Ok(())
             }
@@ -234,11 +222,7 @@ async fn over(last_chance: Option<LastChance>) {
 
 /// The end of a task for which there is no client at all.
 pub(crate) fn undone(outgoing: Outgoing) -> Inbound {
-    Inbound::Done {
-        job: outgoing.job,
-        target: outgoing.target,
-        done: later(NO_CLIENT),
-    }
+    Inbound::Done { job: outgoing.job, target: outgoing.target, done: later(NO_CLIENT) }
 }
 
 fn later(after: Duration) -> Done {
@@ -255,40 +239,26 @@ fn in_our_words(said: &str) -> String {
         ("message to edit not found", "the message is gone"),
         ("message can't be edited", "the message can no longer be edited"),
         ("MESSAGE_ID_INVALID", "the message is gone"),
-        (
-            "chat not found",
-            "the bot does not know this chat: open it in Telegram and press Start",
-        ),
+        ("chat not found", "the bot does not know this chat: open it in Telegram and press Start"),
         ("bot was blocked", "the person has blocked the bot"),
         ("user is deactivated", "the person's account is gone"),
         ("bot was kicked", "the bot was removed from the group"),
-        (
-            "can't initiate conversation",
-            "open the chat with the bot in Telegram and press Start",
-        ),
+        ("can't initiate conversation", "open the chat with the bot in Telegram and press Start"),
     ];
     let meaning = MEANINGS.iter().find(|(words, _)| said.contains(words));
-    meaning.map_or_else(
-        || format!("Telegram says: {said}"),
-        |(_, meaning)| (*meaning).to_owned(),
-    )
+    meaning.map_or_else(|| format!("Telegram says: {said}"), |(_, meaning)| (*meaning).to_owned())
 }
 
 async fn carry_out(service: &Service, chat: i64, task: Task) -> Result<Option<Address>, Trouble> {
     let api = &service.api;
     let number = match task {
-        Task::Post(card) => {
-            api.send_message(&new_message(chat, &render::card(&card), None))
-                .await?
-        }
+        Task::Post(card) => api.send_message(&new_message(chat, &render::card(&card), None)).await?,
         Task::Notify { notice, reply_to } => {
             let reply_to = reply_to.as_ref();
-            api.send_message(&new_message(chat, &render::notice(&notice), reply_to))
-                .await?
+            api.send_message(&new_message(chat, &render::notice(&notice), reply_to)).await?
         }
         Task::File { name, text, reply_to } => {
-            api.send_document(form(chat, &name, &text, reply_to.as_ref()))
-                .await?
+            api.send_document(form(chat, &name, &text, reply_to.as_ref())).await?
         }
         Task::Edit { address, card } => {
             let message = place_of(&address).filter(|(there, _)| *there == chat);
@@ -330,9 +300,7 @@ fn reply(chat: i64, to: Option<&Address>) -> Option<Value> {
 
 fn form(chat: i64, name: &str, text: &str, reply_to: Option<&Address>) -> multipart::Form {
     let document = multipart::Part::text(visible(text).into_owned()).file_name(file_name(name));
-    let form = multipart::Form::new()
-        .text("chat_id", chat.to_string())
-        .part("document", document);
+    let form = multipart::Form::new().text("chat_id", chat.to_string()).part("document", document);
     match reply(chat, reply_to) {
         Some(reply) => form.text("reply_parameters", reply.to_string()),
         None => form,
@@ -344,13 +312,7 @@ fn file_name(name: &str) -> String {
     let stem: String = name
         .trim_end_matches(".txt")
         .chars()
-        .map(|char| {
-            if char.is_ascii_alphanumeric() || "-_.".contains(char) {
-                char
-            } else {
-                '_'
-            }
-        })
+        .map(|char| if char.is_ascii_alphanumeric() || "-_.".contains(char) { char } else { '_' })
         .take(MOST_FILE_NAME)
         .collect();
     match stem.trim_matches('.') {
@@ -373,17 +335,8 @@ mod tests {
 
     #[test]
     fn refusals_are_told_in_words() {
-        assert_eq!(
-            in_our_words("Bad Request: message to edit not found"),
-            "the message is gone"
-        );
-        assert_eq!(
-            in_our_words("Forbidden: bot was blocked by the user"),
-            "the person has blocked the bot"
-        );
-        assert_eq!(
-            in_our_words("Bad Request: odd"),
-            "Telegram says: Bad Request: odd"
-        );
+        assert_eq!(in_our_words("Bad Request: message to edit not found"), "the message is gone");
+        assert_eq!(in_our_words("Forbidden: bot was blocked by the user"), "the person has blocked the bot");
+        assert_eq!(in_our_words("Bad Request: odd"), "Telegram says: Bad Request: odd");
     }
 }

@@ -46,12 +46,7 @@ const EVENTS: [Event; 9] = [
     report("PreToolUse", OLDEST, true),
     report("PostToolUse", OLDEST, true),
     report("PostToolUseFailure", Version(2, 0, 56), true),
-    Event {
-        name: "PermissionRequest",
-        since: Version(2, 0, 45),
-        has_matcher: true,
-        limit: DECISION_LIMIT,
-    },
+    Event { name: "PermissionRequest", since: Version(2, 0, 45), has_matcher: true, limit: DECISION_LIMIT },
     report("Notification", OLDEST, false),
     report("UserPromptSubmit", OLDEST, false),
     report("Stop", OLDEST, false),
@@ -60,12 +55,7 @@ const EVENTS: [Event; 9] = [
 ];
 
 const fn report(name: &'static str, since: Version, has_matcher: bool) -> Event {
-    Event {
-        name,
-        since,
-        has_matcher,
-        limit: REPORT_LIMIT,
-    }
+    Event { name, since, has_matcher, limit: REPORT_LIMIT }
 }
 
 /// The events of ours that this version knows.
@@ -74,9 +64,7 @@ pub(crate) fn events(version: Version) -> Vec<&'static str> {
 }
 
 fn known(version: Version) -> impl Iterator<Item = &'static Event> {
-    EVENTS
-        .iter()
-        .filter(move |event| version >= OLDEST && version >= event.since)
+    EVENTS.iter().filter(move |event| version >= OLDEST && version >= event.since)
 }
 
 /// Whether it can be asked to decide by hook, and not only to report.
@@ -93,9 +81,8 @@ pub(crate) fn settings(version: Version, command: &str) -> Value {
             false => json!([{ "hooks": [hook] }]),
         }
     };
-    let hooks: serde_json::Map<String, Value> = known(version)
-        .map(|event| (event.name.to_owned(), entry(event)))
-        .collect();
+    let hooks: serde_json::Map<String, Value> =
+        known(version).map(|event| (event.name.to_owned(), entry(event))).collect();
     json!({ "hooks": hooks })
 }
 
@@ -115,9 +102,7 @@ pub(crate) fn merged(given: Option<Value>, ours: Value) -> Result<Value, String>
     let ours = ours["hooks"].as_object().into_iter().flatten();
     for (event, entries) in ours {
         let list = hooks.entry(event.clone()).or_insert_with(|| json!([]));
-        let list = list
-            .as_array_mut()
-            .ok_or_else(|| cannot(&format!("those of {event}")))?;
+        let list = list.as_array_mut().ok_or_else(|| cannot(&format!("those of {event}")))?;
         list.extend(entries.as_array().into_iter().flatten().cloned());
     }
     Ok(given)
@@ -164,11 +149,8 @@ mod tests {
     #[track_caller]
     fn check_events(version: &str, left_out: &[&str]) {
         let known = events(Version::parse(version).unwrap());
-        let expected: Vec<&str> = EVENTS
-            .iter()
-            .map(|event| event.name)
-            .filter(|name| !left_out.contains(name))
-            .collect();
+        let expected: Vec<&str> =
+            EVENTS.iter().map(|event| event.name).filter(|name| !left_out.contains(name)).collect();
         assert_eq!(known, expected, "{version}");
     }
 
@@ -194,19 +176,10 @@ mod tests {
 
     #[test]
     fn settings_are_what_the_real_versions_took() {
-        let made = settings(
-            Version(2, 1, 325),
-            "'/opt/my bin/atlasbridge' hook --socket /h/s.sock",
-        );
+        let made = settings(Version(2, 1, 325), "'/opt/my bin/atlasbridge' hook --socket /h/s.sock");
         let hook = |limit| json!({ "type": "command", "command": "'/opt/my bin/atlasbridge' hook --socket /h/s.sock", "timeout": limit });
-        assert_eq!(
-            made["hooks"]["PermissionRequest"],
-            json!([{ "matcher": "*", "hooks": [hook(86400)] }])
-        );
-        assert_eq!(
-            made["hooks"]["PreToolUse"],
-            json!([{ "matcher": "*", "hooks": [hook(5)] }])
-        );
+        assert_eq!(made["hooks"]["PermissionRequest"], json!([{ "matcher": "*", "hooks": [hook(86400)] }]));
+        assert_eq!(made["hooks"]["PreToolUse"], json!([{ "matcher": "*", "hooks": [hook(5)] }]));
         assert_eq!(made["hooks"]["Stop"], json!([{ "hooks": [hook(5)] }]));
         assert_eq!(made["hooks"].as_object().unwrap().len(), 9);
         let old = settings(Version(1, 0, 128), "x");

@@ -51,9 +51,9 @@ impl Off {
         match self {
             Off::AsWished => None,
             Off::VersionUnknown => Some("it did not tell its version".to_owned()),
-            Off::TooOld(version) => Some(format!(
-                "it is version {version}, and {OLDEST} is the first for it"
-            )),
+            Off::TooOld(version) => {
+                Some(format!("it is version {version}, and {OLDEST} is the first for it"))
+            }
             Off::Unproved(argument) => Some(format!("{argument} was not proved together with one")),
         }
     }
@@ -97,10 +97,7 @@ impl ServerPlace {
         create_private(&paths.hooks_dir())?;
         let directory = socket.parent().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         DirBuilder::new().mode(0o700).create(&directory)?;
-        Ok(Self {
-            directory,
-            socket: socket.to_owned(),
-        })
+        Ok(Self { directory, socket: socket.to_owned() })
     }
 }
 
@@ -120,10 +117,8 @@ fn end_listener(socket: &Path) {
         return;
     };
     drop(stream);
-    let (Ok(ended), Ok(group)) = (
-        pidfd_open(listener.pid, PidfdFlags::empty()),
-        getpgid(Some(listener.pid)),
-    ) else {
+    let (Ok(ended), Ok(group)) = (pidfd_open(listener.pid, PidfdFlags::empty()), getpgid(Some(listener.pid)))
+    else {
         return;
     };
     let has_ended = |limit: Duration| {
@@ -157,28 +152,18 @@ mod tests {
         check(None, "", Err(Off::VersionUnknown));
         check(newest, "exec hello", Err(Off::AsWished));
         check(None, "--version", Err(Off::AsWished));
-        check(
-            newest,
-            "--profile work",
-            Err(Off::Unproved("--profile".to_owned())),
-        );
+        check(newest, "--profile work", Err(Off::Unproved("--profile".to_owned())));
     }
 
     #[test]
     fn its_place_is_private_and_gone_in_the_end() {
         use std::os::unix::fs::PermissionsExt;
         let home = std::env::temp_dir().join(format!("ab-codex-{}", std::process::id()));
-        let paths = Paths {
-            config: home.join("config.toml"),
-            home: home.clone(),
-        };
+        let paths = Paths { config: home.join("config.toml"), home: home.clone() };
         let socket = paths.tool_server(atlasbridge_model::SessionId::from_random([7; 16]));
         let place = ServerPlace::make(&paths, &socket).unwrap();
         let directory = socket.parent().unwrap();
-        assert_eq!(
-            fs::metadata(directory).unwrap().permissions().mode() & 0o777,
-            0o700
-        );
+        assert_eq!(fs::metadata(directory).unwrap().permissions().mode() & 0o777, 0o700);
         fs::write(&socket, "").unwrap();
         drop(place);
         assert!(!directory.exists());
@@ -188,10 +173,6 @@ mod tests {
     #[test]
     fn a_path_that_is_too_long_is_told() {
         assert_eq!(unusable(Path::new("/h/s"), 10), None);
-        assert!(
-            unusable(Path::new("/a/long/way"), 10)
-                .unwrap()
-                .contains("too long")
-        );
+        assert!(unusable(Path::new("/a/long/way"), 10).unwrap().contains("too long"));
     }
 }

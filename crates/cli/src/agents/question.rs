@@ -26,11 +26,7 @@ pub(crate) struct Answer {
 /// Runs it to its end, in a process group of its own and without our variables. `input` must fit into a pipe.
 pub(crate) fn ask(mut command: Command, input: Option<&[u8]>, limit: Duration) -> io::Result<Answer> {
     let stdin = input.map_or_else(Stdio::null, |_| Stdio::piped());
-    command
-        .process_group(0)
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.process_group(0).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name)) {
         command.env_remove(name);
     }
@@ -46,11 +42,7 @@ pub(crate) fn ask(mut command: Command, input: Option<&[u8]>, limit: Duration) -
     }
     let status = child.wait()?;
     let (out, err) = heard?;
-    Ok(Answer {
-        out,
-        err,
-        code: status.code(),
-    })
+    Ok(Answer { out, err, code: status.code() })
 }
 
 /// What the program prints until it has ended, or until its time is over.
@@ -92,10 +84,7 @@ impl Stream {
         if let Some(descriptor) = &descriptor {
             rustix::io::ioctl_fionbio(descriptor, true)?;
         }
-        Ok(Self {
-            file: descriptor.map(File::from),
-            bytes: Vec::new(),
-        })
+        Ok(Self { file: descriptor.map(File::from), bytes: Vec::new() })
     }
 
     fn open(&self) -> Option<BorrowedFd<'_>> {

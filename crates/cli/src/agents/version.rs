@@ -77,11 +77,7 @@ pub(crate) enum Standing {
 }
 
 pub(crate) fn standing(version: Version, pack: &Pack) -> Standing {
-    let proved = || {
-        pack.proved()
-            .iter()
-            .filter_map(|proved| Version::parse(&proved.version))
-    };
+    let proved = || pack.proved().iter().filter_map(|proved| Version::parse(&proved.version));
     match (proved().min(), proved().max()) {
         (Some(oldest), _) if version < oldest => Standing::Older { oldest },
         (_, Some(newest)) if version > newest => Standing::Newer { newest },
@@ -92,11 +88,7 @@ pub(crate) fn standing(version: Version, pack: &Pack) -> Standing {
 
 /// The versions of the pack, for people: oldest first.
 pub(crate) fn proved_on(pack: &Pack) -> String {
-    let mut versions: Vec<&str> = pack
-        .proved()
-        .iter()
-        .map(|proved| proved.version.as_str())
-        .collect();
+    let mut versions: Vec<&str> = pack.proved().iter().map(|proved| proved.version.as_str()).collect();
     versions.sort_by_key(|version| Version::parse(version));
     versions.join(", ")
 }
@@ -198,11 +190,7 @@ impl Seen {
     fn of(program: &Path) -> Option<Self> {
         let file = fs::canonicalize(program).ok()?;
         let metadata = fs::metadata(&file).ok()?;
-        Some(Self {
-            size: metadata.len(),
-            modified: modified(&metadata),
-            file: file.to_str()?.to_owned(),
-        })
+        Some(Self { size: metadata.len(), modified: modified(&metadata), file: file.to_str()?.to_owned() })
     }
 }
 
@@ -235,10 +223,7 @@ impl Cache {
     }
 
     /// `Some(None)`: it was asked, and gave no version.
-    #[expect(
-        clippy::option_option,
-        reason = "not asked, asked in vain and answered are three things"
-    )]
+    #[expect(clippy::option_option, reason = "not asked, asked in vain and answered are three things")]
     fn known(&self, seen: &Seen, now: u64) -> Option<Option<Version>> {
         let entry = self.0.get(&seen.file)?;
         let version = entry.version.as_deref().and_then(Version::parse);
@@ -270,9 +255,7 @@ impl Cache {
     fn write(&self, paths: &Paths) -> io::Result<()> {
         create_private(&paths.cache_dir())?;
         let text = serde_json::to_vec_pretty(self)?;
-        let unfinished = paths
-            .cache_dir()
-            .join(format!("versions.{}.new", std::process::id()));
+        let unfinished = paths.cache_dir().join(format!("versions.{}.new", std::process::id()));
         let written =
             write_private(&unfinished, &text).and_then(|()| fs::rename(&unfinished, paths.versions()));
         if written.is_err() {
@@ -284,12 +267,7 @@ impl Cache {
 
 fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = File::options();
-    let mut file = options
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(file)?;
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(file)?;
     file.write_all(bytes)
 }
 
@@ -387,19 +365,11 @@ mod tests {
     #[track_caller]
     fn check_known(entry: (u64, i128, Option<&str>), age: i64, expected: Option<Option<Version>>) {
         let now = 1_000_000_000;
-        let seen = Seen {
-            file: "/opt/tool".to_owned(),
-            size: 7,
-            modified: 8,
-        };
+        let seen = Seen { file: "/opt/tool".to_owned(), size: 7, modified: 8 };
         let (size, modified, version) = entry;
         let mut cache = Cache::default();
-        let entry = Entry {
-            size,
-            modified,
-            version: version.map(str::to_owned),
-            asked: (now as i64 - age) as u64,
-        };
+        let entry =
+            Entry { size, modified, version: version.map(str::to_owned), asked: (now as i64 - age) as u64 };
         cache.0.insert(seen.file.clone(), entry);
         assert_eq!(cache.known(&seen, now), expected);
     }
@@ -422,11 +392,7 @@ mod tests {
     fn the_oldest_answers_make_room() {
         let mut cache = Cache::default();
         for number in 0..MOST_KEPT as u64 + 3 {
-            let seen = Seen {
-                file: format!("/opt/{number}"),
-                size: 0,
-                modified: 0,
-            };
+            let seen = Seen { file: format!("/opt/{number}"), size: 0, modified: 0 };
             cache.keep(seen, None, number);
         }
         assert_eq!(cache.0.len(), MOST_KEPT);

@@ -58,18 +58,10 @@ pub(super) fn packs(paths: &Paths) -> anyhow::Result<Packs> {
 pub(super) fn named(packs: &Packs, name: &str) -> Result<Arc<Pack>, AdapterError> {
     let by_name = packs.iter().find(|pack| pack.name() == name);
     by_name
-        .or_else(|| {
-            packs
-                .iter()
-                .find(|pack| pack.binaries().iter().any(|binary| binary == name))
-        })
+        .or_else(|| packs.iter().find(|pack| pack.binaries().iter().any(|binary| binary == name)))
         .ok_or_else(|| AdapterError::Unknown {
             name: name.to_owned(),
-            known: packs
-                .iter()
-                .map(|pack| pack.name().to_owned())
-                .collect::<Vec<_>>()
-                .join(", "),
+            known: packs.iter().map(|pack| pack.name().to_owned()).collect::<Vec<_>>().join(", "),
         })
 }
 
@@ -78,12 +70,8 @@ fn read(file: &Path) -> anyhow::Result<String> {
 }
 
 fn list(packs: &Packs, json: bool, output: &Output) -> anyhow::Result<()> {
-    let versions = |pack: &Pack| {
-        pack.proved()
-            .iter()
-            .map(|proved| proved.version.clone())
-            .collect::<Vec<_>>()
-    };
+    let versions =
+        |pack: &Pack| pack.proved().iter().map(|proved| proved.version.clone()).collect::<Vec<_>>();
     if json {
         let all: Vec<_> = packs
             .iter()
@@ -100,13 +88,7 @@ fn list(packs: &Packs, json: bool, output: &Output) -> anyhow::Result<()> {
     }
     let rows: Vec<_> = packs
         .iter()
-        .map(|pack| {
-            vec![
-                pack.name().to_owned(),
-                pack.binaries().join(", "),
-                versions(&pack).join(", "),
-            ]
-        })
+        .map(|pack| vec![pack.name().to_owned(), pack.binaries().join(", "), versions(&pack).join(", ")])
         .collect();
     output.table(&["adapter", "programs", "proved on"], &rows);
     Ok(())

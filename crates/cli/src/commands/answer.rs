@@ -25,9 +25,7 @@ pub(super) fn deny(
     json: bool,
     output: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let said = reason
-        .filter(|reason| !reason.trim().is_empty())
-        .map_or(Said::Deny, Said::DenyWith);
+    let said = reason.filter(|reason| !reason.trim().is_empty()).map_or(Said::Deny, Said::DenyWith);
     answer(prompt, said, as_is, json, output)
 }
 
@@ -53,9 +51,7 @@ pub(super) fn text_of(value: &str) -> anyhow::Result<String> {
     }
     let mut text = String::new();
     let mut input = std::io::stdin().take(LONGEST_ANSWER);
-    input
-        .read_to_string(&mut text)
-        .context("reading the text from standard input")?;
+    input.read_to_string(&mut text).context("reading the text from standard input")?;
     Ok(text)
 }
 
@@ -94,11 +90,7 @@ pub(super) fn short(id: &str) -> &str {
 fn code(prompt: &PromptView) -> ExitCode {
     let is_done =
         prompt.reason.as_deref() == Some("applied") || prompt.reason.as_deref() == Some("by_operator");
-    if is_done {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn told(prompt: &PromptView) -> String {

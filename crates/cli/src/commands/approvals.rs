@@ -57,15 +57,8 @@ fn list(prompts: &[PromptView], output: &Output) {
 
 /// How these may be answered: no word that all of them would refuse.
 fn ways(prompts: &[PromptView]) -> String {
-    let takes = |word: &str| {
-        prompts
-            .iter()
-            .any(|prompt| prompt.answers.iter().any(|taken| taken == word))
-    };
-    let verbs: Vec<&str> = ["approve", "deny"]
-        .into_iter()
-        .filter(|word| takes(word))
-        .collect();
+    let takes = |word: &str| prompts.iter().any(|prompt| prompt.answers.iter().any(|taken| taken == word));
+    let verbs: Vec<&str> = ["approve", "deny"].into_iter().filter(|word| takes(word)).collect();
     match (verbs.is_empty(), takes("cancel")) {
         (_, false) => "They are answered at their terminals.".to_owned(),
         (true, true) => {

@@ -20,9 +20,7 @@ pub(super) fn run(command: Audit, output: &Output) -> anyhow::Result<ExitCode> {
     let paths = Paths::new(&Environment::of_process())?;
     match command {
         Audit::Verify { file, json } => {
-            let database = (file.is_none())
-                .then(|| paths.database())
-                .filter(|path| path.exists());
+            let database = (file.is_none()).then(|| paths.database()).filter(|path| path.exists());
             let log = file.unwrap_or_else(|| paths.audit_log());
             let verdict = verify(&log, database.as_deref());
             let (code, word, told) = judged(&verdict);
@@ -33,17 +31,11 @@ pub(super) fn run(command: Audit, output: &Output) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::from(code))
         }
         Audit::Export { session } => {
-            let session = session
-                .map(|id| id.parse())
-                .transpose()
-                .context("--session takes a whole session id")?;
-            for record in read_records(
-                &paths.audit_log(),
-                RecordFilter {
-                    session,
-                    ..RecordFilter::default()
-                },
-            )? {
+            let session =
+                session.map(|id| id.parse()).transpose().context("--session takes a whole session id")?;
+            for record in
+                read_records(&paths.audit_log(), RecordFilter { session, ..RecordFilter::default() })?
+            {
                 output.raw(&format!("{}\n", record?.line()));
             }
             Ok(ExitCode::SUCCESS)
@@ -63,9 +55,8 @@ fn judged(verdict: &Result<Verdict, VerifyError>) -> (u8, &'static str, String) 
     let told = match verdict {
         Ok(verdict) => verdict.to_string(),
         Err(error) => {
-            let cause = std::error::Error::source(error)
-                .map(|cause| format!(": {cause}"))
-                .unwrap_or_default();
+            let cause =
+                std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
             format!("cannot be read: {error}{cause}")
         }
     };

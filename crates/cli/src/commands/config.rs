@@ -24,11 +24,7 @@ pub(super) fn run(command: Config, output: &Output) -> anyhow::Result<ExitCode> 
             for warning in &loaded.warnings {
                 output.warn(&warning.to_string());
             }
-            let found = if file.exists() {
-                "holds"
-            } else {
-                "does not exist; the defaults hold"
-            };
+            let found = if file.exists() { "holds" } else { "does not exist; the defaults hold" };
             output.line(&format!("{} {found}", file.display()));
         }
     }

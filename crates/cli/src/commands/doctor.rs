@@ -35,28 +35,15 @@ enum State {
 
 impl Finding {
     fn ok(check: &str, says: impl Into<String>) -> Self {
-        Self {
-            check: check.to_owned(),
-            state: State::Ok,
-            says: says.into(),
-            next: None,
-        }
+        Self { check: check.to_owned(), state: State::Ok, says: says.into(), next: None }
     }
 
     fn warning(check: &str, says: impl Into<String>, next: impl Into<String>) -> Self {
-        Self {
-            state: State::Warning,
-            next: Some(next.into()),
-            ..Self::ok(check, says)
-        }
+        Self { state: State::Warning, next: Some(next.into()), ..Self::ok(check, says) }
     }
 
     fn problem(check: &str, says: impl Into<String>, next: impl Into<String>) -> Self {
-        Self {
-            state: State::Problem,
-            next: Some(next.into()),
-            ..Self::ok(check, says)
-        }
+        Self { state: State::Problem, next: Some(next.into()), ..Self::ok(check, says) }
     }
 }
 

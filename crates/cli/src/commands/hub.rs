@@ -92,10 +92,7 @@ fn wait_until_gone(paths: &Paths) -> anyhow::Result<()> {
     std::thread::spawn(move || done.send(lock.lock()));
     match waiter.recv_timeout(STOP_LIMIT) {
         Ok(result) => result.context("waiting for the hub's end"),
-        Err(_) => bail!(
-            "the hub did not stop within {} seconds",
-            begun.elapsed().as_secs()
-        ),
+        Err(_) => bail!("the hub did not stop within {} seconds", begun.elapsed().as_secs()),
     }
 }
 
@@ -144,11 +141,7 @@ pub(super) fn channels(hub: &HubView) -> String {
             .iter()
             .map(|channel| {
                 let more = [&channel.address, &channel.detail];
-                let more: String = more
-                    .into_iter()
-                    .flatten()
-                    .map(|text| format!(", {text}"))
-                    .collect();
+                let more: String = more.into_iter().flatten().map(|text| format!(", {text}")).collect();
                 format!("{} ({}{more})", channel.name, channel.state)
             })
             .collect::<Vec<_>>()
@@ -176,9 +169,7 @@ pub(super) fn running(paths: &Paths, hub: &HubView) -> serde_json::Value {
 }
 
 fn be_the_hub(paths: &Paths, background: bool, output: &Output) -> anyhow::Result<()> {
-    let ready = background
-        .then(|| File::options().write(true).open(READY))
-        .transpose();
+    let ready = background.then(|| File::options().write(true).open(READY)).transpose();
     let ready = ready.context("opening the descriptor for the word that we are ready")?;
     log_to(paths, background)?;
     let result = config_and_serve(paths, ready);
@@ -198,10 +189,8 @@ fn config_and_serve(paths: &Paths, ready: Option<File>) -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let loaded = config::load(paths, &Environment::of_process())?;
     let again = paths.clone();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("starting the hub")?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("starting the hub")?;
     runtime.block_on(serve(HubConfig {
         socket: paths.socket(),
         lock: paths.lock(),
@@ -243,19 +232,8 @@ fn settings(config: &Config, paths: &Paths) -> Settings {
 /// How the hub starts the Telegram channel. What changes in the configuration changes `version`.
 fn telegram(config: &Telegram) -> ChannelStart {
     let mut hasher = DefaultHasher::new();
-    (
-        config.bot_token.expose(),
-        &config.allowed_users,
-        &config.chats,
-        &config.api_url,
-    )
-        .hash(&mut hasher);
-    (
-        config.notify_start,
-        config.notify_end,
-        config.messages_per_second.to_bits(),
-    )
-        .hash(&mut hasher);
+    (config.bot_token.expose(), &config.allowed_users, &config.chats, &config.api_url).hash(&mut hasher);
+    (config.notify_start, config.notify_end, config.messages_per_second.to_bits()).hash(&mut hasher);
     let settings = config.clone();
     ChannelStart {
         name: telegram::NAME,
@@ -283,9 +261,7 @@ fn page(config: &Config, paths: &Paths) -> Option<atlasbridge_web::Config> {
         certificate: tls.certificate.clone(),
         key: tls.key.clone(),
     });
-    let self_signed = web.self_signed.then(|| atlasbridge_web::Tls::SelfSigned {
-        dir: paths.home.clone(),
-    });
+    let self_signed = web.self_signed.then(|| atlasbridge_web::Tls::SelfSigned { dir: paths.home.clone() });
     web.enabled.then(|| atlasbridge_web::Config {
         listen: web.listen,
         tls: files.or(self_signed),
@@ -301,10 +277,7 @@ struct OneLine<W>(W);
 impl<W: std::io::Write> std::io::Write for OneLine<W> {
     fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
         let text = String::from_utf8_lossy(event);
-        let line = text
-            .trim_end_matches('\n')
-            .replace('\r', "\\r")
-            .replace('\n', "\\n");
+        let line = text.trim_end_matches('\n').replace('\r', "\\r").replace('\n', "\\n");
         writeln!(self.0, "{line}")?;
         Ok(event.len())
     }
@@ -316,9 +289,7 @@ impl<W: std::io::Write> std::io::Write for OneLine<W> {
 
 fn log_to(paths: &Paths, background: bool) -> anyhow::Result<()> {
     let filter = EnvFilter::try_from_env("ATLASBRIDGE_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_target(false);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_target(false);
     if background {
         let path = paths.hub_log();
         let file = File::options().append(true).create(true).mode(0o600).open(&path);

@@ -27,10 +27,7 @@ use crate::spelling::nearest;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadUsage {
     #[error("there is no scenario {word}{}; `atlasbridge lab list` lists them", meant.map_or_else(String::new, |meant| format!(", did you mean {meant}?")))]
-    Scenario {
-        word: String,
-        meant: Option<&'static str>,
-    },
+    Scenario { word: String, meant: Option<&'static str> },
     #[error("{} ({}) cannot be played: {}", .0.id, .0.name, .0.because)]
     Planned(&'static Planned),
     #[error("name a scenario, for instance QA-001, or say --all; `atlasbridge lab list` lists them")]
@@ -49,18 +46,10 @@ pub(super) fn run(command: Lab, output: &Output) -> anyhow::Result<ExitCode> {
     match command {
         Lab::List { json } => list(json, output),
         Lab::Run { scenarios, all, json } => run_scenarios(&scenarios, all, json, output),
-        Lab::Replay {
-            file,
-            adapter,
-            json,
-            stats,
-        } => replay_file(&file, adapter.as_deref(), json, stats, output),
-        Lab::Explain {
-            file,
-            at,
-            adapter,
-            json,
-        } => explain_file(&file, at, adapter.as_deref(), json, output),
+        Lab::Replay { file, adapter, json, stats } => {
+            replay_file(&file, adapter.as_deref(), json, stats, output)
+        }
+        Lab::Explain { file, at, adapter, json } => explain_file(&file, at, adapter.as_deref(), json, output),
         Lab::Record { output: file, tool } => record_tool(file, tool, output),
     }
 }
@@ -123,22 +112,11 @@ fn list(json: bool, output: &Output) -> anyhow::Result<ExitCode> {
     }
     let cells: Vec<_> = rows
         .iter()
-        .map(|row| {
-            [row.id, row.name, row.platform, row.status, row.says]
-                .map(str::to_owned)
-                .to_vec()
-        })
+        .map(|row| [row.id, row.name, row.platform, row.status, row.says].map(str::to_owned).to_vec())
         .collect();
-    output.table(
-        &["scenario", "name", "platform", "status", "shows, or why not"],
-        &cells,
-    );
-    let count = format!(
-        "{} scenarios: {} implemented, {} planned",
-        rows.len(),
-        SCENARIOS.len(),
-        PLANNED.len()
-    );
+    output.table(&["scenario", "name", "platform", "status", "shows, or why not"], &cells);
+    let count =
+        format!("{} scenarios: {} implemented, {} planned", rows.len(), SCENARIOS.len(), PLANNED.len());
     if output.is_terminal() {
         output.line(&format!(
             "\n{count}.\nPlay one with `atlasbridge lab run QA-001` or by its name, all with `atlasbridge lab run --all`."
@@ -165,13 +143,7 @@ fn run_scenarios(words: &[String], all: bool, json: bool, output: &Output) -> an
         Signals::block(&[Signal::Int, Signal::Term, Signal::Hup]).context("taking over signals")?;
     let mut rehearsals = Vec::new();
     for (number, scenario) in chosen.iter().enumerate() {
-        output.progress(&format!(
-            "{}/{} {} {} …",
-            number + 1,
-            chosen.len(),
-            scenario.id,
-            scenario.name
-        ));
+        output.progress(&format!("{}/{} {} {} …", number + 1, chosen.len(), scenario.id, scenario.name));
         let held = rehearse(scenario, &config, &interrupts);
         output.progress("");
         match held {
@@ -188,11 +160,7 @@ fn run_scenarios(words: &[String], all: bool, json: bool, output: &Output) -> an
         show(&rehearsals, output);
     }
     let has_failed = rehearsals.iter().any(|rehearsal| !rehearsal.passed());
-    Ok(if has_failed {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn chosen(words: &[String], all: bool) -> Result<Vec<&'static Scenario>, BadUsage> {
@@ -209,10 +177,7 @@ fn meant_by(word: &str) -> Result<&'static Scenario, BadUsage> {
     if let Some(planned) = planned_scenario(word) {
         return Err(BadUsage::Planned(planned));
     }
-    let known: Vec<&str> = SCENARIOS
-        .iter()
-        .flat_map(|scenario| [scenario.id, scenario.name])
-        .collect();
+    let known: Vec<&str> = SCENARIOS.iter().flat_map(|scenario| [scenario.id, scenario.name]).collect();
     // Numbers are near each other in letters alone: QA-777 is no slip for QA-007.
     let is_number = word.chars().any(|char| char.is_ascii_digit());
     scenario(word).ok_or_else(|| BadUsage::Scenario {
@@ -223,9 +188,7 @@ fn meant_by(word: &str) -> Result<&'static Scenario, BadUsage> {
 
 /// Everything but our own variables: the lab's processes live in homes of their own.
 fn environment() -> Vec<(OsString, OsString)> {
-    std::env::vars_os()
-        .filter(|(name, _)| !name.to_string_lossy().starts_with(OUR_VARIABLES))
-        .collect()
+    std::env::vars_os().filter(|(name, _)| !name.to_string_lossy().starts_with(OUR_VARIABLES)).collect()
 }
 
 fn show(rehearsals: &[Rehearsal], output: &Output) {
@@ -250,22 +213,11 @@ fn show(rehearsals: &[Rehearsal], output: &Output) {
             ]
         })
         .collect();
-    let header = [
-        "scenario",
-        "name",
-        "result",
-        "prompts",
-        "prompt → offered",
-        "answer → taken",
-        "took",
-        "memory",
-    ];
+    let header =
+        ["scenario", "name", "result", "prompts", "prompt → offered", "answer → taken", "took", "memory"];
     output.table(&header, &rows);
     for rehearsal in rehearsals.iter().filter(|rehearsal| !rehearsal.passed()) {
-        output.line(&format!(
-            "\n{} {}:",
-            rehearsal.scenario.id, rehearsal.scenario.name
-        ));
+        output.line(&format!("\n{} {}:", rehearsal.scenario.id, rehearsal.scenario.name));
         for problem in &rehearsal.problems {
             output.line(&format!("  {problem}"));
         }
@@ -280,10 +232,7 @@ fn show(rehearsals: &[Rehearsal], output: &Output) {
 }
 
 fn millis(time: Option<Duration>) -> String {
-    time.map_or_else(
-        || "-".to_owned(),
-        |time| format!("{:.1} ms", time.as_secs_f64() * 1e3),
-    )
+    time.map_or_else(|| "-".to_owned(), |time| format!("{:.1} ms", time.as_secs_f64() * 1e3))
 }
 
 fn as_json(rehearsal: &Rehearsal) -> Value {
@@ -345,28 +294,17 @@ fn replay_file(
 }
 
 fn row(prompt: &PromptLine) -> Vec<String> {
-    let choices = prompt
-        .choices
-        .iter()
-        .zip(&prompt.keys)
-        .enumerate()
-        .map(|(row, (label, keys))| {
-            let refuses = if prompt.refuses == Some(row) {
-                ", refuses"
-            } else {
-                ""
-            };
-            format!("{label} ({}{refuses})", keys.escape_debug())
-        });
+    let choices = prompt.choices.iter().zip(&prompt.keys).enumerate().map(|(row, (label, keys))| {
+        let refuses = if prompt.refuses == Some(row) { ", refuses" } else { "" };
+        format!("{label} ({}{refuses})", keys.escape_debug())
+    });
     vec![
         format!("{:.3}", prompt.t),
         prompt.kind.replace('_', " "),
         prompt.confidence.to_owned(),
         prompt.excerpt.replace('\n', " "),
         choices.collect::<Vec<_>>().join(" · "),
-        prompt
-            .gone_at
-            .map_or_else(|| "-".to_owned(), |gone| format!("{gone:.3}")),
+        prompt.gone_at.map_or_else(|| "-".to_owned(), |gone| format!("{gone:.3}")),
     ]
 }
 
@@ -399,11 +337,7 @@ fn explain_file(
 fn show_explanation(explanation: &Explanation, output: &Output) {
     let (row, column) = explanation.cursor;
     let (cols, rows) = explanation.size;
-    let kind = if explanation.is_alternate {
-        "full-screen program"
-    } else {
-        "ordinary screen"
-    };
+    let kind = if explanation.is_alternate { "full-screen program" } else { "ordinary screen" };
     let rule = "─".repeat(usize::from(cols).min(100));
     output.line(&format!("┌{rule}"));
     for text in &explanation.screen {
@@ -412,10 +346,7 @@ fn show_explanation(explanation: &Explanation, output: &Output) {
     output.line(&format!("└{rule}"));
     let mut fields = vec![
         ("at", format!("{:.3} s", explanation.at.0.as_secs_f64())),
-        (
-            "screen",
-            format!("{cols}×{rows}, {kind}; cursor in row {row}, column {column}"),
-        ),
+        ("screen", format!("{cols}×{rows}, {kind}; cursor in row {row}, column {column}")),
         ("kernel", explanation.kernel.clone()),
         ("decision", explanation.decision.clone()),
     ];
@@ -448,9 +379,7 @@ fn record_tool(file: Option<PathBuf>, words: Vec<OsString>, output: &Output) -> 
     let mut words = words.into_iter();
     let program = words.next().context("a tool must be named")?;
     let tool = name_of(&program);
-    let started_at = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let started_at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let file = file.unwrap_or_else(|| free_name(&tool));
     let packs = super::adapters::packs(&paths()?)?;
     let known = packs.for_program(&tool).map(|pack| pack.name().to_owned());

@@ -61,18 +61,10 @@ fn show(record: &AuditRecord, json: bool, output: &Output) {
         output.raw(&format!("{}\n", record.line()));
         return;
     }
-    let mut line = format!(
-        "{}  {:15}",
-        record.ts,
-        record.event.to_lowercase().replace('_', " ")
-    );
+    let mut line = format!("{}  {:15}", record.ts, record.event.to_lowercase().replace('_', " "));
     let mut add = |name: &str, value: &Option<String>, short: bool| {
         if let Some(value) = value {
-            let value: String = if short {
-                value.chars().take(8).collect()
-            } else {
-                value.clone()
-            };
+            let value: String = if short { value.chars().take(8).collect() } else { value.clone() };
             line.push_str(&format!("  {name}{value}"));
         }
     };

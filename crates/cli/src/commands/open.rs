@@ -61,12 +61,7 @@ fn list(client: &mut Client, json: bool, output: &Output) -> anyhow::Result<Exit
         output.line("No browser is signed in.");
     } else {
         let row = |login: &LoginView| {
-            vec![
-                login.name.clone(),
-                login.created_at.clone(),
-                login.seen_at.clone(),
-                login.device.clone(),
-            ]
+            vec![login.name.clone(), login.created_at.clone(), login.seen_at.clone(), login.device.clone()]
         };
         let rows: Vec<_> = logins.iter().map(row).collect();
         output.table(&["name", "signed in", "last seen", "browser"], &rows);
@@ -116,9 +111,7 @@ fn qr(url: &str) -> anyhow::Result<String> {
 }
 
 fn is_loopback(url: &str) -> bool {
-    ["//127.", "//[::1]", "//localhost"]
-        .iter()
-        .any(|host| url.contains(host))
+    ["//127.", "//[::1]", "//localhost"].iter().any(|host| url.contains(host))
 }
 
 fn has_display() -> bool {
@@ -146,10 +139,8 @@ mod tests {
     #[test]
     fn a_code_is_square_and_has_a_margin() {
         let text = qr("http://127.0.0.1:8787/open#0123456789abcdef").unwrap();
-        let rows: Vec<String> = text
-            .lines()
-            .map(|line| line.replace("\x1b[30;107m", "").replace("\x1b[0m", ""))
-            .collect();
+        let rows: Vec<String> =
+            text.lines().map(|line| line.replace("\x1b[30;107m", "").replace("\x1b[0m", "")).collect();
         let side = rows[0].chars().count();
         assert!(rows.iter().all(|row| row.chars().count() == side));
         assert_eq!(rows.len(), side.div_ceil(2));

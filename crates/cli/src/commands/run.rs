@@ -43,15 +43,7 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         (false, false) => Ways::Hooks,
         (false, true) => Ways::Structured,
     };
-    let prepared = prepare_agent(
-        &program,
-        words.collect(),
-        pack.as_deref(),
-        session,
-        &cwd,
-        ways,
-        &paths,
-    );
+    let prepared = prepare_agent(&program, words.collect(), pack.as_deref(), session, &cwd, ways, &paths);
     if !args.quiet {
         prepared.notices().for_each(|notice| output.notice(notice));
     }
@@ -68,11 +60,7 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         socket: paths.socket(),
         journal: paths.journal_dir().join(format!("{session}.jsonl")),
-        hub: HubStart {
-            program: hub_program,
-            args: hub_args,
-            env: std::env::vars_os().collect(),
-        },
+        hub: HubStart { program: hub_program, args: hub_args, env: std::env::vars_os().collect() },
         events: args.events,
         captures: super::captures_prompts().then(|| paths.captures()),
         answers_status_query: pack.as_ref().is_some_and(|pack| pack.asks_for_status()),
@@ -103,14 +91,7 @@ fn prepare_agent(
     ways: Ways,
     paths: &Paths,
 ) -> Prepared {
-    let launch = Launch {
-        program,
-        args,
-        pack,
-        session,
-        cwd,
-        ways,
-    };
+    let launch = Launch { program, args, pack, session, cwd, ways };
     agents::prepare(launch, paths, &Environment::of_process())
 }
 
@@ -151,22 +132,14 @@ fn detector(config: &Config, pack: Option<Arc<Pack>>) -> DetectorConfig {
 fn environment_of_tool(session: SessionId) -> Vec<(OsString, OsString)> {
     let is_ours = |name: &OsStr| name.to_string_lossy().starts_with(OUR_VARIABLES);
     let theirs = std::env::vars_os().filter(|(name, _)| !is_ours(name));
-    theirs
-        .chain([(SESSION_MARKER.into(), session.to_string().into())])
-        .collect()
+    theirs.chain([(SESSION_MARKER.into(), session.to_string().into())]).collect()
 }
 
 pub(super) fn name_of(program: &OsStr) -> String {
-    Path::new(program)
-        .file_name()
-        .unwrap_or(program)
-        .to_string_lossy()
-        .into_owned()
+    Path::new(program).file_name().unwrap_or(program).to_string_lossy().into_owned()
 }
 
 fn now() -> Timestamp {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp(since.as_millis() as i64)
 }

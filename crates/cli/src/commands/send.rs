@@ -19,11 +19,7 @@ pub(super) fn run(
     let text = text_of(text)?;
     let request = Request::Send { session, text, as_is };
     match ask(&request)? {
-        Response::Queued {
-            session_id,
-            replaces,
-            told,
-        } if json => {
+        Response::Queued { session_id, replaces, told } if json => {
             output.json(&json!({
                 "queued": true, "session_id": session_id, "replaces": replaces, "told": told,
             }))?;

@@ -57,18 +57,7 @@ pub(super) fn list(sessions: &[SessionView], output: &Output) {
             ]
         })
         .collect();
-    output.table(
-        &[
-            "session",
-            "tool",
-            "label",
-            "state",
-            "time",
-            "prompts",
-            "directory",
-        ],
-        &rows,
-    );
+    output.table(&["session", "tool", "label", "state", "time", "prompts", "directory"], &rows);
 }
 
 fn show(session: &SessionView, output: &Output) {
@@ -85,33 +74,15 @@ fn show(session: &SessionView, output: &Output) {
         ("state", state(session)),
         ("started", session.started_at.clone()),
         ("ended", or_dash(session.ended_at.clone())),
-        (
-            "exit code",
-            or_dash(session.exit_code.map(|code| code.to_string())),
-        ),
+        ("exit code", or_dash(session.exit_code.map(|code| code.to_string()))),
         ("uptime", duration(session.uptime_seconds)),
         ("prompts", session.prompts.to_string()),
         (
             "last output",
-            or_dash(
-                session
-                    .seconds_since_output
-                    .map(|seconds| format!("{} ago", duration(seconds))),
-            ),
+            or_dash(session.seconds_since_output.map(|seconds| format!("{} ago", duration(seconds)))),
         ),
-        (
-            "terminal",
-            if session.pty_alive { "alive" } else { "closed" }.to_owned(),
-        ),
-        (
-            "host",
-            if session.host_healthy {
-                "healthy"
-            } else {
-                "not answering"
-            }
-            .to_owned(),
-        ),
+        ("terminal", if session.pty_alive { "alive" } else { "closed" }.to_owned()),
+        ("host", if session.host_healthy { "healthy" } else { "not answering" }.to_owned()),
     ]);
 }
 

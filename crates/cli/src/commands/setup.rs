@@ -23,25 +23,15 @@ use crate::output::Output;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
-    let Setup::Telegram {
-        token_stdin,
-        user,
-        api_url,
-    } = command;
+    let Setup::Telegram { token_stdin, user, api_url } = command;
     let paths = super::home()?;
     // A file that does not hold now must not be mended by overwriting it.
     let loaded = config::load(&paths, &Environment::of_process())?;
-    let known = loaded
-        .config
-        .telegram
-        .as_ref()
-        .map(|telegram| telegram.api_url.clone());
+    let known = loaded.config.telegram.as_ref().map(|telegram| telegram.api_url.clone());
     let api_url = api_url.or(known).unwrap_or_else(|| API_URL.to_owned());
     let api_url = api_url.trim_end_matches('/').to_owned();
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (token, users) = match token_stdin {
         true => {
             let token = token_from_stdin()?;
@@ -80,14 +70,8 @@ async fn check(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result
 async fn converse(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result<i64> {
     let mut bot = bot_of(token, api_url);
     let identity = bot.bot().await?;
-    output.line(&format!(
-        "The token is good: it belongs to @{}.",
-        identity.username
-    ));
-    output.line(&format!(
-        "Open https://t.me/{} in Telegram and press Start. Waiting …",
-        identity.username
-    ));
+    output.line(&format!("The token is good: it belongs to @{}.", identity.username));
+    output.line(&format!("Open https://t.me/{} in Telegram and press Start. Waiting …", identity.username));
     let user = loop {
         let Some(person) = bot.wait_for_start(PATIENCE).await? else {
             bail!(
@@ -104,10 +88,9 @@ async fn converse(token: &Secret, api_url: &str, output: &Output) -> anyhow::Res
     output.line("A test message was sent. Tap its button …");
     match bot.wait_for_tap(user, PATIENCE).await? {
         true => output.line("The tap has arrived."),
-        false => bail!(
-            "the button was not tapped within {} minutes; nothing was written",
-            PATIENCE.as_secs() / 60
-        ),
+        false => {
+            bail!("the button was not tapped within {} minutes; nothing was written", PATIENCE.as_secs() / 60)
+        }
     }
     Ok(user)
 }
@@ -161,10 +144,8 @@ fn checked(text: &str) -> anyhow::Result<Secret> {
 
 /// One program may poll with a token. If the hub does with this one, it is stopped; sessions go on.
 fn pause_hub(paths: &Paths, config: &config::Config, token: &Secret) -> anyhow::Result<bool> {
-    let is_same = config
-        .telegram
-        .as_ref()
-        .is_some_and(|telegram| telegram.bot_token.expose() == token.expose());
+    let is_same =
+        config.telegram.as_ref().is_some_and(|telegram| telegram.bot_token.expose() == token.expose());
     match is_same {
         true => super::hub::stop(paths),
         false => Ok(false),
@@ -195,9 +176,7 @@ fn write(file: &Path, token: &Secret, users: &[i64], api_url: &str) -> anyhow::R
 fn with_telegram(text: &str, token: &Secret, users: &[i64], api_url: &str) -> anyhow::Result<String> {
     let mut document: DocumentMut = text.parse().context("reading the configuration")?;
     let section = document.entry("telegram").or_insert(Item::Table(Table::new()));
-    let section = section
-        .as_table_like_mut()
-        .context("telegram in the configuration is no section")?;
+    let section = section.as_table_like_mut().context("telegram in the configuration is no section")?;
     set(section, "bot_token", value(token.expose()));
     let mut allowed: Vec<i64> = section
         .get("allowed_users")
@@ -209,11 +188,7 @@ fn with_telegram(text: &str, token: &Secret, users: &[i64], api_url: &str) -> an
             allowed.push(*user);
         }
     }
-    set(
-        section,
-        "allowed_users",
-        value(allowed.into_iter().collect::<Array>()),
-    );
+    set(section, "allowed_users", value(allowed.into_iter().collect::<Array>()));
     if api_url != API_URL || section.contains_key("api_url") {
         set(section, "api_url", value(api_url));
     }
@@ -237,9 +212,7 @@ fn tell_hub(paths: &Paths, output: &Output) -> anyhow::Result<()> {
     let Response::Status(hub) = client.ask(&Request::Status)? else {
         bail!("the hub did not tell its status")
     };
-    let pid = i32::try_from(hub.pid)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
+    let pid = i32::try_from(hub.pid).ok().and_then(rustix::process::Pid::from_raw);
     let pid = pid.context("the hub has no pid")?;
     rustix::process::kill_process(pid, rustix::process::Signal::HUP).context("telling the hub")?;
     output.line("The hub reads it now; `atlasbridge status` shows whether Telegram is connected.");

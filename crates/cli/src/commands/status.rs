@@ -39,10 +39,7 @@ pub(super) fn run(all: bool, json: bool, output: &Output) -> anyhow::Result<Exit
         return Ok(ExitCode::SUCCESS);
     }
     output.fields(&[
-        (
-            "hub",
-            format!("running, pid {}, version {}", hub.pid, hub.version),
-        ),
+        ("hub", format!("running, pid {}, version {}", hub.pid, hub.version)),
         ("sessions", hub.sessions.to_string()),
         ("waiting", hub.prompts.to_string()),
         ("channels", super::hub::channels(&hub)),

@@ -41,12 +41,7 @@ impl Environment {
     /// An empty variable counts as unset, as it does for a shell's `${NAME:-default}`.
     pub(crate) fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
         let set = |name| lookup(name).filter(|value| !value.is_empty());
-        Self(
-            NAMES
-                .into_iter()
-                .filter_map(|name| Some((name, set(name)?)))
-                .collect(),
-        )
+        Self(NAMES.into_iter().filter_map(|name| Some((name, set(name)?))).collect())
     }
 
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {

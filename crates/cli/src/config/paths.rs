@@ -81,15 +81,10 @@ impl Paths {
     pub(crate) fn new(environment: &Environment) -> Result<Self, PathsError> {
         let home = match absolute(environment, "ATLASBRIDGE_HOME")? {
             Some(home) => home,
-            None => absolute(environment, "HOME")?
-                .ok_or(PathsError::NoHome)?
-                .join(".atlasbridge"),
+            None => absolute(environment, "HOME")?.ok_or(PathsError::NoHome)?.join(".atlasbridge"),
         };
         let config = absolute(environment, "ATLASBRIDGE_CONFIG")?;
-        Ok(Self {
-            config: config.unwrap_or_else(|| home.join(CONFIG_FILE)),
-            home,
-        })
+        Ok(Self { config: config.unwrap_or_else(|| home.join(CONFIG_FILE)), home })
     }
 
     pub(crate) fn database(&self) -> PathBuf {
@@ -175,10 +170,8 @@ impl Paths {
     /// Whether the home directory is ours and nobody else's; nothing is made.
     pub(crate) fn check_home(&self) -> Result<(), HomeError> {
         self.check_socket_length()?;
-        let metadata = fs::metadata(&self.home).map_err(|source| HomeError::Look {
-            home: self.home.clone(),
-            source,
-        })?;
+        let metadata =
+            fs::metadata(&self.home).map_err(|source| HomeError::Look { home: self.home.clone(), source })?;
         let home = self.home.clone();
         if !metadata.is_dir() {
             return Err(HomeError::NotADirectory { home });

@@ -79,10 +79,7 @@ impl fmt::Display for ConfigErrors {
 pub(super) fn place(text: &str, offset: usize) -> Place {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Place::File {
-        line: before.matches('\n').count() + 1,
-        column: before[line_start..].chars().count() + 1,
-    }
+    Place::File { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
 }
 
 /// The line with a caret under the column. Tokens are often what a syntax error is about (a missing quote), so

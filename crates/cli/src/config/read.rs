@@ -42,10 +42,7 @@ pub(super) fn read(
 ) -> Result<(Settings, Vec<Warning>), ConfigErrors> {
     let failed = |mut problems: Vec<Problem>| {
         problems.sort_by(|one, other| one.place.cmp(&other.place));
-        ConfigErrors {
-            file: file.to_owned(),
-            problems,
-        }
+        ConfigErrors { file: file.to_owned(), problems }
     };
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
@@ -107,18 +104,12 @@ impl<'a> Reader<'a> {
         let DeValue::Table(table) = value.get_ref() else {
             let found = shape::name(value.get_ref());
             let what = format!("must be a section, found {found}");
-            return self.problem(
-                key.span(),
-                path,
-                what,
-                format!("write [{path}] on a line of its own"),
-            );
+            return self.problem(key.span(), path, what, format!("write [{path}] on a line of its own"));
         };
         self.settings.sections.insert(section.path);
         self.headers.insert(section.path, place);
         if let Some(not_yet) = section.not_yet {
-            self.warnings
-                .push(Warning::new(format!("{path} is configured, but {not_yet}")));
+            self.warnings.push(Warning::new(format!("{path} is configured, but {not_yet}")));
         }
         self.table(path, table);
     }
@@ -154,12 +145,7 @@ impl<'a> Reader<'a> {
             true => "is not a section that AtlasBridge knows",
             false => "is not a setting that AtlasBridge knows",
         };
-        self.problem(
-            key.span(),
-            path,
-            what.to_owned(),
-            suggestion(prefix, key.get_ref()),
-        );
+        self.problem(key.span(), path, what.to_owned(), suggestion(prefix, key.get_ref()));
     }
 
     /// A variable beats the file, so that a token can be changed for one run. It opens no channel by itself:
@@ -203,9 +189,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let variable = FROM_ENVIRONMENT.iter().find(|(_, path)| *path == setting.path);
-            let or_variable = variable
-                .map(|(name, _)| format!(", or set {name}"))
-                .unwrap_or_default();
+            let or_variable = variable.map(|(name, _)| format!(", or set {name}")).unwrap_or_default();
             self.problems.push(Problem {
                 place: header.clone(),
                 key: setting.path.to_owned(),
@@ -260,11 +244,7 @@ impl<'a> Reader<'a> {
 
     /// Says it of a setting that the file has. One that was itself refused has been spoken of already.
     fn problem_at_setting(&mut self, path: &'static str, what: String, cure: String) {
-        let Some(&Given {
-            origin: Origin::File { line },
-            ..
-        }) = self.settings.find(path)
-        else {
+        let Some(&Given { origin: Origin::File { line }, .. }) = self.settings.find(path) else {
             return;
         };
         self.problems.push(Problem {
@@ -288,10 +268,7 @@ impl Settings {
             let origin = Origin::Default;
             Some((setting.path, Given { value, origin }))
         };
-        Self {
-            values: SETTINGS.iter().filter_map(default).collect(),
-            sections: BTreeSet::new(),
-        }
+        Self { values: SETTINGS.iter().filter_map(default).collect(), sections: BTreeSet::new() }
     }
 
     fn set(&mut self, setting: &'static Setting, value: Value, origin: Origin) {
@@ -313,8 +290,7 @@ impl Settings {
     /// The readers below ask for rows of the table, by its own names and shapes, and only for those that are
     /// required or have a default. Each of them is asked on each start, so no test run can miss a slip.
     fn given(&self, path: &str) -> &Given {
-        self.find(path)
-            .expect("the table has this setting, with a default or required")
+        self.find(path).expect("the table has this setting, with a default or required")
     }
 
     pub(super) fn toggle(&self, path: &str) -> bool {
@@ -421,17 +397,9 @@ fn cure(setting: &Setting, wrong: &Wrong, found: &DeValue<'_>) -> String {
 
 /// The nearest name in the same section, else the section where the name belongs, else all names there are.
 fn suggestion(prefix: &str, key: &str) -> String {
-    let paths = || {
-        SECTIONS
-            .iter()
-            .map(|s| s.path)
-            .chain(SETTINGS.iter().map(|s| s.path))
-    };
-    let neighbours: Vec<&str> = paths()
-        .map(schema::split)
-        .filter(|(section, _)| *section == prefix)
-        .map(|(_, key)| key)
-        .collect();
+    let paths = || SECTIONS.iter().map(|s| s.path).chain(SETTINGS.iter().map(|s| s.path));
+    let neighbours: Vec<&str> =
+        paths().map(schema::split).filter(|(section, _)| *section == prefix).map(|(_, key)| key).collect();
     if let Some(near) = nearest(&key.replace('-', "_"), &neighbours) {
         return format!("did you mean `{near}`?");
     }

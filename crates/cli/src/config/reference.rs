@@ -65,17 +65,9 @@ fn write_section(page: &mut String, section: &Section) {
         let _ = write!(page, "Checked, but without effect: {not_yet}.\n\n");
     }
     page.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
-    for setting in SETTINGS
-        .iter()
-        .filter(|setting| setting.section() == section.path)
-    {
+    for setting in SETTINGS.iter().filter(|setting| setting.section() == section.path) {
         let Setting { shape, help, .. } = setting;
-        let _ = writeln!(
-            page,
-            "| `{}` | {shape} | {} | {help} |",
-            setting.key(),
-            default(setting)
-        );
+        let _ = writeln!(page, "| `{}` | {shape} | {} | {help} |", setting.key(), default(setting));
     }
 }
 
@@ -94,8 +86,5 @@ fn the_page_says_what_the_table_says() {
         std::fs::write(&page, reference()).unwrap();
     }
     let written = std::fs::read_to_string(&page).unwrap();
-    assert!(
-        written == reference(),
-        "docs/config.md is stale: run this test with ATLASBRIDGE_UPDATE_DOCS=1"
-    );
+    assert!(written == reference(), "docs/config.md is stale: run this test with ATLASBRIDGE_UPDATE_DOCS=1");
 }

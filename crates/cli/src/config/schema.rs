@@ -44,10 +44,7 @@ pub(super) const FROM_ENVIRONMENT: [(&str, &str); 3] = [
 ];
 
 pub(super) const SECTIONS: &[Section] = &[
-    section(
-        "prompts",
-        "When a tool is taken to be waiting, and how long a prompt waits for a person.",
-    ),
+    section("prompts", "When a tool is taken to be waiting, and how long a prompt waits for a person."),
     section(
         "prompts.defaults",
         "What is typed when nobody answers in time, per kind of prompt: the safe default of that kind, or nothing. \
@@ -77,29 +74,20 @@ pub(super) const SETTINGS: &[Setting] = &[
     // 86400: a prompt older than a day is about a working tree that has moved on.
     setting(
         "prompts.timeout_seconds",
-        Shape::Whole {
-            least: 1,
-            most: 86_400,
-        },
+        Shape::Whole { least: 1, most: 86_400 },
         Presence::Default("600"),
         "Seconds that a prompt waits for an answer before its safe default is used.",
     ),
     // 0.60: below it the detector makes no prompt at all (SPEC 3.2).
     setting(
         "prompts.detection_threshold",
-        Shape::Hundredths {
-            least: 0.60,
-            most: 1.0,
-        },
+        Shape::Hundredths { least: 0.60, most: 1.0 },
         Presence::Default("0.65"),
         "How sure the detector must be to report a prompt. Lower finds more, higher disturbs less.",
     ),
     setting(
         "prompts.stuck_timeout_seconds",
-        Shape::Decimal {
-            least: 0.1,
-            most: 60.0,
-        },
+        Shape::Decimal { least: 0.1, most: 60.0 },
         Presence::Default("2.0"),
         "Seconds of silence that count as waiting, where the system cannot tell whether a program reads its terminal.",
     ),
@@ -113,10 +101,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     // 2000: by then the operator is told that the tool did not take the reply (SPEC 3.5).
     setting(
         "prompts.inject_settle_ms",
-        Shape::Whole {
-            least: 10,
-            most: 2_000,
-        },
+        Shape::Whole { least: 10, most: 2_000 },
         Presence::Default("100"),
         "Milliseconds that a tool gets to react to a typed reply before its screen is read again.",
     ),
@@ -141,10 +126,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     setting(
         "prompts.presence_grace_seconds",
-        Shape::Whole {
-            least: 0,
-            most: 3_600,
-        },
+        Shape::Whole { least: 0, most: 3_600 },
         Presence::Default("10"),
         "Seconds that chat channels hold back a prompt after somebody typed at its terminal.",
     ),
@@ -196,12 +178,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         Presence::Default("\"none\""),
         "A tool that seems to wait, at no dialog we know.",
     ),
-    setting(
-        "web.enabled",
-        Shape::Toggle,
-        Presence::Default("true"),
-        "Serve the page.",
-    ),
+    setting("web.enabled", Shape::Toggle, Presence::Default("true"), "Serve the page."),
     setting(
         "web.listen",
         Shape::Address,
@@ -212,17 +189,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "web.tls_certificate",
         Shape::File,
-        Presence::Optional {
-            example: "\"/etc/atlasbridge/page.crt\"",
-        },
+        Presence::Optional { example: "\"/etc/atlasbridge/page.crt\"" },
         "Certificate chain in PEM form; goes with `tls_key`.",
     ),
     setting(
         "web.tls_key",
         Shape::File,
-        Presence::Optional {
-            example: "\"/etc/atlasbridge/page.key\"",
-        },
+        Presence::Optional { example: "\"/etc/atlasbridge/page.key\"" },
         "Private key in PEM form; goes with `tls_certificate`.",
     ),
     setting(
@@ -241,17 +214,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "telegram.bot_token",
         Shape::TelegramToken,
-        Presence::Required {
-            example: "\"123456789:AAE…\"",
-        },
+        Presence::Required { example: "\"123456789:AAE…\"" },
         "The token that @BotFather gave you.",
     ),
     setting(
         "telegram.allowed_users",
         Shape::TelegramUsers,
-        Presence::Required {
-            example: "[123456789]",
-        },
+        Presence::Required { example: "[123456789]" },
         "The numeric ids of the people who may answer. Everybody else is ignored.",
     ),
     setting(
@@ -261,12 +230,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "Groups in which prompts are shown, and answered by the allowed users alone. Without any, each allowed user \
          gets them in the private chat with the bot.",
     ),
-    setting(
-        "telegram.notify_start",
-        Shape::Toggle,
-        Presence::Default("true"),
-        "Say when a session starts.",
-    ),
+    setting("telegram.notify_start", Shape::Toggle, Presence::Default("true"), "Say when a session starts."),
     setting(
         "telegram.notify_end",
         Shape::Toggle,
@@ -276,10 +240,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     // 1: what Telegram allows in one chat without asking for patience.
     setting(
         "telegram.messages_per_second",
-        Shape::Decimal {
-            least: 0.1,
-            most: 30.0,
-        },
+        Shape::Decimal { least: 0.1, most: 30.0 },
         Presence::Default("1.0"),
         "Most messages and edits a second in one chat. More is for Bot API servers of your own.",
     ),
@@ -292,44 +253,28 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting(
         "slack.app_token",
         Shape::SlackToken { prefix: "xapp-" },
-        Presence::Required {
-            example: "\"xapp-…\"",
-        },
+        Presence::Required { example: "\"xapp-…\"" },
         "App-level token with the scope `connections:write`, for Socket Mode.",
     ),
     setting(
         "slack.bot_token",
         Shape::SlackToken { prefix: "xoxb-" },
-        Presence::Required {
-            example: "\"xoxb-…\"",
-        },
+        Presence::Required { example: "\"xoxb-…\"" },
         "Bot token of the app.",
     ),
     setting(
         "slack.channel",
-        Shape::SlackId {
-            first: "CGD",
-            what: "a channel",
-        },
-        Presence::Required {
-            example: "\"C012AB3CD\"",
-        },
+        Shape::SlackId { first: "CGD", what: "a channel" },
+        Presence::Required { example: "\"C012AB3CD\"" },
         "The id of the channel for prompts; it stands at the end of the channel's details.",
     ),
     setting(
         "slack.allowed_users",
         Shape::SlackUsers,
-        Presence::Required {
-            example: "[\"U012AB3CD\"]",
-        },
+        Presence::Required { example: "[\"U012AB3CD\"]" },
         "The member ids of the people who may answer (*Copy member ID* in a profile). Everybody else is ignored.",
     ),
-    setting(
-        "slack.api_url",
-        Shape::ApiUrl,
-        Presence::Default("\"https://slack.com/api\""),
-        "For tests.",
-    ),
+    setting("slack.api_url", Shape::ApiUrl, Presence::Default("\"https://slack.com/api\""), "For tests."),
     setting(
         "store.url",
         Shape::StoreUrl,
@@ -340,19 +285,14 @@ pub(super) const SETTINGS: &[Setting] = &[
     // 36500: a hundred years, so that "for ever" can be written and arithmetic on days stays small.
     setting(
         "store.retention_days",
-        Shape::Whole {
-            least: 1,
-            most: 36_500,
-        },
+        Shape::Whole { least: 1, most: 36_500 },
         Presence::Default("90"),
         "Days for which ended sessions and their prompts are kept. The audit log is not touched.",
     ),
     setting(
         "policy.file",
         Shape::PolicyFile,
-        Presence::Optional {
-            example: "\"/path/to/policy\"",
-        },
+        Presence::Optional { example: "\"/path/to/policy\"" },
         "The rules. Without them every prompt goes to a person.",
     ),
 ];
@@ -389,18 +329,9 @@ pub(super) fn split(path: &str) -> (&str, &str) {
 }
 
 const fn section(path: &'static str, help: &'static str) -> Section {
-    Section {
-        path,
-        help,
-        not_yet: None,
-    }
+    Section { path, help, not_yet: None }
 }
 
 const fn setting(path: &'static str, shape: Shape, presence: Presence, help: &'static str) -> Setting {
-    Setting {
-        path,
-        shape,
-        presence,
-        help,
-    }
+    Setting { path, shape, presence, help }
 }

@@ -216,10 +216,7 @@ fn fallback(value: &DeValue<'_>, safe: Option<&'static str>) -> Checked {
         Some(safe) => format!("write \"{safe}\", or \"{NO_DEFAULT}\" to leave the prompt on the screen"),
         None => format!("write \"{NO_DEFAULT}\": nothing is ever typed at such a prompt by itself"),
     };
-    let refused = |what: String| Wrong {
-        cure: Some(cure.clone()),
-        ..wrong(what)
-    };
+    let refused = |what: String| Wrong { cure: Some(cure.clone()), ..wrong(what) };
     if approves {
         return Err(refused(
             "silence never approves: a prompt that nobody answers cannot be answered with yes".into(),
@@ -239,10 +236,7 @@ fn address(text: &str) -> Checked {
     if text.parse::<SocketAddr>().is_ok() {
         return Ok(Value::Text(text.to_owned()));
     }
-    let refused = wrong(format!(
-        "must be an IP address and a port, found {}",
-        quoted(text)
-    ));
+    let refused = wrong(format!("must be an IP address and a port, found {}", quoted(text)));
     let cure = if let Some(port) = text.strip_prefix("localhost:") {
         Some(format!("write \"127.0.0.1:{port}\": a name is not an address"))
     } else if text.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv4()) {
@@ -332,10 +326,7 @@ fn not_a_user_id(text: &str) -> Wrong {
         Ok(id) => format!("write {id} without quotes"),
         Err(_) => "write the numeric id, not the @name: names can change hands".to_owned(),
     };
-    Wrong {
-        cure: Some(cure),
-        ..wrong("must hold positive whole numbers, found a string")
-    }
+    Wrong { cure: Some(cure), ..wrong("must hold positive whole numbers, found a string") }
 }
 
 fn slack_token(text: &str, prefix: &'static str) -> Checked {
@@ -353,25 +344,18 @@ fn slack_token(text: &str, prefix: &'static str) -> Checked {
     };
     Err(Wrong {
         cure: Some(cure.to_owned()),
-        ..wrong(format!(
-            "is not a token that begins with {prefix} (it is not shown here)"
-        ))
+        ..wrong(format!("is not a token that begins with {prefix} (it is not shown here)"))
     })
 }
 
 fn slack_id<'a>(text: &'a str, first: &str, what: &str) -> Result<&'a str, Wrong> {
     let is_id = text.len() >= 3
         && text.starts_with(|letter| first.contains(letter))
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+        && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     match is_id {
         true => Ok(text),
         false => Err(Wrong {
-            cure: Some(format!(
-                "write its id, not its name, for example \"{}012AB3CD\"",
-                &first[..1]
-            )),
+            cure: Some(format!("write its id, not its name, for example \"{}012AB3CD\"", &first[..1])),
             ..wrong(format!("{} is not the id of {what}", quoted(text)))
         }),
     }
@@ -395,20 +379,12 @@ fn slack_users(users: &DeArray<'_>) -> Checked {
 /// no `user@`, no backslash, nothing after the path that a client might read in another way.
 fn api_url(text: &str) -> Checked {
     let Some((scheme, rest)) = text.split_once("://") else {
-        return Err(wrong(format!(
-            "must be a URL that begins with https://, found {}",
-            quoted(text)
-        )));
+        return Err(wrong(format!("must be a URL that begins with https://, found {}", quoted(text))));
     };
     if !["http", "https"].contains(&scheme) {
-        return Err(wrong(format!(
-            "must be a URL that begins with https://, found {scheme}://"
-        )));
+        return Err(wrong(format!("must be a URL that begins with https://, found {scheme}://")));
     }
-    if rest
-        .chars()
-        .any(|c| "@\\?#".contains(c) || c.is_whitespace() || c.is_control())
-    {
+    if rest.chars().any(|c| "@\\?#".contains(c) || c.is_whitespace() || c.is_control()) {
         return Err(wrong("must be a plain URL: no user, no query, no spaces"));
     }
     let authority = rest.split('/').next().unwrap_or_default();
@@ -417,10 +393,7 @@ fn api_url(text: &str) -> Checked {
     };
     if scheme == "http" && !is_this_machine(host) {
         return Err(Wrong {
-            cure: Some(format!(
-                "write https://{}: plain http is for 127.0.0.1 only",
-                mask(rest)
-            )),
+            cure: Some(format!("write https://{}: plain http is for 127.0.0.1 only", mask(rest))),
             ..wrong("would send your token unencrypted over the network")
         });
     }
@@ -433,10 +406,8 @@ fn host(authority: &str) -> Option<&str> {
         Some(rest) => rest.split_once(']')?,
         None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
     };
-    let port_holds = after.is_empty()
-        || after
-            .strip_prefix(':')
-            .is_some_and(|port| port.parse::<u16>().is_ok());
+    let port_holds =
+        after.is_empty() || after.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
     (port_holds && !host.is_empty()).then_some(host)
 }
 
@@ -480,11 +451,7 @@ fn not_empty<T>(people: &[T]) -> Result<(), Wrong> {
 }
 
 fn wrong(what: impl Into<String>) -> Wrong {
-    Wrong {
-        what: what.into(),
-        cure: None,
-        at: None,
-    }
+    Wrong { what: what.into(), cure: None, at: None }
 }
 
 fn mismatch(wanted: &str, found: &DeValue<'_>) -> Wrong {
@@ -492,10 +459,7 @@ fn mismatch(wanted: &str, found: &DeValue<'_>) -> Wrong {
 }
 
 fn within(part: &Spanned<DeValue<'_>>, wrong: Wrong) -> Wrong {
-    Wrong {
-        at: Some(part.span()),
-        ..wrong
-    }
+    Wrong { at: Some(part.span()), ..wrong }
 }
 
 fn out_of_bounds(value: &DeValue<'_>, least: impl fmt::Display, most: impl fmt::Display) -> Wrong {

@@ -64,17 +64,14 @@ pub(super) fn read(file: &Path) -> Result<String, ConfigError> {
     };
     // Before opening: a named pipe would keep us waiting for its writer.
     if !target.is_file() {
-        return Err(ConfigError::NotAFile {
-            file: file.to_owned(),
-        });
+        return Err(ConfigError::NotAFile { file: file.to_owned() });
     }
     let mut open = File::open(file).map_err(|source| unreadable(file, source))?;
     // Judge what was opened, not what had the name a moment ago.
     let metadata = open.metadata().map_err(|source| unreadable(file, source))?;
     judge(file, &metadata)?;
     let mut bytes = Vec::new();
-    open.read_to_end(&mut bytes)
-        .map_err(|source| unreadable(file, source))?;
+    open.read_to_end(&mut bytes).map_err(|source| unreadable(file, source))?;
     String::from_utf8(bytes).map_err(|error| ConfigError::NotText {
         file: file.to_owned(),
         line: 1 + newlines(&error.as_bytes()[..error.utf8_error().valid_up_to()]),

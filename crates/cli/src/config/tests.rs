@@ -98,21 +98,14 @@ mod meaning {
     #[test]
     fn a_kind_has_its_safe_default_or_nothing() {
         let shipped = accept("").prompts.defaults;
-        let with_one = [
-            Kind::YesNo,
-            Kind::ConfirmEnter,
-            Kind::MultipleChoice,
-            Kind::FreeText,
-        ];
+        let with_one = [Kind::YesNo, Kind::ConfirmEnter, Kind::MultipleChoice, Kind::FreeText];
         for kind in Kind::ALL {
             let expected = match with_one.contains(&kind) {
                 true => OnExpiry::SafeDefault,
                 false => OnExpiry::Nothing,
             };
             assert_eq!(shipped.of(kind), expected, "{kind}");
-            let silenced = accept(&format!("prompts.defaults.{kind} = \"none\""))
-                .prompts
-                .defaults;
+            let silenced = accept(&format!("prompts.defaults.{kind} = \"none\"")).prompts.defaults;
             assert_eq!(silenced.of(kind), OnExpiry::Nothing, "{kind}");
         }
     }
@@ -164,10 +157,7 @@ mod meaning {
                     allowed_users = ['U012AB3CD']";
         let warnings = parse_here(text).unwrap().warnings;
         let warnings: Vec<String> = warnings.iter().map(Warning::to_string).collect();
-        assert_eq!(
-            warnings,
-            ["slack is configured, but this build has no Slack channel yet"]
-        );
+        assert_eq!(warnings, ["slack is configured, but this build has no Slack channel yet"]);
     }
 }
 
@@ -305,12 +295,9 @@ mod refused {
             format!("{wanted}\n  → {errors}")
         };
         insta::assert_snapshot!(refused.iter().map(said).collect::<Vec<_>>().join("\n"));
-        for allowed in [
-            "http://localhost:80",
-            "http://127.8.0.1",
-            "http://[::1]:80/bot",
-            "https://example.com:8443",
-        ] {
+        for allowed in
+            ["http://localhost:80", "http://127.8.0.1", "http://[::1]:80/bot", "https://example.com:8443"]
+        {
             accept(&url(allowed));
         }
     }
@@ -371,35 +358,18 @@ mod table {
         let loaded = parse_here("").unwrap();
         for setting in SETTINGS {
             let has_default = matches!(setting.presence, Presence::Default(_));
-            assert_eq!(
-                loaded.settings.find(setting.path).is_some(),
-                has_default,
-                "{}",
-                setting.path
-            );
+            assert_eq!(loaded.settings.find(setting.path).is_some(), has_default, "{}", setting.path);
         }
     }
 
     #[test]
     fn each_setting_stands_once_and_in_a_section_of_the_table() {
         for (index, setting) in SETTINGS.iter().enumerate() {
-            assert!(
-                schema::find_section(setting.section()).is_some(),
-                "{}",
-                setting.path
-            );
-            assert!(
-                SETTINGS[..index].iter().all(|other| other.path != setting.path),
-                "{}",
-                setting.path
-            );
+            assert!(schema::find_section(setting.section()).is_some(), "{}", setting.path);
+            assert!(SETTINGS[..index].iter().all(|other| other.path != setting.path), "{}", setting.path);
         }
         for section in SECTIONS {
-            assert!(
-                SETTINGS.iter().any(|setting| setting.section() == section.path),
-                "{}",
-                section.path
-            );
+            assert!(SETTINGS.iter().any(|setting| setting.section() == section.path), "{}", section.path);
         }
     }
 
@@ -456,10 +426,7 @@ mod files {
         }
         for mode in [0o640, 0o604, 0o620, 0o602, 0o610, 0o644, 0o666] {
             let error = load_named(&scratch.write("open.toml", "", mode)).unwrap_err();
-            assert!(
-                matches!(error, ConfigError::Open { mode: found, .. } if found == mode),
-                "{error}"
-            );
+            assert!(matches!(error, ConfigError::Open { mode: found, .. } if found == mode), "{error}");
         }
         let error = load_named(&scratch.write("it's open.toml", "", 0o644)).unwrap_err();
         insta::assert_snapshot!(scratch.said(error), @r"
@@ -488,14 +455,8 @@ mod files {
         DIR/latin.toml is not UTF-8 text (line 2)
             save it as UTF-8
         ");
-        assert!(matches!(
-            load_named(&scratch.0),
-            Err(ConfigError::NotAFile { .. })
-        ));
-        assert!(matches!(
-            load_named(&scratch.0.join("none")),
-            Err(ConfigError::Unreadable { .. })
-        ));
+        assert!(matches!(load_named(&scratch.0), Err(ConfigError::NotAFile { .. })));
+        assert!(matches!(load_named(&scratch.0.join("none")), Err(ConfigError::Unreadable { .. })));
     }
 
     #[test]
@@ -503,14 +464,8 @@ mod files {
         use super::super::source::{Exposure, exposure};
         assert_eq!(exposure(1000, 0o100600, 1000), None);
         assert_eq!(exposure(1000, 0o40700, 1000), None);
-        assert_eq!(
-            exposure(0, 0o100644, 1000),
-            Some(Exposure::OtherOwner { owner: 0 })
-        );
-        assert_eq!(
-            exposure(1000, 0o100640, 1000),
-            Some(Exposure::OtherUsers { mode: 0o640 })
-        );
+        assert_eq!(exposure(0, 0o100644, 1000), Some(Exposure::OtherOwner { owner: 0 }));
+        assert_eq!(exposure(1000, 0o100640, 1000), Some(Exposure::OtherUsers { mode: 0o640 }));
     }
 
     #[test]
@@ -524,10 +479,7 @@ mod files {
         let loaded = load_with(&[("ATLASBRIDGE_HOME", &home)]);
         assert_eq!(loaded.config, accept(""));
         assert!(loaded.warnings.is_empty());
-        let loaded = load_with(&[
-            ("ATLASBRIDGE_HOME", &home),
-            ("ATLASBRIDGE_CONFIG", "/nonexistent/c.toml"),
-        ]);
+        let loaded = load_with(&[("ATLASBRIDGE_HOME", &home), ("ATLASBRIDGE_CONFIG", "/nonexistent/c.toml")]);
         insta::assert_snapshot!(
             loaded.warnings[0],
             @"ATLASBRIDGE_CONFIG names /nonexistent/c.toml, which does not exist: the defaults are used"
@@ -538,39 +490,21 @@ mod files {
     fn paths_come_from_the_environment() {
         #[track_caller]
         fn check(variables: &[(&str, &str)], expected: Result<(&str, &str), PathsError>) {
-            let expected = expected.map(|(home, config)| Paths {
-                home: home.into(),
-                config: config.into(),
-            });
+            let expected = expected.map(|(home, config)| Paths { home: home.into(), config: config.into() });
             assert_eq!(Paths::new(&environment(variables)), expected);
         }
         let home = ("HOME", "/home/dev");
-        check(
-            &[home],
-            Ok(("/home/dev/.atlasbridge", "/home/dev/.atlasbridge/config.toml")),
-        );
+        check(&[home], Ok(("/home/dev/.atlasbridge", "/home/dev/.atlasbridge/config.toml")));
         check(
             &[home, ("ATLASBRIDGE_HOME", "")],
             Ok(("/home/dev/.atlasbridge", "/home/dev/.atlasbridge/config.toml")),
         );
         check(&[home, ("ATLASBRIDGE_HOME", "/a")], Ok(("/a", "/a/config.toml")));
-        check(
-            &[("ATLASBRIDGE_HOME", "/a"), ("ATLASBRIDGE_CONFIG", "/b.toml")],
-            Ok(("/a", "/b.toml")),
-        );
+        check(&[("ATLASBRIDGE_HOME", "/a"), ("ATLASBRIDGE_CONFIG", "/b.toml")], Ok(("/a", "/b.toml")));
         check(&[], Err(PathsError::NoHome));
-        let relative = |name, path: &str| PathsError::Relative {
-            name,
-            path: path.into(),
-        };
-        check(
-            &[home, ("ATLASBRIDGE_HOME", "~/a")],
-            Err(relative("ATLASBRIDGE_HOME", "~/a")),
-        );
-        check(
-            &[home, ("ATLASBRIDGE_CONFIG", "c.toml")],
-            Err(relative("ATLASBRIDGE_CONFIG", "c.toml")),
-        );
+        let relative = |name, path: &str| PathsError::Relative { name, path: path.into() };
+        check(&[home, ("ATLASBRIDGE_HOME", "~/a")], Err(relative("ATLASBRIDGE_HOME", "~/a")));
+        check(&[home, ("ATLASBRIDGE_CONFIG", "c.toml")], Err(relative("ATLASBRIDGE_CONFIG", "c.toml")));
     }
 
     fn home_at(home: PathBuf) -> Paths {
@@ -605,10 +539,7 @@ mod files {
         let paths = home_at(scratch.0.join("b".repeat(room)));
         let said = paths.ensure_home().unwrap_err().to_string();
         let advice = "set ATLASBRIDGE_HOME to a shorter path";
-        assert!(
-            said.contains(&format!("{LONGEST_SOCKET} at most")) && said.contains(advice),
-            "{said}"
-        );
+        assert!(said.contains(&format!("{LONGEST_SOCKET} at most")) && said.contains(advice), "{said}");
         assert!(!paths.home.exists());
     }
 }

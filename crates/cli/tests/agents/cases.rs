@@ -94,12 +94,7 @@ pub(crate) fn sentence(opening: Opening, dialog: Dialog, is_done: impl Fn(&Stage
     let before = stage.screen();
     let told = stage.refused(&asked, "stop please");
     assert!(told.contains("none of the choices"), "{told}");
-    assert!(
-        !stage
-            .home
-            .course_of(&asked.id)
-            .contains(&"REPLY_INJECTED".to_owned())
-    );
+    assert!(!stage.home.course_of(&asked.id).contains(&"REPLY_INJECTED".to_owned()));
     // The dialog answers as if nothing had been: a stray key would have closed it.
     assert_eq!(stage.prompts().len(), 1);
     assert_eq!(choices_of(&before), choices_of(&stage.screen()));
@@ -108,13 +103,7 @@ pub(crate) fn sentence(opening: Opening, dialog: Dialog, is_done: impl Fn(&Stage
     stage.idle();
     assert!(!is_done(&stage));
     let answer = "a sentence: not typed".to_owned();
-    stage.proves(
-        dialog.name,
-        &Answered {
-            answer,
-            keys: "none".to_owned(),
-        },
-    );
+    stage.proves(dialog.name, &Answered { answer, keys: "none".to_owned() });
 }
 
 /// An instruction sent to the idle agent arrives as one text; and so does the next.

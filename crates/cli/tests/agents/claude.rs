@@ -9,12 +9,7 @@ use crate::cases::{self, Dialog, No};
 const NEWEST: &str = "2.1.325";
 
 fn dialog(name: &'static str, shows: &'static str, tool: &str, input: Value) -> Dialog {
-    Dialog {
-        name,
-        turns: vec![Turn::call(tool, input)],
-        calls: 1,
-        shows,
-    }
+    Dialog { name, turns: vec![Turn::call(tool, input)], calls: 1, shows }
 }
 
 fn command() -> Dialog {
@@ -45,20 +40,11 @@ fn is_edited(stage: &Stage) -> bool {
 
 fn fetch() -> Dialog {
     let input = json!({ "url": "https://docs.example.com/guide", "prompt": "What does it say?" });
-    dialog(
-        "fetch",
-        "Do you want to allow Claude to fetch this content?",
-        "WebFetch",
-        input,
-    )
+    dialog("fetch", "Do you want to allow Claude to fetch this content?", "WebFetch", input)
 }
 
 fn is_fetched(stage: &Stage) -> bool {
-    stage
-        .model
-        .reached()
-        .iter()
-        .any(|host| host == "docs.example.com:443")
+    stage.model.reached().iter().any(|host| host == "docs.example.com:443")
 }
 
 fn claude() -> Option<Opening> {
@@ -70,12 +56,9 @@ fn check_commands(version: &'static str) {
     let Some(agent) = Agent::claude(version) else {
         return;
     };
-    cases::accepted(by_screen(agent.clone()), command(), |stage| {
-        !stage.exists("build")
-    });
-    let result = cases::refused(by_screen(agent), command(), No::Interrupts, |stage| {
-        !stage.exists("build/app.o")
-    });
+    cases::accepted(by_screen(agent.clone()), command(), |stage| !stage.exists("build"));
+    let result =
+        cases::refused(by_screen(agent), command(), No::Interrupts, |stage| !stage.exists("build/app.o"));
     assert!(result.is_some_and(|result| result.is_error));
 }
 
@@ -132,13 +115,9 @@ fn edits_of_1_0_128() {
 #[test]
 fn new_files() {
     let Some(opening) = claude() else { return };
-    cases::accepted(opening, write(), |stage| {
-        stage.file("config.yaml").as_deref() == Some("debug: true\n")
-    });
+    cases::accepted(opening, write(), |stage| stage.file("config.yaml").as_deref() == Some("debug: true\n"));
     let Some(opening) = claude() else { return };
-    let result = cases::refused(opening, write(), No::Interrupts, |stage| {
-        stage.exists("config.yaml")
-    });
+    let result = cases::refused(opening, write(), No::Interrupts, |stage| stage.exists("config.yaml"));
     assert!(result.is_some_and(|result| result.is_error));
 }
 
@@ -222,10 +201,7 @@ fn a_question_is_answered_by_its_label() {
     let asked = stage.asked(QUESTION);
     let answered = stage.reply(&asked, "SQLite");
     let result = stage.result(1);
-    assert!(
-        result.text.contains("SQLite") && !result.text.contains("PostgreSQL"),
-        "{result:?}"
-    );
+    assert!(result.text.contains("SQLite") && !result.text.contains("PostgreSQL"), "{result:?}");
     let answer = "the second choice".to_owned();
     stage.proves("question", &Answered { answer, ..answered });
 }
@@ -240,10 +216,7 @@ fn a_question_with_several_answers_is_ticked_and_submitted() {
     let review = stage.asked("Ready to submit your answers?");
     let submitted = stage.approve(&review);
     let result = stage.result(1);
-    assert!(
-        result.text.contains("SQLite") && !result.text.contains("PostgreSQL"),
-        "{result:?}"
-    );
+    assert!(result.text.contains("SQLite") && !result.text.contains("PostgreSQL"), "{result:?}");
     let answer = "the second choice, submitted".to_owned();
     let keys = format!("{}; {}", ticked.keys, submitted.keys);
     stage.proves("question with several answers", &Answered { answer, keys });

@@ -35,11 +35,7 @@ fn yes_at_the_desk_comes_first() {
     hooks_end(&stage);
     let late = stage.home.run(["approve", &asked.id]);
     assert_eq!(late.code, 1, "{late:?}");
-    assert!(
-        !stage.screen().contains("Allowed by PermissionRequest hook"),
-        "{}",
-        stage.screen()
-    );
+    assert!(!stage.screen().contains("Allowed by PermissionRequest hook"), "{}", stage.screen());
     stage.idle();
 }
 
@@ -124,16 +120,13 @@ fn a_forged_request_decides_nothing_but_itself() {
         binary = stage.home.binary().display(),
     );
     std::fs::write(script, forge).unwrap();
-    stage
-        .model
-        .script([background("sh forge.sh"), bash("rm -rf build")]);
+    stage.model.script([background("sh forge.sh"), bash("rm -rf build")]);
     stage.tell("begin");
     stage.approve(&stage.asked("command: sh forge.sh"));
     let asked = stage.asked("command: rm -rf build");
     std::fs::write(stage.project().join("go"), "").unwrap();
-    let drift = stage.until("the drift is told", || {
-        stage.events().into_iter().find(|event| event["event"] == "drift")
-    });
+    let drift = stage
+        .until("the drift is told", || stage.events().into_iter().find(|event| event["event"] == "drift"));
     assert_eq!(drift["how"], "other_request", "{drift}");
     let denied = stage.home.run(["deny", &asked.id]);
     assert!(denied.stdout.contains("applied"), "{denied:?}");
@@ -166,11 +159,7 @@ fn a_hook_without_anybody_to_ask_says_nothing() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let _ = hook
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(forged("ls").to_string().as_bytes());
+        let _ = hook.stdin.take().unwrap().write_all(forged("ls").to_string().as_bytes());
         let ended = hook.wait_with_output().unwrap();
         assert_eq!(ended.status.code(), Some(0), "{ended:?}");
         assert!(ended.stdout.is_empty() && ended.stderr.is_empty(), "{ended:?}");

@@ -66,10 +66,7 @@ fn write(stage: &Stage, name: &str, content: &str) -> Turn {
 
 fn edit(stage: &Stage, name: &str, (old, new): (&str, &str)) -> Turn {
     let path = stage.project().join(name);
-    Turn::call(
-        "Edit",
-        json!({ "file_path": path, "old_string": old, "new_string": new }),
-    )
+    Turn::call("Edit", json!({ "file_path": path, "old_string": old, "new_string": new }))
 }
 
 fn read(stage: &Stage, name: &str) -> Turn {
@@ -77,10 +74,7 @@ fn read(stage: &Stage, name: &str) -> Turn {
 }
 
 fn fetch() -> Turn {
-    Turn::call(
-        "WebFetch",
-        json!({ "url": "https://docs.example.com/guide", "prompt": "Summarise" }),
-    )
+    Turn::call("WebFetch", json!({ "url": "https://docs.example.com/guide", "prompt": "Summarise" }))
 }
 
 /// It was on its way to the site; the proxy refused it.
@@ -134,10 +128,7 @@ fn what_is_accepted_happens_whatever_the_tool() {
     assert!(stage.file("README.md").unwrap().contains("A smaller program."));
 
     let asked = stage.asked("allow Claude to fetch this content?");
-    assert!(
-        asked.text.contains("url: https://docs.example.com/guide"),
-        "{asked:?}"
-    );
+    assert!(asked.text.contains("url: https://docs.example.com/guide"), "{asked:?}");
     assert!(!has_fetched(&stage));
     approve(&stage, &asked);
     stage.result(4);
@@ -173,11 +164,7 @@ fn a_refusal_interrupts_the_turn_and_nothing_happens() {
         let requests = stage.model.count_requests();
         deny(&stage, &asked);
         stage.shows("What should Claude do instead?");
-        assert_eq!(
-            stage.model.count_requests(),
-            requests,
-            "the model was told nothing yet"
-        );
+        assert_eq!(stage.model.count_requests(), requests, "the model was told nothing yet");
     }
     stage.tell("enough");
     stage.hears("enough");
@@ -200,17 +187,11 @@ fn a_reason_reaches_the_model_and_the_turn_goes_on() {
         return;
     };
     let stage = by_hook(agent).open([remove_build()]);
-    stage
-        .model
-        .script([write(&stage, "config.yaml", "port: 80\n"), fetch()]);
+    stage.model.script([write(&stage, "config.yaml", "port: 80\n"), fetch()]);
     stage.tell("clean, then write, then fetch");
     for (call, question, reason) in [
         (1, "Do you want to proceed?", "use rm -i"),
-        (
-            2,
-            "Do you want to create config.yaml?",
-            "call it settings.yaml,\nand keep \"port\"",
-        ),
+        (2, "Do you want to create config.yaml?", "call it settings.yaml,\nand keep \"port\""),
         (3, "allow Claude to fetch this content?", "läuft nicht 🚫"),
     ] {
         deny_with(&stage, &stage.asked(question), reason);
@@ -231,10 +212,7 @@ fn what_is_always_allowed_is_not_asked_again() {
         return;
     };
     let stage = by_hook(agent).open([bash("git tag one"), bash("git tag two")]);
-    stage.model.script([
-        write(&stage, "first.txt", "1\n"),
-        write(&stage, "second.txt", "2\n"),
-    ]);
+    stage.model.script([write(&stage, "first.txt", "1\n"), write(&stage, "second.txt", "2\n")]);
     stage.tell("tag twice, then write twice");
     let asked = stage.asked("Do you want to proceed?");
     reply(&stage, &asked, &row(&asked, "ask again for"));
@@ -284,26 +262,17 @@ fn questions_are_answered_by_a_row_by_several_and_by_own_words() {
     stage.tell("ask me");
     reply(&stage, &stage.asked("Which database?"), "2");
     let result = stage.result(1);
-    assert!(
-        result.text.contains("SQLite") && !result.text.contains("PostgreSQL"),
-        "{result:?}"
-    );
+    assert!(result.text.contains("SQLite") && !result.text.contains("PostgreSQL"), "{result:?}");
     reply(&stage, &stage.asked("Which checks?"), "1,3");
     let result = stage.result(2);
-    assert!(
-        result.text.contains("Unit tests") && result.text.contains("Docs build"),
-        "{result:?}"
-    );
+    assert!(result.text.contains("Unit tests") && result.text.contains("Docs build"), "{result:?}");
     assert!(!result.text.contains("Lint"), "{result:?}");
     reply(&stage, &stage.asked("Which cache?"), "memcached, 64 MB");
     let result = stage.result(3);
     assert!(result.text.contains("memcached, 64 MB"), "{result:?}");
     deny_with(&stage, &stage.asked("Which colour?"), "ask me tomorrow");
     let result = stage.result(4);
-    assert!(
-        result.is_error && result.text.contains("ask me tomorrow"),
-        "{result:?}"
-    );
+    assert!(result.is_error && result.text.contains("ask me tomorrow"), "{result:?}");
     reply(&stage, &stage.asked("Which shape?"), "Square");
     assert!(stage.result(5).text.contains("Square"));
     stage.idle();
@@ -328,10 +297,7 @@ fn a_plan_is_sent_back_with_words_and_then_approved() {
     let asked = stage.asked("plan");
     reply(&stage, &asked, "only the build directory");
     let result = stage.result(1);
-    assert!(
-        result.is_error && result.text.contains("only the build directory"),
-        "{result:?}"
-    );
+    assert!(result.is_error && result.text.contains("only the build directory"), "{result:?}");
     let asked = stage.asked_next(&asked, "plan");
     approve(&stage, &asked);
     assert!(!stage.result(2).is_error);
@@ -431,9 +397,7 @@ fn refused_and_accepted(version: &'static str) -> Option<Stage> {
 /// How many answers were said by a hook. Instructions are always typed.
 pub(crate) fn said_by_hook(stage: &Stage) -> usize {
     let events = stage.events().into_iter();
-    events
-        .filter(|event| event["event"] == "injected" && event["by"] == "hook")
-        .count()
+    events.filter(|event| event["event"] == "injected" && event["by"] == "hook").count()
 }
 
 #[test]

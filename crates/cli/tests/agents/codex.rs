@@ -29,12 +29,7 @@ fn shell(version: &str, command: &str) -> (&'static str, Value) {
 
 fn command(version: &str) -> Dialog {
     let (name, input) = shell(version, "rm -rf build");
-    Dialog {
-        name: "command",
-        turns: vec![Turn::call(name, input)],
-        calls: 1,
-        shows: "rm -rf build",
-    }
+    Dialog { name: "command", turns: vec![Turn::call(name, input)], calls: 1, shows: "rm -rf build" }
 }
 
 fn two_commands(version: &str) -> Dialog {
@@ -75,9 +70,7 @@ fn check_command(version: &'static str) {
     };
     let opening = || by_screen(agent.clone());
     cases::accepted(opening(), command(version), |stage| !stage.exists("build"));
-    cases::refused(opening(), command(version), No::Interrupts, |stage| {
-        !stage.exists("build/app.o")
-    });
+    cases::refused(opening(), command(version), No::Interrupts, |stage| !stage.exists("build/app.o"));
 }
 
 fn check_edit(version: &'static str) {
@@ -116,22 +109,16 @@ fn the_same_command_twice_in_one_turn() {
     let accepted = stage.approve(&first);
     let second = stage.asked_next(&first, "echo again");
     let again = stage.approve(&second);
-    stage.until("both have run", || {
-        (stage.file("log.txt")?.lines().count() == 2).then_some(())
-    });
-    let answered = Answered {
-        answer: "both accepted".to_owned(),
-        keys: format!("{}; {}", accepted.keys, again.keys),
-    };
+    stage.until("both have run", || (stage.file("log.txt")?.lines().count() == 2).then_some(()));
+    let answered =
+        Answered { answer: "both accepted".to_owned(), keys: format!("{}; {}", accepted.keys, again.keys) };
     stage.proves("the same command twice in one turn", &answered);
 }
 
 #[test]
 fn a_sentence_for_a_dialog() {
     let Some(agent) = Agent::codex(NEWEST) else { return };
-    cases::sentence(by_screen(agent), command(NEWEST), |stage| {
-        !stage.exists("build/app.o")
-    });
+    cases::sentence(by_screen(agent), command(NEWEST), |stage| !stage.exists("build/app.o"));
 }
 
 #[test]
@@ -159,9 +146,7 @@ fn an_old_pair_of_commands() {
 #[test]
 fn a_sentence_for_an_old_dialog() {
     let Some(agent) = Agent::codex(OLD) else { return };
-    cases::sentence(by_screen(agent), command(OLD), |stage| {
-        !stage.exists("build/app.o")
-    });
+    cases::sentence(by_screen(agent), command(OLD), |stage| !stage.exists("build/app.o"));
 }
 
 #[test]
@@ -198,9 +183,7 @@ fn nobody_is_told_that_it_waits_while_its_answer_streams() {
     stage.tell("begin");
     let times_idle = || {
         let events = stage.events();
-        let idle = events
-            .iter()
-            .filter(|event| event["event"] == "seen" && event["kind"] == "idle");
+        let idle = events.iter().filter(|event| event["event"] == "seen" && event["kind"] == "idle");
         idle.count()
     };
     let before = times_idle();

@@ -141,10 +141,7 @@ fn what_is_always_allowed_is_not_asked_again() {
     ]);
     stage.tell("make it");
     let asked = stage.asked(COMMAND);
-    stage.reply(
-        &asked,
-        "Yes, and don't ask again for commands that start with `touch one.txt`",
-    );
+    stage.reply(&asked, "Yes, and don't ask again for commands that start with `touch one.txt`");
     stage.result(1);
     std::fs::remove_file(stage.project().join("one.txt")).unwrap();
     stage.tell("once more");
@@ -158,12 +155,8 @@ fn what_is_always_allowed_is_not_asked_again() {
 #[test]
 fn the_desk_may_be_first_and_the_next_is_answered_elsewhere() {
     let Some(opening) = structured() else { return };
-    let stage = opening.open([
-        call("touch one.txt"),
-        Turn::text("One."),
-        call("touch two.txt"),
-        Turn::text("Two."),
-    ]);
+    let stage =
+        opening.open([call("touch one.txt"), Turn::text("One."), call("touch two.txt"), Turn::text("Two.")]);
     stage.tell("make one");
     let asked = stage.asked(COMMAND);
     is_told(&stage, &asked, "touch one.txt");
@@ -212,10 +205,7 @@ fn of_a_pair_exactly_the_chosen_one_runs() {
 /// Codex's processes and ours for it, by a word of their command lines.
 fn processes(stage: &Stage, word: &str) -> Vec<i32> {
     let found = stage.processes().into_iter();
-    found
-        .filter(|(_, command)| command.contains(word))
-        .map(|(pid, _)| pid)
-        .collect()
+    found.filter(|(_, command)| command.contains(word)).map(|(pid, _)| pid).collect()
 }
 
 #[track_caller]
@@ -231,10 +221,7 @@ fn nothing_is_left(stage: &Stage) {
 
 #[track_caller]
 fn stop(stage: &Stage) {
-    let session = stage.home.sessions()[0]["session_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let session = stage.home.sessions()[0]["session_id"].as_str().unwrap().to_owned();
     let stopped = stage.home.run(["sessions", "stop", &session]);
     assert_eq!(stopped.code, 0, "{stopped:?}");
 }

@@ -58,10 +58,7 @@ fn was_refused(stage: &Stage, call: usize, before: usize) {
 #[track_caller]
 fn is_the_command(asked: &Asked) {
     assert_eq!(asked.choices, [YES, ALWAYS, NO]);
-    assert!(
-        asked.text.starts_with(&format!("{ASKS} · Bash({COMMAND})")),
-        "{asked:?}"
-    );
+    assert!(asked.text.starts_with(&format!("{ASKS} · Bash({COMMAND})")), "{asked:?}");
 }
 
 #[test]
@@ -105,10 +102,8 @@ fn a_command_that_nobody_answers() {
     stage.home.audit_has("PROMPT_EXPIRED", Some(&asked.id));
     assert_eq!(stage.home.end_of(&asked.id), "resolved applied");
     was_refused(&stage, 1, 0);
-    let answered = Answered {
-        answer: "none in time: refused".to_owned(),
-        keys: asked.keys_of(NO).unwrap_or_default(),
-    };
+    let answered =
+        Answered { answer: "none in time: refused".to_owned(), keys: asked.keys_of(NO).unwrap_or_default() };
     stage.proves("command", &answered);
 }
 
@@ -116,9 +111,7 @@ fn a_command_that_nobody_answers() {
 #[test]
 fn commands_refused_by_arrows() {
     let Some(opening) = continue_cli() else { return };
-    let stage = opening
-        .pack("continue", BY_ARROWS)
-        .open((1..=5).map(|_| command()));
+    let stage = opening.pack("continue", BY_ARROWS).open((1..=5).map(|_| command()));
     for call in 1..=5 {
         // The model hears of the call before, and asks again.
         stage.tell("do it");

@@ -30,12 +30,7 @@ fn edit() -> Dialog {
         "file_path": "README.md", "instruction": "Say it anew",
         "old_string": "A small program.", "new_string": "Continue? (y/n)",
     });
-    Dialog {
-        name: "edit",
-        turns: vec![Turn::call("replace", input)],
-        calls: 1,
-        shows: "Apply this change?",
-    }
+    Dialog { name: "edit", turns: vec![Turn::call("replace", input)], calls: 1, shows: "Apply this change?" }
 }
 
 fn is_edited(stage: &Stage) -> bool {
@@ -51,9 +46,7 @@ fn an_accepted_command() {
 #[test]
 fn a_refused_command() {
     let Some(opening) = gemini() else { return };
-    cases::refused(opening, command(), No::Forgets, |stage| {
-        !stage.exists("build/app.o")
-    });
+    cases::refused(opening, command(), No::Forgets, |stage| !stage.exists("build/app.o"));
 }
 
 #[test]

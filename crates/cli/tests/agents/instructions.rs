@@ -41,8 +41,7 @@ fn what_is_sent_while_claude_works_is_its_next_instruction() {
     let sent = stage.home.run(["send", &session, "then run the tests"]);
     assert_eq!(sent.code, 0, "{sent:?}");
     assert!(
-        sent.stdout
-            .contains("is working; this is sent as its next instruction when it has finished"),
+        sent.stdout.contains("is working; this is sent as its next instruction when it has finished"),
         "{sent:?}"
     );
     assert_eq!(heard(&stage, "then run the tests"), 0);
@@ -54,9 +53,7 @@ fn what_is_sent_while_claude_works_is_its_next_instruction() {
     let refused = stage.home.run(["send", &session, " !touch proof"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(
-        refused
-            .stderr
-            .contains("`!touch proof` would be run as a shell command by claude"),
+        refused.stderr.contains("`!touch proof` would be run as a shell command by claude"),
         "{refused:?}"
     );
     let refused = stage.refused(&idle, "!touch proof");
@@ -85,9 +82,7 @@ fn what_is_meant_as_it_is_is_what_its_first_character_says() {
     waits(&stage);
     let sent = stage.home.run(["send", &session, "--as-is", "!touch proof.flag"]);
     assert!(sent.code == 0 && sent.stdout.contains("applied"), "{sent:?}");
-    stage.until("the shell command runs", || {
-        stage.exists("proof.flag").then_some(())
-    });
+    stage.until("the shell command runs", || stage.exists("proof.flag").then_some(()));
     // With words behind it, a question mark is text.
     waits(&stage);
     let sent = stage.home.run(["send", &session, "? why is it so"]);
@@ -117,11 +112,7 @@ fn a_sentence_in_telegram_is_the_reason_of_a_refusal() {
         |message| message.text.contains("rm -rf build") && !message.buttons.is_empty(),
         "the prompt appears in the chat",
     );
-    assert!(
-        card.text.contains("to refuse with it as the reason"),
-        "{}",
-        card.text
-    );
+    assert!(card.text.contains("to refuse with it as the reason"), "{}", card.text);
     telegram.replies(ANN, chat, card.id, "keep it, only remove *.o");
     let question = telegram.wait_message(
         chat,
@@ -131,17 +122,11 @@ fn a_sentence_in_telegram_is_the_reason_of_a_refusal() {
     let tap = telegram.taps(ANN, chat, question.id, "Refuse with it");
     telegram.wait_tap_answer(&tap, "the tap is answered");
     let result = stage.result(1);
-    assert!(
-        result.is_error && result.text.contains("keep it, only remove *.o"),
-        "{result:?}"
-    );
+    assert!(result.is_error && result.text.contains("keep it, only remove *.o"), "{result:?}");
     assert!(stage.exists("build/app.o"));
     stage.idle();
     let queued = stage.home.audit();
-    let queued = queued.iter().filter(|record| {
-        record["value"]
-            .as_str()
-            .is_some_and(|value| value.contains("queued"))
-    });
+    let queued =
+        queued.iter().filter(|record| record["value"].as_str().is_some_and(|value| value.contains("queued")));
     assert_eq!(queued.count(), 0, "nothing is said twice");
 }

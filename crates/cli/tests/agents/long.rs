@@ -122,9 +122,9 @@ impl Course {
             std::fs::write(self.stage.project().join(deed.name()), "").unwrap();
         }
         let first = bash(&deeds[0].command());
-        let turn = deeds[1..].iter().fold(first, |turn: Turn, deed| {
-            turn.and_call("Bash", bash_input(&deed.command()))
-        });
+        let turn = deeds[1..]
+            .iter()
+            .fold(first, |turn: Turn, deed| turn.and_call("Bash", bash_input(&deed.command())));
         self.stage.model.script([turn]);
         deeds
     }
@@ -168,9 +168,7 @@ impl Course {
             match fate {
                 Fate::Accepted => {
                     let stage = &self.stage;
-                    stage.until(&format!("{} happens", deed.command()), || {
-                        deed.is_done(stage).then_some(())
-                    });
+                    stage.until(&format!("{} happens", deed.command()), || deed.is_done(stage).then_some(()));
                 }
                 Fate::Corrected => {}
                 Fate::Refused | Fate::Dropped => {

@@ -10,11 +10,7 @@
 //! What a test proves becomes a row of docs/agents.md (`Stage::proves`, `cargo xtask agents`).
 //!
 //! A CLI that cannot be installed is left out, loudly. Run with `--features pause-points`, as all tests here.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on should say where and stop"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should say where and stop")]
 
 mod aider;
 mod cases;

@@ -69,11 +69,7 @@ fn silence_does_not_trust() {
     assert_eq!(stage.model.count_requests(), 0);
     // The safe default is the row that refuses, if it was typed at all.
     let refusing = asked.keys_of("No, exit").unwrap_or_default();
-    let keys = if end == "resolved applied" {
-        refusing
-    } else {
-        "none".to_owned()
-    };
+    let keys = if end == "resolved applied" { refusing } else { "none".to_owned() };
     let answer = "silence: not trusted".to_owned();
     stage.proves("trust", &Answered { answer, keys });
 }
@@ -96,10 +92,7 @@ fn a_first_start() {
     stage.tell("hello");
     stage.hears("hello");
     assert!(is_trusted(&stage));
-    let chosen = Answered {
-        answer: "the second choice".to_owned(),
-        ..theme_answer
-    };
+    let chosen = Answered { answer: "the second choice".to_owned(), ..theme_answer };
     stage.proves("theme", &chosen);
     stage.proves("API key", &key_answer);
     stage.proves("security notes", &notes_answer);

@@ -14,12 +14,7 @@ fn opencode() -> Option<Opening> {
 
 fn command() -> Dialog {
     let input = json!({ "command": "rm -rf build", "description": "Clean" });
-    Dialog {
-        name: "command",
-        turns: vec![Turn::call("bash", input)],
-        calls: 1,
-        shows: "Permission required",
-    }
+    Dialog { name: "command", turns: vec![Turn::call("bash", input)], calls: 1, shows: "Permission required" }
 }
 
 #[test]
@@ -31,9 +26,7 @@ fn an_accepted_command() {
 #[test]
 fn a_refused_command() {
     let Some(opening) = opencode() else { return };
-    cases::refused(opening, command(), No::Interrupts, |stage| {
-        !stage.exists("build/app.o")
-    });
+    cases::refused(opening, command(), No::Interrupts, |stage| !stage.exists("build/app.o"));
 }
 
 #[test]

@@ -31,9 +31,7 @@ fn an_accepted_command() {
 #[test]
 fn a_refused_command() {
     let Some(opening) = qwen() else { return };
-    cases::refused(opening, command(), No::Interrupts, |stage| {
-        !stage.exists("build/app.o")
-    });
+    cases::refused(opening, command(), No::Interrupts, |stage| !stage.exists("build/app.o"));
 }
 
 #[test]

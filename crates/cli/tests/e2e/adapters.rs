@@ -21,15 +21,9 @@ fn own_adapter(home: &Home, text: &str) {
 fn the_built_in_adapters_are_listed_and_can_be_read() {
     let home = home();
     let listed = home.run(["adapters", "list", "--json"]).json();
-    let names: Vec<_> = listed
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|pack| pack["name"].as_str().unwrap())
-        .collect();
-    for name in [
-        "claude", "codex", "gemini", "aider", "opencode", "qwen", "generic",
-    ] {
+    let names: Vec<_> =
+        listed.as_array().unwrap().iter().map(|pack| pack["name"].as_str().unwrap()).collect();
+    for name in ["claude", "codex", "gemini", "aider", "opencode", "qwen", "generic"] {
         assert!(names.contains(&name), "{name} in {names:?}");
         // What is printed is what can be checked.
         let shown = home.run(["adapters", "show", name]);
@@ -51,21 +45,14 @@ fn one_file_makes_a_tool_known() {
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
     let terminal = home.run_in_terminal(&["run", "--", &tool.display().to_string()]);
     let prompt = home.one_prompt();
-    let labels: Vec<_> = prompt["choices"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["label"].as_str().unwrap())
-        .collect();
+    let labels: Vec<_> =
+        prompt["choices"].as_array().unwrap().iter().map(|row| row["label"].as_str().unwrap()).collect();
     assert_eq!(labels, ["ship it", "hold back"], "{prompt}");
     assert_eq!(prompt["safe_default"], "hold back");
     let denied = home.run(["deny", prompt["prompt_id"].as_str().unwrap()]);
     assert_eq!(denied.code, 0, "{denied:?}");
     let (_, shown) = terminal.end();
-    assert!(
-        shown.contains("got=[2]") && shown.contains("rest=[]"),
-        "{shown:?}"
-    );
+    assert!(shown.contains("got=[2]") && shown.contains("rest=[]"), "{shown:?}");
 }
 
 #[test]

@@ -12,15 +12,8 @@ fn check(script: &str, args: &[&str], expected: &str) {
     let home = home();
     let terminal = home.bash(&format!(r#"{script}; echo "got=[$answer]""#));
     let id = home.prompt_id();
-    let told = home.run(
-        args.iter()
-            .map(|arg| if *arg == "ID" { id.as_str() } else { arg }),
-    );
-    assert_eq!(
-        (told.code, told.stdout.contains("applied")),
-        (0, true),
-        "{told:?}"
-    );
+    let told = home.run(args.iter().map(|arg| if *arg == "ID" { id.as_str() } else { arg }));
+    assert_eq!((told.code, told.stdout.contains("applied")), (0, true), "{told:?}");
     let (code, shown) = terminal.end();
     assert_eq!(code, 0);
     assert!(shown.contains(&format!("got=[{expected}]\r\n")), "{shown:?}");
@@ -33,10 +26,7 @@ fn check_refused(script: &str, args: &[&str], reason: &str) {
     let home = home();
     let mut terminal = home.bash(&format!(r#"{script}; echo "got=[$answer]""#));
     let id = home.prompt_id();
-    let told = home.run(
-        args.iter()
-            .map(|arg| if *arg == "ID" { id.as_str() } else { arg }),
-    );
+    let told = home.run(args.iter().map(|arg| if *arg == "ID" { id.as_str() } else { arg }));
     assert_eq!((told.code, told.stderr.contains(reason)), (1, true), "{told:?}");
     assert_eq!(home.prompt_id(), id, "the prompt still waits");
     terminal.type_keys("local\r");
@@ -53,43 +43,22 @@ fn five_approvals_type_yes_once() {
     let home = home();
     let mut terminal = home.bash(TWO_QUESTIONS);
     let prompt = home.one_prompt();
-    assert_eq!(
-        (&prompt["kind"], &prompt["tool"]),
-        (&"yes_no".into(), &"bash".into())
-    );
+    assert_eq!((&prompt["kind"], &prompt["tool"]), (&"yes_no".into(), &"bash".into()));
     let id = prompt["prompt_id"].as_str().unwrap();
     let told: Vec<Finished> = (0..5).map(|_| home.run(["approve", id])).collect();
-    assert_eq!(
-        (told[0].code, told[0].stdout.contains("applied")),
-        (0, true),
-        "{told:?}"
-    );
+    assert_eq!((told[0].code, told[0].stdout.contains("applied")), (0, true), "{told:?}");
     for again in &told[1..] {
-        assert_eq!(
-            (again.code, again.stderr.contains("nothing was typed")),
-            (1, true),
-            "{again:?}"
-        );
+        assert_eq!((again.code, again.stderr.contains("nothing was typed")), (1, true), "{again:?}");
     }
-    let second = eventually("the second question waits", || {
-        Some(home.prompt_id()).filter(|second| second != id)
-    });
+    let second =
+        eventually("the second question waits", || Some(home.prompt_id()).filter(|second| second != id));
     assert_eq!(terminal.count("second="), 0, "nothing was typed ahead");
     terminal.type_keys("n\r");
     let (_, shown) = terminal.end();
-    assert!(
-        shown.contains("got=[y]\r\n") && shown.contains("second=[n]\r\n"),
-        "{shown:?}"
-    );
+    assert!(shown.contains("got=[y]\r\n") && shown.contains("second=[n]\r\n"), "{shown:?}");
     assert_eq!(
         home.course_of(id),
-        [
-            "PROMPT_DETECTED",
-            "PROMPT_ROUTED",
-            "REPLY_RECEIVED",
-            "REPLY_INJECTED",
-            "PROMPT_RESOLVED"
-        ]
+        ["PROMPT_DETECTED", "PROMPT_ROUTED", "REPLY_RECEIVED", "REPLY_INJECTED", "PROMPT_RESOLVED"]
     );
     assert_eq!(home.end_of(&second), "resolved answered_locally");
     assert_eq!(home.run(["audit", "verify"]).code, 0);
@@ -106,10 +75,7 @@ fn approvals_at_the_same_time_type_yes_once() {
     terminal.wait_for("Delete more?");
     terminal.type_keys("n\r");
     let (_, shown) = terminal.end();
-    assert!(
-        shown.contains("got=[y]\r\n") && shown.contains("second=[n]\r\n"),
-        "{shown:?}"
-    );
+    assert!(shown.contains("got=[y]\r\n") && shown.contains("second=[n]\r\n"), "{shown:?}");
 }
 
 /// Because the kernel says that the tool reads, and not because it has been silent: that would take a minute here. How
@@ -118,10 +84,7 @@ fn approvals_at_the_same_time_type_yes_once() {
 fn a_prompt_is_listed_without_a_wait_for_silence() {
     const SILENCE: Duration = Duration::from_secs(60);
     let home = home();
-    home.write_config(&format!(
-        "[prompts]\nstuck_timeout_seconds = {}.0\n",
-        SILENCE.as_secs()
-    ));
+    home.write_config(&format!("[prompts]\nstuck_timeout_seconds = {}.0\n", SILENCE.as_secs()));
     home.run(["hub", "start"]);
     let terminal = home.bash(YES_NO);
     terminal.wait_for("(y/n) ");
@@ -149,9 +112,7 @@ fn a_list_tells_its_numbers() {
     let refused = home.run(["reply", &id, "7"]);
     assert_eq!(refused.code, 1);
     assert!(
-        refused
-            .stderr
-            .contains("7 is none of the choices, numbered 1 to 4: logs · cache · backups · none"),
+        refused.stderr.contains("7 is none of the choices, numbered 1 to 4: logs · cache · backups · none"),
         "{refused:?}"
     );
     let taken = eventually("the session is back", || {
@@ -168,11 +129,7 @@ fn yes_and_no_in_every_way_of_saying_it() {
     check(YES_NO, &["reply", "ID", "No"], "n");
     check(YES_NO, &["reply", "ID", "default"], "n");
     check(r#"read -p "Overwrite? [Y/n] " answer"#, &["deny", "ID"], "n");
-    check(
-        r#"read -p "Are you sure (yes/no)? " answer"#,
-        &["approve", "ID"],
-        "yes",
-    );
+    check(r#"read -p "Are you sure (yes/no)? " answer"#, &["approve", "ID"], "yes");
 }
 
 #[test]
@@ -187,16 +144,8 @@ fn the_beginning_of_an_id_is_enough() {
 
 #[test]
 fn enter_is_pressed_where_enter_is_asked_for() {
-    check(
-        r#"read -p "Press Enter to continue" answer"#,
-        &["approve", "ID"],
-        "",
-    );
-    check(
-        r#"read -p "Press Enter to continue" answer"#,
-        &["reply", "ID", "enter"],
-        "",
-    );
+    check(r#"read -p "Press Enter to continue" answer"#, &["approve", "ID"], "");
+    check(r#"read -p "Press Enter to continue" answer"#, &["reply", "ID", "enter"], "");
 }
 
 #[test]
@@ -207,20 +156,12 @@ fn a_menu_takes_numbers_and_labels() {
     let home = home();
     let mut terminal = home.bash(&format!(r#"{MENU}; echo "got=[$answer]""#));
     let prompt = home.one_prompt();
-    let labels: Vec<_> = prompt["choices"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|choice| choice["label"].clone())
-        .collect();
+    let labels: Vec<_> =
+        prompt["choices"].as_array().unwrap().iter().map(|choice| choice["label"].clone()).collect();
     assert_eq!(labels, ["development", "staging", "production"]);
     let id = prompt["prompt_id"].as_str().unwrap();
     let wrong = home.run(["reply", id, "7"]);
-    assert_eq!(
-        (wrong.code, wrong.stderr.contains("none of the choices")),
-        (1, true),
-        "{wrong:?}"
-    );
+    assert_eq!((wrong.code, wrong.stderr.contains("none of the choices")), (1, true), "{wrong:?}");
     terminal.type_keys("1\r");
     assert!(terminal.end().1.contains("got=[development]"));
 }
@@ -260,10 +201,7 @@ fn a_canceled_prompt_is_left_to_the_terminal() {
 fn listed(home: &atlasbridge_testkit::Home, words: &[&str]) {
     eventually(&format!("what stands on the screens is {words:?}"), || {
         let listed = home.approvals();
-        let found: Vec<_> = listed
-            .iter()
-            .filter_map(|prompt| prompt["word"].as_str())
-            .collect();
+        let found: Vec<_> = listed.iter().filter_map(|prompt| prompt["word"].as_str()).collect();
         (found == words).then_some(())
     });
 }
@@ -276,10 +214,7 @@ fn what_is_left_to_the_terminal_is_listed_until_it_is_answered_there() {
     assert_eq!(home.run(["reply", &id, "cancel"]).code, 0);
     listed(&home, &["left to the terminal"]);
     let prompt = home.approvals().remove(0);
-    assert_eq!(
-        (&prompt["status"], &prompt["answers"]),
-        (&"canceled".into(), &serde_json::Value::Null)
-    );
+    assert_eq!((&prompt["status"], &prompt["answers"]), (&"canceled".into(), &serde_json::Value::Null));
     home.kill_hub();
     home.run(["hub", "start"]);
     listed(&home, &["left to the terminal"]);
@@ -311,23 +246,12 @@ fn a_question_that_is_not_recognised_takes_what_is_offered_and_nothing_else() {
     assert_eq!(prompt["answers"], serde_json::json!(["enter", "text", "cancel"]));
     let id = prompt["prompt_id"].as_str().unwrap();
     let yes = home.run(["approve", id]);
-    assert_eq!(
-        (yes.code, yes.stderr.contains("reply PROMPT VALUE")),
-        (1, true),
-        "{yes:?}"
-    );
+    assert_eq!((yes.code, yes.stderr.contains("reply PROMPT VALUE")), (1, true), "{yes:?}");
     let no = home.run(["deny", id]);
-    assert_eq!(
-        (no.code, no.stderr.contains("nothing was typed")),
-        (1, true),
-        "{no:?}"
-    );
+    assert_eq!((no.code, no.stderr.contains("nothing was typed")), (1, true), "{no:?}");
     assert_eq!(home.prompt_id(), id, "it still waits");
     let (_, shown) = home.run_in_terminal(&["approvals"]).end();
-    assert!(
-        shown.contains("enter · text · cancel") && !shown.contains("approve"),
-        "{shown}"
-    );
+    assert!(shown.contains("enter · text · cancel") && !shown.contains("approve"), "{shown}");
     assert_eq!(home.run(["reply", id, "y"]).code, 0);
     assert!(terminal.end().1.contains("got=[y]"));
 }
@@ -335,22 +259,13 @@ fn a_question_that_is_not_recognised_takes_what_is_offered_and_nothing_else() {
 #[test]
 fn two_sessions_do_not_disturb_each_other() {
     let home = home();
-    let ask = |name: &str| {
-        home.bash(&format!(
-            r#"read -p "Drop {name}? (y/n) " answer; echo "got=[$answer]""#
-        ))
-    };
+    let ask =
+        |name: &str| home.bash(&format!(r#"read -p "Drop {name}? (y/n) " answer; echo "got=[$answer]""#));
     let (first, second) = (ask("alpha"), ask("beta"));
-    let waiting = eventually("both wait", || {
-        Some(home.approvals()).filter(|waiting| waiting.len() == 2)
-    });
+    let waiting = eventually("both wait", || Some(home.approvals()).filter(|waiting| waiting.len() == 2));
     for prompt in &waiting {
         assert_eq!(prompt["status"], "awaiting_reply");
-        let said = if prompt["excerpt"].as_str().unwrap().contains("beta") {
-            "approve"
-        } else {
-            "deny"
-        };
+        let said = if prompt["excerpt"].as_str().unwrap().contains("beta") { "approve" } else { "deny" };
         assert_eq!(home.run([said, prompt["prompt_id"].as_str().unwrap()]).code, 0);
     }
     assert!(first.end().1.contains("got=[n]"));
@@ -363,16 +278,12 @@ fn one_prompt_of_a_session_waits_at_a_time() {
     let terminal = home.bash(TWO_QUESTIONS);
     let first = home.prompt_id();
     assert_eq!(home.run(["deny", &first]).code, 0);
-    let second = eventually("the second question waits", || {
-        Some(home.prompt_id()).filter(|second| *second != first)
-    });
+    let second =
+        eventually("the second question waits", || Some(home.prompt_id()).filter(|second| *second != first));
     assert_eq!(home.approvals().len(), 1);
     assert_eq!(home.run(["approve", &second]).code, 0);
     let (_, shown) = terminal.end();
-    assert!(
-        shown.contains("got=[n]\r\n") && shown.contains("second=[y]\r\n"),
-        "{shown:?}"
-    );
+    assert!(shown.contains("got=[n]\r\n") && shown.contains("second=[y]\r\n"), "{shown:?}");
 }
 
 /// A session inside a session sees the same question: two prompts, one answer.
@@ -386,9 +297,7 @@ fn a_session_in_a_session_reads_one_answer() {
         home.binary().display()
     );
     let mut terminal = home.bash(&script);
-    let prompts = eventually("both see it", || {
-        Some(home.approvals()).filter(|prompts| prompts.len() == 2)
-    });
+    let prompts = eventually("both see it", || Some(home.approvals()).filter(|prompts| prompts.len() == 2));
     let codes: Vec<i32> = prompts
         .iter()
         .map(|prompt| home.run(["approve", prompt["prompt_id"].as_str().unwrap()]).code)
@@ -398,10 +307,7 @@ fn a_session_in_a_session_reads_one_answer() {
     assert_eq!(terminal.count("second="), 0);
     terminal.type_keys("n\r");
     let (_, shown) = terminal.end();
-    assert!(
-        shown.contains("got=[y]\r\n") && shown.contains("second=[n]\r\n"),
-        "{shown:?}"
-    );
+    assert!(shown.contains("got=[y]\r\n") && shown.contains("second=[n]\r\n"), "{shown:?}");
 }
 
 /// A dialog ignores a key now and then. Nothing is pressed twice: the answer's end is told, and the dialog, which still
@@ -414,11 +320,7 @@ fn a_dialog_that_ignores_its_answer_is_offered_again() {
     let terminal = home.bash(script);
     let first = home.prompt_id();
     let told = home.run(["approve", &first]);
-    assert_eq!(
-        (told.code, told.stdout.contains("did not react")),
-        (1, true),
-        "{told:?}"
-    );
+    assert_eq!((told.code, told.stdout.contains("did not react")), (1, true), "{told:?}");
     let second = eventually("the dialog is offered again", || {
         let waiting = home.approvals();
         let id = waiting.first()?["prompt_id"].as_str()?.to_owned();
@@ -480,11 +382,7 @@ fn ends_after(word: &str, line: &str) -> String {
     let id = home.prompt_id();
     let told = home.run([word, &id]);
     let end = home.end_of(&id);
-    assert_eq!(
-        told.stdout.contains("applied"),
-        end == "resolved applied",
-        "{told:?}"
-    );
+    assert_eq!(told.stdout.contains("applied"), end == "resolved applied", "{told:?}");
     std::fs::write(over, "").unwrap();
     terminal.end();
     end

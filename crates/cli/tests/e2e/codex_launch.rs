@@ -54,11 +54,7 @@ impl Scene {
     #[track_caller]
     fn is_plain(&self, options: &[&str], args: &[&str], notice: Option<&str>) {
         let ran = self.run(options, args);
-        let shown: Vec<&str> = ran
-            .stdout
-            .lines()
-            .map(|line| line.trim_end_matches('\r'))
-            .collect();
+        let shown: Vec<&str> = ran.stdout.lines().map(|line| line.trim_end_matches('\r')).collect();
         let mut expected: Vec<String> = args.iter().map(|arg| format!("arg=[{arg}]")).collect();
         expected.push("ATLASBRIDGE_SESSION".to_owned());
         assert_eq!(shown, expected, "{ran:?}");
@@ -100,9 +96,7 @@ fn a_server_that_never_listens_is_done_without_and_ended() {
     let scene = Scene::new("0.166.0", &format!("exec -a {mark} sleep 1000"));
     scene.is_plain(&["--structured"], &ARGS, None);
     assert_eq!(scene.server_calls(), 1);
-    eventually("the server is gone", || {
-        Terminal::process(&mark).is_none().then_some(())
-    });
+    eventually("the server is gone", || Terminal::process(&mark).is_none().then_some(()));
 }
 
 #[test]
@@ -114,9 +108,7 @@ fn what_listens_and_is_no_server_is_done_without_and_ended() {
     let scene = Scene::new("0.166.0", &listens);
     scene.is_plain(&["--structured"], &ARGS, None);
     assert_eq!(scene.server_calls(), 1);
-    eventually("the server is gone", || {
-        Terminal::process(&mark).is_none().then_some(())
-    });
+    eventually("the server is gone", || Terminal::process(&mark).is_none().then_some(()));
 }
 
 #[test]
@@ -124,11 +116,7 @@ fn a_start_that_was_not_proved_stays_as_it_was_typed() {
     let old = Scene::new("0.165.0", "exit 1");
     old.is_plain(&["--structured"], &[], Some("it is version 0.165.0"));
     let scene = Scene::new("0.166.0", "exit 1");
-    scene.is_plain(
-        &["--structured"],
-        &["--profile", "work"],
-        Some("--profile was not proved"),
-    );
+    scene.is_plain(&["--structured"], &["--profile", "work"], Some("--profile was not proved"));
     scene.is_plain(&["--structured", "--quiet"], &["--profile", "work"], None);
     scene.is_plain(&["--structured"], &["exec", "hello"], None);
     scene.is_plain(&["--structured"], &["--remote", "unix:///elsewhere"], None);
@@ -136,8 +124,5 @@ fn a_start_that_was_not_proved_stays_as_it_was_typed() {
     let refused = scene.home.run(["run", "--structured", "--no-hooks", "true"]);
     assert_eq!(refused.code, 2, "{refused:?}");
     let other = scene.home.run(["run", "--structured", "true"]);
-    assert!(
-        other.stderr.contains("--structured changes nothing for true"),
-        "{other:?}"
-    );
+    assert!(other.stderr.contains("--structured changes nothing for true"), "{other:?}");
 }

@@ -38,10 +38,7 @@ fn every_command_explains_its_flags() {
         ("approve", vec!["PROMPT", "--json"]),
         ("deny", vec!["PROMPT", "--json"]),
         ("reply", vec!["PROMPT", "VALUE", "--as-is", "--json"]),
-        (
-            "send",
-            vec!["SESSION", "TEXT", "--as-is", "--take-back", "--json"],
-        ),
+        ("send", vec!["SESSION", "TEXT", "--as-is", "--take-back", "--json"]),
         ("status", vec!["--all", "--json"]),
         ("sessions", vec!["list", "show", "stop"]),
         ("sessions list", vec!["--all", "--json"]),
@@ -59,11 +56,7 @@ fn every_command_explains_its_flags() {
         let help = home.run(command.split_whitespace().chain(["--help"]));
         assert_eq!(help.code, 0, "{command}");
         for flag in flags {
-            assert!(
-                help.stdout.contains(flag),
-                "{command} --help says nothing of {flag}: {}",
-                help.stdout
-            );
+            assert!(help.stdout.contains(flag), "{command} --help says nothing of {flag}: {}", help.stdout);
         }
         assert!(!help.stdout.contains('\x1b'));
     }
@@ -122,22 +115,14 @@ fn an_unknown_option_before_the_tool_starts_nothing() {
 fn options_behind_the_tool_are_its_own() {
     let home = home();
     for (args, code, stdout) in [
-        (
-            vec!["run", "echo", "--label", "x", "--", "-q"],
-            0,
-            "--label x -- -q\n",
-        ),
+        (vec!["run", "echo", "--label", "x", "--", "-q"], 0, "--label x -- -q\n"),
         (vec!["run", "--quiet", "echo", "--quiet"], 0, "--quiet\n"),
         (vec!["run", "sh", "-c", "exit 7"], 7, ""),
         (vec!["run", "--", "echo", "--", "-n"], 0, "-- -n\n"),
         (vec!["run", "--", "--labl"], 127, ""),
     ] {
         let ended = home.run(&args);
-        assert_eq!(
-            (ended.code, ended.stdout.as_str()),
-            (code, stdout),
-            "{args:?}: {ended:?}"
-        );
+        assert_eq!((ended.code, ended.stdout.as_str()), (code, stdout), "{args:?}: {ended:?}");
     }
 }
 
@@ -148,27 +133,16 @@ fn a_broken_configuration_stops_run_before_the_tool_starts() {
     let trace = home.scratch().join("the-tool-ran");
     let ran = home.run(["run", "--", "touch", trace.to_str().unwrap()]);
     assert_eq!((ran.code, trace.exists()), (2, false), "{ran:?}");
-    assert!(
-        ran.stderr.contains("config.toml:2") && ran.stderr.contains("timeout_seconds"),
-        "{ran:?}"
-    );
+    assert!(ran.stderr.contains("config.toml:2") && ran.stderr.contains("timeout_seconds"), "{ran:?}");
     let checked = home.run(["config", "check"]);
-    assert_eq!(
-        (checked.code, checked.stderr),
-        (2, ran.stderr),
-        "check says the same"
-    );
+    assert_eq!((checked.code, checked.stderr), (2, ran.stderr), "check says the same");
     assert_eq!(home.run(["hub", "start"]).code, 2);
 
     home.write_config("[prompts.defaults]\nyes_no = \"y\"\n");
     assert_eq!(home.run(["config", "check"]).code, 2, "silence never approves");
     home.write_config("[prompts]\ntimeout_seconds = 5\n");
     assert_eq!(home.run(["config", "check"]).code, 0);
-    assert!(
-        home.run(["config", "show"])
-            .stdout
-            .contains("timeout_seconds = 5")
-    );
+    assert!(home.run(["config", "show"]).stdout.contains("timeout_seconds = 5"));
     let path = home.run(["config", "path"]).stdout;
     assert_eq!(path.trim(), home.path().join("config.toml").display().to_string());
 }
@@ -187,10 +161,7 @@ fn pipes_and_no_color_get_no_escape_codes() {
         vec!["approve", "00000000"],
     ] {
         let piped = home.run(&args);
-        assert!(
-            !piped.stdout.contains('\x1b') && !piped.stderr.contains('\x1b'),
-            "{piped:?}"
-        );
+        assert!(!piped.stdout.contains('\x1b') && !piped.stderr.contains('\x1b'), "{piped:?}");
     }
     let listed = home.run(["approvals"]).stdout;
     assert_eq!(listed.trim_end().split('\t').count(), 6, "{listed:?}");
@@ -214,10 +185,7 @@ fn a_watch_tells_each_change() {
     let terminal = home.bash(ASK);
     let line = watch.line("the prompt", |line| line.contains("awaiting_reply"));
     let prompts: Value = serde_json::from_str(&line).unwrap();
-    assert_eq!(
-        home.run(["deny", prompts[0]["prompt_id"].as_str().unwrap()]).code,
-        0
-    );
+    assert_eq!(home.run(["deny", prompts[0]["prompt_id"].as_str().unwrap()]).code, 0);
     watch.line("nothing waits any more", |line| line == "[]");
     terminal.end();
 }
@@ -230,9 +198,7 @@ fn logs_follow_what_happens() {
     tail.line("the start", |line| line.contains("hub start"));
     let terminal = home.bash(ASK);
     let id = home.prompt_id();
-    tail.line("the prompt", |line| {
-        line.contains("prompt detected") && line.contains(&id[..8])
-    });
+    tail.line("the prompt", |line| line.contains("prompt detected") && line.contains(&id[..8]));
     home.run(["deny", &id]);
     terminal.end();
     tail.line("its end", |line| line.contains("prompt resolved"));
@@ -253,44 +219,18 @@ fn a_session_is_shown_as_it_is() {
         (&shown["tool"], &shown["label"], &shown["prompts"]),
         (&"bash".into(), &"release".into(), &1.into())
     );
-    assert_eq!(
-        (&shown["state"], &shown["status"]),
-        (&"awaiting_reply".into(), &"active".into())
-    );
-    assert_eq!(
-        (&shown["pty_alive"], &shown["host_healthy"]),
-        (&true.into(), &true.into())
-    );
+    assert_eq!((&shown["state"], &shown["status"]), (&"awaiting_reply".into(), &"active".into()));
+    assert_eq!((&shown["pty_alive"], &shown["host_healthy"]), (&true.into(), &true.into()));
     assert_eq!(shown["host_pid"], terminal.pid());
     let tool = shown["pid"].as_i64().unwrap();
-    assert!(
-        fs::read_to_string(format!("/proc/{tool}/cmdline"))
-            .unwrap()
-            .contains("Delete 3 files")
-    );
+    assert!(fs::read_to_string(format!("/proc/{tool}/cmdline")).unwrap().contains("Delete 3 files"));
     assert!(shown["seconds_since_output"].is_u64() && shown["uptime_seconds"].is_u64());
     let words = home.run(["sessions", "show", id]).stdout;
-    for field in [
-        "session",
-        "tool",
-        "pid",
-        "state",
-        "uptime",
-        "prompts",
-        "last output",
-        "terminal",
-        "host",
-    ] {
-        assert!(
-            words.lines().any(|line| line.starts_with(field)),
-            "{field}: {words}"
-        );
+    for field in ["session", "tool", "pid", "state", "uptime", "prompts", "last output", "terminal", "host"] {
+        assert!(words.lines().any(|line| line.starts_with(field)), "{field}: {words}");
     }
     let status = home.run(["status", "--json"]).json();
-    assert_eq!(
-        (&status["hub"]["running"], &status["hub"]["sessions"]),
-        (&true.into(), &1.into())
-    );
+    assert_eq!((&status["hub"]["running"], &status["hub"]["sessions"]), (&true.into(), &1.into()));
     assert_eq!(status["prompts"][0]["prompt_id"], prompt["prompt_id"]);
 
     home.run(["approve", prompt["prompt_id"].as_str().unwrap()]);
@@ -300,17 +240,8 @@ fn a_session_is_shown_as_it_is() {
         (&over["state"], &over["exit_code"], &over["pty_alive"]),
         (&"done".into(), &0.into(), &false.into())
     );
-    assert_eq!(
-        home.run(["status", "--json"]).json()["sessions"],
-        serde_json::json!([])
-    );
-    assert_eq!(
-        home.run(["status", "--all", "--json"]).json()["sessions"]
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(home.run(["status", "--json"]).json()["sessions"], serde_json::json!([]));
+    assert_eq!(home.run(["status", "--all", "--json"]).json()["sessions"].as_array().unwrap().len(), 1);
 }
 
 /// Runs `tool` under a shell, stops its session, and expects the exit code and a terminal as it was before.
@@ -323,36 +254,20 @@ fn check_stop(tool: &str, code: i32) -> Duration {
         after = home.scratch().join("after").display(),
         binary = home.binary().display(),
     );
-    let terminal = Terminal::start(
-        Path::new("/bin/bash"),
-        &["-c", &script],
-        &home.environment(),
-        100,
-        30,
-    );
+    let terminal = Terminal::start(Path::new("/bin/bash"), &["-c", &script], &home.environment(), 100, 30);
     terminal.wait_for("ready");
-    let id = eventually("the session runs", || {
-        home.sessions().first()?["session_id"].as_str().map(str::to_owned)
-    });
+    let id =
+        eventually("the session runs", || home.sessions().first()?["session_id"].as_str().map(str::to_owned));
     let begun = Instant::now();
     assert_eq!(home.run(["sessions", "stop", &id]).code, 0);
     terminal.wait_for("over");
     let took = begun.elapsed();
-    assert_eq!(
-        terminal.count(&format!("code={code}\r\n")),
-        1,
-        "{:?}",
-        terminal.text()
-    );
+    assert_eq!(terminal.count(&format!("code={code}\r\n")), 1, "{:?}", terminal.text());
     let settings = |name| fs::read_to_string(home.scratch().join(name)).unwrap();
     assert_eq!(settings("before"), settings("after"));
     assert_eq!(home.session_is("terminated")["exit_code"], code);
     let again = home.run(["sessions", "stop", &id]);
-    assert_eq!(
-        (again.code, again.stderr.contains("over (terminated)")),
-        (1, true),
-        "{again:?}"
-    );
+    assert_eq!((again.code, again.stderr.contains("over (terminated)")), (1, true), "{again:?}");
     took
 }
 
@@ -383,10 +298,7 @@ fn a_verified_log_tells_good_from_changed_cut_and_unreadable() {
     fs::write(&log, text.replacen("HUB_STOP", "HUB_STAR", 1)).unwrap();
     let changed = verify();
     assert_eq!(
-        (
-            changed.code,
-            changed.json()["told"].as_str().unwrap().contains("line 2")
-        ),
+        (changed.code, changed.json()["told"].as_str().unwrap().contains("line 2")),
         (1, true),
         "{changed:?}"
     );
@@ -406,17 +318,10 @@ fn completions_and_version() {
     let home = home();
     for shell in ["bash", "zsh", "fish"] {
         let script = home.run(["completions", shell]);
-        assert_eq!(
-            (script.code, script.stdout.contains("approvals")),
-            (0, true),
-            "{shell}"
-        );
+        assert_eq!((script.code, script.stdout.contains("approvals")), (0, true), "{shell}");
     }
     let version = home.run(["version", "--json"]).json();
-    assert_eq!(
-        (&version["version"], &version["protocol"]),
-        (&env!("CARGO_PKG_VERSION").into(), &1.into())
-    );
+    assert_eq!((&version["version"], &version["protocol"]), (&env!("CARGO_PKG_VERSION").into(), &1.into()));
     assert!(home.run(["version"]).stdout.starts_with("atlasbridge "));
 }
 
@@ -425,31 +330,18 @@ fn completions_and_version() {
 fn events_are_written_as_they_happen() {
     let home = home();
     let events = home.scratch().join("events");
-    let terminal = home.run_in_terminal(&[
-        "run",
-        "--events",
-        events.to_str().unwrap(),
-        "--",
-        "bash",
-        "-c",
-        ASK,
-    ]);
+    let terminal =
+        home.run_in_terminal(&["run", "--events", events.to_str().unwrap(), "--", "bash", "-c", ASK]);
     let id = home.prompt_id();
     home.run(["approve", &id]);
     terminal.end();
-    let names: Vec<String> = read_events(&events)
-        .iter()
-        .map(|event| event["event"].as_str().unwrap().to_owned())
-        .collect();
+    let names: Vec<String> =
+        read_events(&events).iter().map(|event| event["event"].as_str().unwrap().to_owned()).collect();
     assert_eq!(names, ["seen", "injected", "injected", "gone"]);
 }
 
 fn read_events(path: &Path) -> Vec<Value> {
-    fs::read_to_string(path)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// No variable of ours that could hold a secret reaches the tool.
@@ -457,18 +349,9 @@ fn read_events(path: &Path) -> Vec<Value> {
 fn the_tool_does_not_see_our_variables() {
     let home = home();
     let mut env = home.environment();
-    env.push((
-        "ATLASBRIDGE_TELEGRAM_BOT_TOKEN".to_owned(),
-        "123456:secret".to_owned(),
-    ));
+    env.push(("ATLASBRIDGE_TELEGRAM_BOT_TOKEN".to_owned(), "123456:secret".to_owned()));
     let terminal = Terminal::start(home.binary(), &["run", "--", "env"], &env, 100, 30);
     let (_, shown) = terminal.end();
-    let ours: Vec<_> = shown
-        .lines()
-        .filter(|line| line.starts_with("ATLASBRIDGE_"))
-        .collect();
-    assert!(
-        ours.len() == 1 && ours[0].starts_with("ATLASBRIDGE_SESSION="),
-        "{ours:?}"
-    );
+    let ours: Vec<_> = shown.lines().filter(|line| line.starts_with("ATLASBRIDGE_")).collect();
+    assert!(ours.len() == 1 && ours[0].starts_with("ATLASBRIDGE_SESSION="), "{ours:?}");
 }

@@ -27,12 +27,7 @@ impl Scene {
         for directory in [&bin, &user.join(".claude"), &project.join(".claude")] {
             fs::create_dir_all(directory).unwrap();
         }
-        Self {
-            home,
-            bin,
-            user,
-            project,
-        }
+        Self { home, bin, user, project }
     }
 
     fn agent(&self, name: &str, version: &str) {
@@ -42,21 +37,15 @@ impl Scene {
     }
 
     fn environment(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("PATH", self.bin.display().to_string()),
-            ("HOME", self.user.display().to_string()),
-        ]
+        vec![("PATH", self.bin.display().to_string()), ("HOME", self.user.display().to_string())]
     }
 
     fn run(&self, args: &[&str]) -> Finished {
         let mut command = self.home.command(["doctor"].iter().chain(args));
         command.envs(self.environment()).current_dir(&self.project);
-        for name in [
-            "CLAUDE_CONFIG_DIR",
-            "CLAUDE_CODE_SIMPLE",
-            "CLAUDE_CODE_SAFE_MODE",
-            "CLAUDE_CODE_SANDBOXED",
-        ] {
+        for name in
+            ["CLAUDE_CONFIG_DIR", "CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_SANDBOXED"]
+        {
             command.env_remove(name);
         }
         command.output().unwrap().into()
@@ -93,9 +82,7 @@ impl Scene {
     #[track_caller]
     fn expect(&self, check: &str, state: &str, words: &[&str]) {
         let findings = self.check(check);
-        let [finding] = findings.as_slice() else {
-            panic!("{check}: {findings:?}")
-        };
+        let [finding] = findings.as_slice() else { panic!("{check}: {findings:?}") };
         assert_eq!(finding["state"], state, "{finding}");
         for word in words {
             assert!(finding.to_string().contains(word), "{word} in {finding}");
@@ -121,11 +108,7 @@ fn a_machine_on_which_nothing_is_wrong() {
     scene.expect("audit", "ok", &["nothing"]);
     scene.expect("agents", "ok", &[]);
     assert_eq!(scene.home.hub_pid(), None, "it starts no hub");
-    assert_eq!(
-        fs::read_dir(scene.home.path()).unwrap().count(),
-        before,
-        "and makes nothing"
-    );
+    assert_eq!(fs::read_dir(scene.home.path()).unwrap().count(), before, "and makes nothing");
 
     scene.home.run(["hub", "start"]);
     scene.expect("hub", "ok", &["runs, pid"]);
@@ -152,19 +135,13 @@ fn modes_are_found_and_mended() {
     assert_eq!(scene.run(&[]).code, 1);
 
     let mended = scene.findings(&["--fix"]);
-    let told: Vec<_> = mended
-        .iter()
-        .filter(|finding| finding["check"] == "fix")
-        .collect();
+    let told: Vec<_> = mended.iter().filter(|finding| finding["check"] == "fix").collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!((mode(&scene.home.path()), mode(&config)), (0o700, 0o600));
     scene.expect("home", "ok", &[]);
     scene.expect("config", "ok", &[]);
     let nothing = scene.findings(&["--fix"]);
-    assert!(
-        nothing.iter().all(|finding| finding["check"] != "fix"),
-        "{nothing:?}"
-    );
+    assert!(nothing.iter().all(|finding| finding["check"] != "fix"), "{nothing:?}");
 }
 
 #[test]
@@ -223,10 +200,7 @@ fn what_ended_sessions_left_behind_goes_and_what_is_in_use_stays() {
 
     scene.expect("leftovers", "warning", &["3 files", "--fix"]);
     scene.expect("cache", "warning", &["versions.json", "--fix"]);
-    assert!(
-        dead_json.exists() && dead_socket.exists(),
-        "looking changes nothing"
-    );
+    assert!(dead_json.exists() && dead_socket.exists(), "looking changes nothing");
     let told = scene.findings(&["--fix"]);
     let told: Vec<_> = told.iter().filter(|finding| finding["check"] == "fix").collect();
     assert_eq!(told.len(), 4, "{told:?}");
@@ -249,11 +223,7 @@ fn agents_are_told_with_their_versions() {
     scene.expect("codex hooks", "ok", &["trust"]);
     scene.expect("codex server", "ok", &["--structured"]);
     scene.expect("codex daemon", "ok", &["--no-daemon"]);
-    scene.expect(
-        "gemini",
-        "warning",
-        &["99.0.0", "newer", "0.61.0", "ATLASBRIDGE_CAPTURE_PROMPTS=1"],
-    );
+    scene.expect("gemini", "warning", &["99.0.0", "newer", "0.61.0", "ATLASBRIDGE_CAPTURE_PROMPTS=1"]);
     scene.expect("gemini hooks", "ok", &["off the screen"]);
     scene.expect("aider", "warning", &["did not tell its version"]);
     assert_eq!(scene.check("qwen"), [json!(null); 0], "not installed, not named");
@@ -279,16 +249,8 @@ fn whether_the_hooks_of_claude_will_run_here() {
 
     let settings = scene.user.join(".claude/settings.json");
     fs::write(&settings, r#"{"disableAllHooks":true}"#).unwrap();
-    scene.expect(
-        "claude hooks",
-        "warning",
-        &["user/.claude/settings.json", "remove", "disableAllHooks"],
-    );
-    fs::write(
-        scene.project.join(".claude/settings.json"),
-        r#"{"disableAllHooks":false}"#,
-    )
-    .unwrap();
+    scene.expect("claude hooks", "warning", &["user/.claude/settings.json", "remove", "disableAllHooks"]);
+    fs::write(scene.project.join(".claude/settings.json"), r#"{"disableAllHooks":false}"#).unwrap();
     scene.expect("claude hooks", "ok", &[]);
 
     scene.agent("claude", "1.0.17");
@@ -307,26 +269,12 @@ fn people_see_marks_and_programs_see_words() {
     scene.agent("gemini", "99.0.0");
     let piped = scene.run(&[]);
     assert_eq!(piped.code, 0);
-    assert!(
-        !piped.stdout.contains('\x1b') && piped.stdout.contains("ok      home: "),
-        "{piped:?}"
-    );
-    assert!(
-        piped.stdout.contains("warning gemini: ") && piped.stdout.contains("    → "),
-        "{piped:?}"
-    );
+    assert!(!piped.stdout.contains('\x1b') && piped.stdout.contains("ok      home: "), "{piped:?}");
+    assert!(piped.stdout.contains("warning gemini: ") && piped.stdout.contains("    → "), "{piped:?}");
     let mut env = scene.home.environment();
     env.retain(|(name, _)| !["NO_COLOR", "PATH", "HOME"].contains(&name.as_str()));
-    env.extend(
-        scene
-            .environment()
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value)),
-    );
+    env.extend(scene.environment().into_iter().map(|(name, value)| (name.to_owned(), value)));
     let (code, shown) = Terminal::start(scene.home.binary(), &["doctor"], &env, 120, 40).end();
     assert_eq!(code, 0, "{shown}");
-    assert!(
-        shown.contains('\x1b') && shown.contains("✔") && shown.contains("home: "),
-        "{shown:?}"
-    );
+    assert!(shown.contains('\x1b') && shown.contains("✔") && shown.contains("home: "), "{shown:?}");
 }

@@ -22,17 +22,10 @@ fn silence_says_no_once() {
     assert_eq!(home.end_of(&id), "resolved applied");
     let expired = home.audit_has("PROMPT_EXPIRED", Some(&id));
     let resolved = home.audit_has("PROMPT_RESOLVED", Some(&id));
-    assert_eq!(
-        (&expired["source"], &resolved["source"]),
-        (&"timeout".into(), &"timeout".into())
-    );
+    assert_eq!((&expired["source"], &resolved["source"]), (&"timeout".into(), &"timeout".into()));
     let late = home.run(["approve", &id]);
     assert_eq!(
-        (
-            late.code,
-            late.stderr
-                .contains("“No” was taken at the deadline; your answer came too late")
-        ),
+        (late.code, late.stderr.contains("“No” was taken at the deadline; your answer came too late")),
         (1, true),
         "{late:?}"
     );
@@ -50,11 +43,7 @@ fn a_menu_without_a_refusal_outlives_its_deadline() {
     home.audit_has("PROMPT_EXPIRED", Some(&id));
     assert_eq!(home.approvals()[0]["status"], "expired");
     let late = home.run(["reply", &id, "red"]);
-    assert_eq!(
-        (late.code, late.stderr.contains("expired")),
-        (1, true),
-        "{late:?}"
-    );
+    assert_eq!((late.code, late.stderr.contains("expired")), (1, true), "{late:?}");
     assert_eq!(terminal.count("got="), 0, "nothing was typed");
     terminal.type_keys("2\r");
     assert!(terminal.end().1.contains("got=[green]"));
@@ -72,11 +61,7 @@ fn an_approval_that_meets_the_deadline_changes_nothing() {
     expiring.release();
     let told = approve.end();
     assert_eq!(
-        (
-            told.code,
-            told.stderr
-                .contains("your answer came too late and was not typed")
-        ),
+        (told.code, told.stderr.contains("your answer came too late and was not typed")),
         (1, true),
         "{told:?}"
     );
@@ -92,16 +77,10 @@ fn a_deadline_that_meets_an_approval_changes_nothing() {
     let approve = home.start(["approve", &id]);
     accepting.reached();
     // The deadline passes while the reply is on record and not yet delivered: it is late at the gate, and says so.
-    eventually("the deadline passes", || {
-        (home.audit_age_ms("PROMPT_DETECTED") > 1_100).then_some(())
-    });
+    eventually("the deadline passes", || (home.audit_age_ms("PROMPT_DETECTED") > 1_100).then_some(()));
     accepting.release();
     let told = approve.end();
-    assert_eq!(
-        (told.code, told.stdout.contains("after the deadline")),
-        (1, true),
-        "{told:?}"
-    );
+    assert_eq!((told.code, told.stdout.contains("after the deadline")), (1, true), "{told:?}");
     assert_eq!(home.end_of(&id), "failed too_late");
     assert_eq!(terminal.count("got="), 0);
     terminal.type_keys("n\r");
@@ -116,16 +95,10 @@ fn an_approval_checked_before_the_deadline_and_recorded_after_it_is_late() {
     let accepting = home.pause_at("hub-before-accept");
     let approve = home.start(["approve", &id]);
     accepting.reached();
-    eventually("the deadline passes", || {
-        (home.audit_age_ms("PROMPT_DETECTED") > 1_100).then_some(())
-    });
+    eventually("the deadline passes", || (home.audit_age_ms("PROMPT_DETECTED") > 1_100).then_some(()));
     accepting.release();
     let told = approve.end();
-    assert_eq!(
-        (told.code, told.stderr.contains("expired")),
-        (1, true),
-        "{told:?}"
-    );
+    assert_eq!((told.code, told.stderr.contains("expired")), (1, true), "{told:?}");
     answered_once(&home, &mut terminal, &id, "n");
 }
 
@@ -149,11 +122,7 @@ fn the_keyboard_is_first() {
     terminal.type_keys("n\r");
     assert_eq!(home.end_of(&id), "resolved answered_locally");
     let late = home.run(["approve", &id]);
-    assert_eq!(
-        (late.code, late.stderr.contains("resolved (answered locally)")),
-        (1, true),
-        "{late:?}"
-    );
+    assert_eq!((late.code, late.stderr.contains("resolved (answered locally)")), (1, true), "{late:?}");
     assert_eq!(terminal.count("second="), 0);
     terminal.type_keys("n\r");
     assert!(terminal.end().1.contains("second=[n]"));
@@ -171,11 +140,7 @@ fn an_approval_on_its_way_finds_the_keyboard_first() {
     terminal.wait_for("Delete more?");
     delivering.release();
     let told = approve.end();
-    assert_eq!(
-        (told.code, told.stdout.contains("keyboard was first")),
-        (1, true),
-        "{told:?}"
-    );
+    assert_eq!((told.code, told.stdout.contains("keyboard was first")), (1, true), "{told:?}");
     assert_eq!(home.end_of(&id), "resolved answered_locally");
     assert_eq!(terminal.count("second="), 0);
 }
@@ -188,11 +153,7 @@ fn a_half_typed_line_is_not_completed_by_an_approval() {
     terminal.type_keys("no");
     terminal.wait_for("(y/n) no");
     let told = home.run(["approve", &id]);
-    assert_eq!(
-        (told.code, told.stdout.contains("somebody is typing")),
-        (1, true),
-        "{told:?}"
-    );
+    assert_eq!((told.code, told.stdout.contains("somebody is typing")), (1, true), "{told:?}");
     assert_eq!(home.end_of(&id), "failed typing_locally");
     terminal.type_keys("\r");
     terminal.wait_for("got=[no]");
@@ -206,35 +167,22 @@ fn a_question_that_is_withdrawn_is_canceled() {
     assert_eq!(home.end_of(&id), "canceled withdrawn");
     terminal.wait_for("too late");
     let late = home.run(["approve", &id]);
-    assert_eq!(
-        (late.code, late.stderr.contains("canceled (withdrawn)")),
-        (1, true),
-        "{late:?}"
-    );
+    assert_eq!((late.code, late.stderr.contains("canceled (withdrawn)")), (1, true), "{late:?}");
 }
 
 #[test]
 fn a_tool_that_goes_takes_its_prompt_with_it() {
     let home = home();
-    let terminal = home.bash(&format!(
-        r#"({}; kill -KILL $$) & read -p "Go on? (y/n) " answer"#,
-        home.wait_for_go()
-    ));
+    let terminal =
+        home.bash(&format!(r#"({}; kill -KILL $$) & read -p "Go on? (y/n) " answer"#, home.wait_for_go()));
     let id = home.prompt_id();
     home.go();
     assert_eq!(terminal.end().0, 128 + 9);
     assert_eq!(home.end_of(&id), "canceled tool_gone");
     let session = home.session_is("crashed");
-    assert_eq!(
-        (&session["exit_code"], &session["state"]),
-        (&137.into(), &"done".into())
-    );
+    assert_eq!((&session["exit_code"], &session["state"]), (&137.into(), &"done".into()));
     let late = home.run(["approve", &id]);
-    assert_eq!(
-        (late.code, late.stderr.contains("canceled (tool gone)")),
-        (1, true),
-        "{late:?}"
-    );
+    assert_eq!((late.code, late.stderr.contains("canceled (tool gone)")), (1, true), "{late:?}");
 }
 
 /// The reply is on its way when the tool asks something else.
@@ -268,11 +216,7 @@ fn a_changed_screen_gets_nothing_typed() {
     terminal.wait_for("DATABASE? (y/n) ");
     delivering.release();
     let told = approve.end();
-    assert_eq!(
-        (told.code, told.stdout.contains("no longer shows this prompt")),
-        (1, true),
-        "{told:?}"
-    );
+    assert_eq!((told.code, told.stdout.contains("no longer shows this prompt")), (1, true), "{told:?}");
     assert_eq!(home.end_of(&id), "failed prompt_changed");
     let second = home.prompt_id();
     assert_ne!(second, id);

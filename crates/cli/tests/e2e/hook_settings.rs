@@ -41,11 +41,7 @@ impl Scene {
         let project = home.scratch().join("project");
         fs::create_dir_all(project.join(".claude")).unwrap();
         fs::create_dir_all(home.scratch().join("user/.claude")).unwrap();
-        Self {
-            home,
-            claude,
-            project,
-        }
+        Self { home, claude, project }
     }
 
     /// `run OPTIONS -- claude ARGS` in the project, as a user of one's own.
@@ -69,17 +65,13 @@ impl Scene {
     /// What is left of a session's files after it.
     fn left(&self) -> Vec<String> {
         let entries = fs::read_dir(self.home.path().join("hooks")).into_iter().flatten();
-        entries
-            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-            .collect()
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
     }
 }
 
 fn args_of(ran: &Finished) -> Vec<String> {
     let lines = ran.stdout.lines().map(|line| line.trim_end_matches('\r'));
-    lines
-        .filter_map(|line| Some(line.strip_prefix("arg=[")?.strip_suffix(']')?.to_owned()))
-        .collect()
+    lines.filter_map(|line| Some(line.strip_prefix("arg=[")?.strip_suffix(']')?.to_owned())).collect()
 }
 
 #[track_caller]
@@ -107,10 +99,7 @@ fn a_session_gets_hooks_of_its_own_and_nothing_stays() {
     let args = args_of(&ran);
     assert_eq!(
         (args[0].as_str(), &args[2..]),
-        (
-            "--settings",
-            &["--model", "opus", "hello world"].map(str::to_owned)[..]
-        )
+        ("--settings", &["--model", "opus", "hello world"].map(str::to_owned)[..])
     );
     let file = Path::new(&args[1]);
     assert_eq!(file.parent(), Some(scene.home.path().join("hooks").as_path()));
@@ -119,16 +108,9 @@ fn a_session_gets_hooks_of_its_own_and_nothing_stays() {
     let events: Vec<_> = settings["hooks"].as_object().unwrap().keys().collect();
     assert_eq!(events.len(), 9, "{events:?}");
     let hook = &settings["hooks"]["PermissionRequest"][0]["hooks"][0];
-    assert_eq!(
-        (&hook["type"], &hook["timeout"]),
-        (&json!("command"), &json!(86400))
-    );
+    assert_eq!((&hook["type"], &hook["timeout"]), (&json!("command"), &json!(86400)));
     let socket = file.with_extension("sock");
-    let command = format!(
-        "{} hook --socket {}",
-        scene.home.binary().display(),
-        socket.display()
-    );
+    let command = format!("{} hook --socket {}", scene.home.binary().display(), socket.display());
     assert_eq!(hook["command"], command);
     assert_eq!(scene.left(), [""; 0]);
 }
@@ -160,20 +142,12 @@ fn settings_that_were_given_are_kept_and_ours_added() {
         assert!(settings["hooks"]["PermissionRequest"].is_array());
         assert_eq!(scene.left(), [""; 0]);
     }
-    assert_eq!(
-        fs::read_to_string(&own).unwrap(),
-        text.to_string(),
-        "never written"
-    );
+    assert_eq!(fs::read_to_string(&own).unwrap(), text.to_string(), "never written");
 
     // One that cannot be read is Claude's to complain about.
     fs::write(&own, "{ broken").unwrap();
     let ran = is_untouched(&scene, &[], &["--settings", "own.json"]);
-    assert_eq!(
-        ran.stderr.contains("own.json is no JSON"),
-        scene.can_hook(),
-        "{ran:?}"
-    );
+    assert_eq!(ran.stderr.contains("own.json is no JSON"), scene.can_hook(), "{ran:?}");
 }
 
 #[test]
@@ -209,11 +183,7 @@ fn a_file_that_switches_hooks_off_is_named_once() {
     // The nearer file has the last word.
     fs::write(&local, r#"{"disableAllHooks":false}"#).unwrap();
     let ran = scene.run(&[], &["hi"]);
-    assert_eq!(
-        args_of(&ran).len(),
-        if scene.can_hook() { 3 } else { 1 },
-        "{ran:?}"
-    );
+    assert_eq!(args_of(&ran).len(), if scene.can_hook() { 3 } else { 1 }, "{ran:?}");
     assert_eq!(fs::read_to_string(&user).unwrap(), r#"{"disableAllHooks":true}"#);
 }
 
@@ -228,16 +198,8 @@ fn an_old_version_gets_only_what_it_knows() {
     }
     let scene = Scene::new("1.0.17");
     let ran = is_untouched(&scene, &[], &["hi"]);
-    assert_eq!(
-        ran.stderr.contains("1.0.17 is older than 1.0.61"),
-        scene.can_hook(),
-        "{ran:?}"
-    );
+    assert_eq!(ran.stderr.contains("1.0.17 is older than 1.0.61"), scene.can_hook(), "{ran:?}");
     let scene = Scene::new("unknown");
     let ran = is_untouched(&scene, &[], &["hi"]);
-    assert_eq!(
-        ran.stderr.contains("did not tell its version"),
-        scene.can_hook(),
-        "{ran:?}"
-    );
+    assert_eq!(ran.stderr.contains("did not tell its version"), scene.can_hook(), "{ran:?}");
 }

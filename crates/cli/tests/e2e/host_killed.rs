@@ -16,14 +16,9 @@ fn asking(home: &Home) -> Terminal {
 
 #[track_caller]
 fn the_session_crashed(home: &Home) {
-    eventually("the tool is hung up", || {
-        home.scratch().join("hung-up").exists().then_some(())
-    });
+    eventually("the tool is hung up", || home.scratch().join("hung-up").exists().then_some(()));
     let session = home.session_is("crashed");
-    assert_eq!(
-        (&session["state"], &session["host_healthy"]),
-        (&"done".into(), &false.into())
-    );
+    assert_eq!((&session["state"], &session["host_healthy"]), (&"done".into(), &false.into()));
     assert!(home.approvals().is_empty());
     eventually("the journal is removed", || {
         let journals = std::fs::read_dir(home.path().join("journal")).ok()?;
@@ -41,11 +36,7 @@ fn a_waiting_prompt_is_canceled() {
     assert_eq!(home.end_of(&id), "canceled host_gone");
     the_session_crashed(&home);
     let late = home.run(["approve", &id]);
-    assert_eq!(
-        (late.code, late.stderr.contains("canceled (host gone)")),
-        (1, true),
-        "{late:?}"
-    );
+    assert_eq!((late.code, late.stderr.contains("canceled (host gone)")), (1, true), "{late:?}");
 }
 
 /// Killed at `point` of an injection: the prompt ends so, and the command hears it.
@@ -58,11 +49,7 @@ fn check(point: &str, end: &str, told: &str, events: &[&str]) {
     let approve = home.start(["approve", &id]);
     injecting.kill();
     let heard = approve.end();
-    assert_eq!(
-        (heard.code, heard.stdout.contains(told)),
-        (1, true),
-        "{point}: {heard:?}"
-    );
+    assert_eq!((heard.code, heard.stdout.contains(told)), (1, true), "{point}: {heard:?}");
     assert_eq!(home.end_of(&id), end, "{point}");
     assert_eq!(home.course_of(&id)[2..], *events, "{point}");
     the_session_crashed(&home);
@@ -80,12 +67,7 @@ fn without_an_intent_nothing_was_typed() {
 
 #[test]
 fn an_intent_without_an_outcome_is_unknown() {
-    check(
-        "gate-after-intent",
-        "failed unknown",
-        "not known",
-        &["REPLY_RECEIVED", "REPLY_REJECTED"],
-    );
+    check("gate-after-intent", "failed unknown", "not known", &["REPLY_RECEIVED", "REPLY_REJECTED"]);
 }
 
 #[test]
@@ -111,15 +93,9 @@ fn the_next_hub_reads_the_journal_of_a_host_that_died_with_the_last() {
     typed.kill();
     drop(terminal);
     assert_eq!(approve.end().code, 1);
-    assert!(
-        home.run(["approvals", "--json"]).json().as_array().is_some(),
-        "a new hub starts"
-    );
+    assert!(home.run(["approvals", "--json"]).json().as_array().is_some(), "a new hub starts");
     assert_eq!(home.end_of(&id), "failed tool_gone");
-    assert_eq!(
-        home.course_of(&id)[2..],
-        ["REPLY_RECEIVED", "REPLY_INJECTED", "REPLY_REJECTED"]
-    );
+    assert_eq!(home.course_of(&id)[2..], ["REPLY_RECEIVED", "REPLY_INJECTED", "REPLY_REJECTED"]);
     the_session_crashed(&home);
 }
 
@@ -137,11 +113,7 @@ fn what_a_host_could_not_tell_is_in_its_journal() {
     hearing.release();
     approve.end();
     assert_eq!(home.end_of(&id), "resolved applied");
-    assert_eq!(
-        home.sessions()[0]["status"],
-        "completed",
-        "its last words were in the socket"
-    );
+    assert_eq!(home.sessions()[0]["status"], "completed", "its last words were in the socket");
     assert_eq!(home.run(["audit", "verify"]).code, 0);
 }
 
@@ -159,8 +131,5 @@ fn a_typed_reply_that_nobody_told_the_hub_of_is_not_called_untyped() {
     approve.end();
     home.run(["hub", "start"]);
     assert_eq!(home.end_of(&id), "failed tool_gone");
-    assert_eq!(
-        home.course_of(&id)[2..],
-        ["REPLY_RECEIVED", "REPLY_INJECTED", "REPLY_REJECTED"]
-    );
+    assert_eq!(home.course_of(&id)[2..], ["REPLY_RECEIVED", "REPLY_INJECTED", "REPLY_REJECTED"]);
 }

@@ -32,11 +32,7 @@ fn check_recording(point: &str) {
     let terminal = home.bash(TWO_QUESTIONS);
     recording.kill();
     let id = home.prompt_id();
-    let detected = home
-        .audit()
-        .iter()
-        .filter(|record| record["event"] == "PROMPT_DETECTED")
-        .count();
+    let detected = home.audit().iter().filter(|record| record["event"] == "PROMPT_DETECTED").count();
     assert_eq!(detected, 1, "{point}");
     assert_eq!(home.run(["approve", &id]).code, 0);
     terminal.wait_for("got=[y]");
@@ -59,11 +55,7 @@ fn an_answer_that_was_not_recorded_was_not_given() {
     let approve = home.start(["approve", &id]);
     accepting.kill();
     let told = approve.end();
-    assert_eq!(
-        (told.code, told.stderr.contains("hung up")),
-        (1, true),
-        "{told:?}"
-    );
+    assert_eq!((told.code, told.stderr.contains("hung up")), (1, true), "{told:?}");
     assert_eq!(home.prompt_id(), id, "it still waits, under the same id");
     assert_eq!(terminal.count("got="), 0);
     assert_eq!(home.run(["deny", &id]).code, 0, "the next answer is free");
@@ -85,18 +77,10 @@ fn check_delivering(point: &str) {
     terminal.wait_for("got=[y]");
     assert_eq!(home.end_of(&id), "resolved applied", "{point}");
     let again = home.run(["deny", &id]);
-    assert_eq!(
-        (again.code, again.stderr.contains("resolved (applied)")),
-        (1, true),
-        "{point}: {again:?}"
-    );
+    assert_eq!((again.code, again.stderr.contains("resolved (applied)")), (1, true), "{point}: {again:?}");
     nothing_was_typed_twice(terminal);
     let course = home.course_of(&id);
-    assert_eq!(
-        course[2..],
-        ["REPLY_RECEIVED", "REPLY_INJECTED", "PROMPT_RESOLVED"],
-        "{point}"
-    );
+    assert_eq!(course[2..], ["REPLY_RECEIVED", "REPLY_INJECTED", "PROMPT_RESOLVED"], "{point}");
     the_log_holds(&home);
 }
 
@@ -152,30 +136,19 @@ fn what_happened_without_a_hub_is_told_to_the_next() {
     terminal.wait_for("More?");
     recording.kill();
     let waiting = home.one_prompt();
-    assert!(
-        waiting["excerpt"].as_str().unwrap().contains("More?"),
-        "{waiting}"
-    );
-    let detected: Vec<_> = home
-        .audit()
-        .into_iter()
-        .filter(|record| record["event"] == "PROMPT_DETECTED")
-        .collect();
+    assert!(waiting["excerpt"].as_str().unwrap().contains("More?"), "{waiting}");
+    let detected: Vec<_> =
+        home.audit().into_iter().filter(|record| record["event"] == "PROMPT_DETECTED").collect();
     assert_eq!(detected.len(), 2);
-    assert_eq!(
-        home.end_of(detected[0]["prompt_id"].as_str().unwrap()),
-        "resolved answered_locally"
-    );
+    assert_eq!(home.end_of(detected[0]["prompt_id"].as_str().unwrap()), "resolved answered_locally");
 }
 
 /// Killed while it ends a session: nothing of it waits for ever.
 #[test]
 fn a_session_that_a_hub_died_ending_is_ended_by_the_next() {
     let home = home();
-    let terminal = home.bash(&format!(
-        r#"({}; kill -KILL $$) & read -p "Go on? (y/n) " answer"#,
-        home.wait_for_go()
-    ));
+    let terminal =
+        home.bash(&format!(r#"({}; kill -KILL $$) & read -p "Go on? (y/n) " answer"#, home.wait_for_go()));
     let id = home.prompt_id();
     let ending = home.pause_at("hub-before-end");
     home.go();
@@ -222,10 +195,7 @@ fn a_hub_that_is_killed_all_the_time_types_each_answer_once() {
         approve.end();
         // Heard or not: asked again, the hub either takes it now or says what became of the first.
         let again = home.run(["approve", &id]);
-        assert!(
-            again.code == 0 || again.stderr.contains("nothing was typed"),
-            "{again:?}"
-        );
+        assert!(again.code == 0 || again.stderr.contains("nothing was typed"), "{again:?}");
         terminal.wait_for(&format!("step {no}=["));
         assert_eq!(home.end_of(&id), "resolved applied");
     }

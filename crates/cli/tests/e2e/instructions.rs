@@ -9,10 +9,7 @@ use crate::home;
 
 #[track_caller]
 fn session(home: &Home) -> String {
-    home.session_is("active")["session_id"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    home.session_is("active")["session_id"].as_str().unwrap().to_owned()
 }
 
 #[track_caller]
@@ -40,27 +37,14 @@ fn an_instruction_is_sent_now_or_when_the_agent_has_finished() {
     );
     assert!(told["told"].as_str().unwrap().contains("is working"), "{told}");
     assert_eq!(home.run(["send", &id, "--take-back"]).code, 0);
-    refused(
-        &home.run(["send", &id, "--take-back"]),
-        "no instruction waits for this session",
-    );
+    refused(&home.run(["send", &id, "--take-back"]), "no instruction waits for this session");
     home.run(["send", &id, "second"]);
     let mut third = home.command(["send", &id, "-"]);
     let third = third.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let mut third = third.unwrap();
-    third
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(b"third\nof two lines\n")
-        .unwrap();
+    third.stdin.take().unwrap().write_all(b"third\nof two lines\n").unwrap();
     let third: Finished = third.wait_with_output().unwrap().into();
-    assert!(
-        third
-            .stdout
-            .contains("takes the place of the one that was queued before"),
-        "{third:?}"
-    );
+    assert!(third.stdout.contains("takes the place of the one that was queued before"), "{third:?}");
     // A hub that dies in between loses nothing.
     home.kill_hub();
     agent.finish();
@@ -117,17 +101,11 @@ fn a_hub_that_dies_sends_a_queued_text_once() {
 #[test]
 fn what_is_no_instruction_is_refused_with_the_reason() {
     let home = home();
-    refused(
-        &home.run(["send", "0123abcd", "go on"]),
-        "there is no such session",
-    );
+    refused(&home.run(["send", "0123abcd", "go on"]), "there is no such session");
     let mut other = home.bash(r#"read -p "Name: " name; echo "got=[$name]""#);
     home.one_prompt();
     let id = session(&home);
-    refused(
-        &home.run(["send", &id, "go on"]),
-        "bash has not waited for an instruction in this session",
-    );
+    refused(&home.run(["send", &id, "go on"]), "bash has not waited for an instruction in this session");
     other.type_keys("x\r");
     other.end();
     refused(&home.run(["send", &id, "go on"]), "this session is over");
@@ -173,10 +151,7 @@ fn a_reason_that_is_sent_afterwards_is_an_instruction_too() {
     let home = home();
     let terminal = home.bash(r#"read -p "Go? (y/n) " answer; echo "got=[$answer]""#);
     let id = home.prompt_id();
-    refused(
-        &home.run(["deny", &id, "/clear"]),
-        "would be taken as a command by bash",
-    );
+    refused(&home.run(["deny", &id, "/clear"]), "would be taken as a command by bash");
     assert_eq!(home.prompt_id(), id, "it still waits");
     assert_eq!(home.run(["deny", &id, "not today"]).code, 0);
     terminal.wait_for("got=[n]");

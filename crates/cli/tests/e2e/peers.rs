@@ -44,11 +44,7 @@ fn other_versions_are_told_what_to_do() {
     }
     let mut newer = Peer::connect(&home.socket());
     newer.say(&hello("command", 1, 9));
-    assert_eq!(
-        newer.hear().unwrap()["protocol"],
-        1,
-        "a newer peer that still speaks ours is welcome"
-    );
+    assert_eq!(newer.hear().unwrap()["protocol"], 1, "a newer peer that still speaks ours is welcome");
     assert!(refusal(&home, &json!("what?")).contains("not the AtlasBridge protocol"));
 }
 
@@ -71,16 +67,10 @@ fn a_session_works_beside_a_hub_of_another_protocol() {
     terminal.type_keys("y\r");
     let (code, shown) = terminal.end();
     assert_eq!(code, 0);
-    assert!(
-        shown.contains("got=[y]") && shown.contains("too old for the running hub"),
-        "{shown:?}"
-    );
+    assert!(shown.contains("got=[y]") && shown.contains("too old for the running hub"), "{shown:?}");
     let command = home.run(["approvals"]);
     assert_eq!(
-        (
-            command.code,
-            command.stderr.contains("too old for the running hub")
-        ),
+        (command.code, command.stderr.contains("too old for the running hub")),
         (1, true),
         "{command:?}"
     );
@@ -100,10 +90,7 @@ fn garbage_ends_its_own_connection_only() {
 
     let mut endless = Peer::connect(&home.socket());
     endless.send(&vec![b'x'; TOO_LONG]);
-    assert_eq!(
-        endless.hear().map(|greeting| greeting["greeting"].clone()),
-        Some("refused".into())
-    );
+    assert_eq!(endless.hear().map(|greeting| greeting["greeting"].clone()), Some("refused".into()));
 
     for role in ["command", "session"] {
         let mut nonsense = Peer::connect(&home.socket());
@@ -120,11 +107,7 @@ fn garbage_ends_its_own_connection_only() {
     }
 
     watching.say(&json!({ "request": "approvals" }));
-    assert_eq!(
-        watching.hear().unwrap()["response"],
-        "approvals",
-        "the others go on"
-    );
+    assert_eq!(watching.hear().unwrap()["response"], "approvals", "the others go on");
 }
 
 #[test]
@@ -136,10 +119,7 @@ fn what_a_newer_command_asks_is_refused_in_a_sentence() {
     newer.say(&json!({ "request": "make_coffee", "strong": true }));
     let answer = newer.hear().unwrap();
     assert_eq!(answer["response"], "refused");
-    assert!(
-        answer["reason"].as_str().unwrap().contains("hub restart"),
-        "{answer}"
-    );
+    assert!(answer["reason"].as_str().unwrap().contains("hub restart"), "{answer}");
     newer.say(&json!({ "request": "approvals" }));
     assert_eq!(newer.hear().unwrap()["response"], "approvals", "and is heard on");
 }
@@ -206,16 +186,9 @@ fn a_stranger_cannot_speak_for_a_session() {
     stranger.say(&json!({ "type": "report", "n": 2, "report": { "ended": { "exited": { "code": 0 } } } }));
     stranger.send(b"garbage\n");
     assert_eq!(stranger.hear(), None);
-    assert_eq!(
-        home.prompt_id(),
-        prompt["prompt_id"].as_str().unwrap(),
-        "it still waits"
-    );
+    assert_eq!(home.prompt_id(), prompt["prompt_id"].as_str().unwrap(), "it still waits");
     let session = eventually("the session is asked", || home.sessions().into_iter().next());
-    assert_eq!(
-        (&session["status"], &session["tool"]),
-        (&"active".into(), &"bash".into())
-    );
+    assert_eq!((&session["status"], &session["tool"]), (&"active".into(), &"bash".into()));
     terminal.type_keys("n\r");
     terminal.wait_for("got=[n]");
 }

@@ -48,11 +48,7 @@ fn check(attempt: &str) {
 #[track_caller]
 fn refused_and_waiting(home: &Home, terminal: &mut Terminal, id: &str) {
     let (code, words) = tries(home, id);
-    assert_eq!(
-        (code.as_str(), words.contains("inside a supervised session")),
-        ("1", true),
-        "{words}"
-    );
+    assert_eq!((code.as_str(), words.contains("inside a supervised session")), ("1", true), "{words}");
     let refused = home.audit_has("REPLY_REJECTED", None);
     assert!(refused["value"].as_str().unwrap().contains("inside"), "{refused}");
     assert_eq!(home.prompt_id(), id, "it still waits");
@@ -111,11 +107,7 @@ fn an_orphan_that_outlives_its_session_is_still_inside() {
     fs::write(home.scratch().join("id"), &id).unwrap();
     home.go();
     let (code, words) = tries(&home, &id);
-    assert_eq!(
-        (code.as_str(), words.contains("inside a supervised session")),
-        ("1", true),
-        "{words}"
-    );
+    assert_eq!((code.as_str(), words.contains("inside a supervised session")), ("1", true), "{words}");
     assert_eq!(other.count("got="), 0);
     other.type_keys("n\r");
     other.wait_for("got=[n]");
@@ -137,17 +129,11 @@ fn a_tool_cannot_approve_for_another_session() {
     let mut other = home.bash(r#"read -p "Other question? (y/n) " answer; echo "got=[$answer]""#);
     let id = eventually("the other one waits", || {
         let prompts = home.approvals();
-        let other = prompts
-            .iter()
-            .find(|prompt| prompt["excerpt"].as_str().unwrap().contains("Other"))?;
+        let other = prompts.iter().find(|prompt| prompt["excerpt"].as_str().unwrap().contains("Other"))?;
         Some(other["prompt_id"].as_str()?.to_owned())
     });
     let (code, words) = tries(&home, &id);
-    assert_eq!(
-        (code.as_str(), words.contains("inside a supervised session")),
-        ("1", true),
-        "{words}"
-    );
+    assert_eq!((code.as_str(), words.contains("inside a supervised session")), ("1", true), "{words}");
     assert_eq!(other.count("got="), 0);
     other.type_keys("n\r");
     other.wait_for("got=[n]");
@@ -165,11 +151,7 @@ fn a_tool_cannot_approve_in_another_home() {
     let _tool = tool_that_tries(&home, &attempt);
     let id = elsewhere.prompt_id();
     let (code, words) = tries(&home, &id);
-    assert_eq!(
-        (code.as_str(), words.contains("inside a supervised session")),
-        ("1", true),
-        "{words}"
-    );
+    assert_eq!((code.as_str(), words.contains("inside a supervised session")), ("1", true), "{words}");
     assert_eq!(elsewhere.prompt_id(), id);
     asking.type_keys("n\r");
     asking.wait_for("got=[n]");
@@ -188,17 +170,11 @@ fn a_tool_cannot_start_the_hub() {
         said = said.display(),
     ));
     tool.wait_for("ready");
-    eventually("the tool is on record", || {
-        home.sessions().first()?["pid"].as_i64()
-    });
+    eventually("the tool is on record", || home.sessions().first()?["pid"].as_i64());
     assert_eq!(home.run(["hub", "stop"]).code, 0);
     home.go();
     let (code, words) = tries(&home, "");
-    assert_eq!(
-        (code.as_str(), words.contains("in another terminal")),
-        ("1", true),
-        "{words}"
-    );
+    assert_eq!((code.as_str(), words.contains("in another terminal")), ("1", true), "{words}");
     let id = home.prompt_id();
     assert_eq!(home.run(["approve", &id]).code, 0);
     assert!(tool.end().1.contains("got=[y]"));
@@ -226,10 +202,7 @@ sys.exit(answer["response"] == "refused")
 "#,
     )
     .unwrap();
-    let attempt = format!(
-        r#"python3 {} > $SAID 2>&1; echo "code=$?" >> $SAID"#,
-        program.display()
-    );
+    let attempt = format!(r#"python3 {} > $SAID 2>&1; echo "code=$?" >> $SAID"#, program.display());
     let mut terminal = tool_that_tries(&home, &attempt);
     let id = home.prompt_id();
     refused_and_waiting(&home, &mut terminal, &id);
@@ -280,17 +253,8 @@ fn tool_with_fake_hub(home: &Home, orphan: bool) -> Terminal {
     fs::write(&program, FAKE_HUB).unwrap();
     let bound = home.scratch().join("bound");
     let asked = home.scratch().join("asked");
-    let run = format!(
-        "python3 {} {} {} 2> /dev/null",
-        program.display(),
-        bound.display(),
-        asked.display()
-    );
-    let run = if orphan {
-        format!("(setsid {run} &);")
-    } else {
-        format!("{run} &")
-    };
+    let run = format!("python3 {} {} {} 2> /dev/null", program.display(), bound.display(), asked.display());
+    let run = if orphan { format!("(setsid {run} &);") } else { format!("{run} &") };
     home.bash(&format!(
         r#"export ATLASBRIDGE_HOME={}; {run} until [ -e {} ]; do sleep 0.02; done
         read -p "Delete everything? (y/n) " answer; echo "got=[$answer]""#,
@@ -312,10 +276,7 @@ fn check_fake_hub(orphan: bool) {
     terminal.type_keys("n\r");
     let (_, shown) = terminal.end();
     assert!(shown.contains("got=[n]"), "{shown:?}");
-    assert!(
-        shown.contains("posed as the hub"),
-        "the person is told: {shown:?}"
-    );
+    assert!(shown.contains("posed as the hub"), "the person is told: {shown:?}");
 }
 
 #[test]
@@ -336,17 +297,11 @@ fn a_tool_cannot_be_the_hub_of_another_session() {
     let _tool = tool_with_fake_hub(&home, true);
     eventually("the other host has asked the fake hub", || {
         let asked = fs::read_to_string(home.scratch().join("asked")).ok()?;
-        asked
-            .lines()
-            .any(|pid| pid == other.pid().to_string())
-            .then_some(())
+        asked.lines().any(|pid| pid == other.pid().to_string()).then_some(())
     });
     home.go();
     other.wait_for("Other question?");
     other.type_keys("n\r");
     let (_, shown) = other.end();
-    assert!(
-        shown.contains("got=[n]") && shown.contains("posed as the hub"),
-        "{shown:?}"
-    );
+    assert!(shown.contains("got=[n]") && shown.contains("posed as the hub"), "{shown:?}");
 }

@@ -23,17 +23,12 @@ fn a_possible_prompt_that_expires_leaves_nothing_for_the_next_question() {
         go.display()
     ));
     let possible = home.one_prompt();
-    assert_eq!(
-        (&possible["confidence"], &possible["safe_default"]),
-        (&"low".into(), &Value::Null)
-    );
+    assert_eq!((&possible["confidence"], &possible["safe_default"]), (&"low".into(), &Value::Null));
     home.audit_has("PROMPT_EXPIRED", possible["prompt_id"].as_str());
     fs::write(&go, "").unwrap();
     terminal.wait_for("Delete everything?");
     eventually("the second question is offered", || {
-        home.approvals()
-            .into_iter()
-            .find(|prompt| prompt["excerpt"].as_str().unwrap().contains("everything"))
+        home.approvals().into_iter().find(|prompt| prompt["excerpt"].as_str().unwrap().contains("everything"))
     });
     // Its own default is no. An Enter of the first would have said yes.
     let (_, shown) = terminal.end();
@@ -110,18 +105,11 @@ fn nothing_is_typed_while_nobody_reads() {
     ));
     let possible = home.prompt_id();
     let told = home.run(["reply", &possible, "enter"]);
-    assert_eq!(
-        (told.code, told.stdout.contains("nothing was typed")),
-        (1, true),
-        "{told:?}"
-    );
+    assert_eq!((told.code, told.stdout.contains("nothing was typed")), (1, true), "{told:?}");
     assert_eq!(home.end_of(&possible), "failed not_reading");
     eventually("what still stands there is offered again", || {
         let waiting = home.approvals();
-        waiting
-            .iter()
-            .find(|prompt| prompt["prompt_id"] != *possible)
-            .cloned()
+        waiting.iter().find(|prompt| prompt["prompt_id"] != *possible).cloned()
     });
     fs::write(&go, "").unwrap();
     terminal.wait_for("Which one?");
@@ -205,10 +193,7 @@ fn a_marker_that_does_not_move_gets_no_enter() {
             .filter(|id| *id != first)
     });
     terminal.type_keys("\r");
-    assert!(
-        terminal.end().1.contains("took=[Continue]"),
-        "the person at the keyboard takes it"
-    );
+    assert!(terminal.end().1.contains("took=[Continue]"), "the person at the keyboard takes it");
 }
 
 /// # Silence never approves, and reaches nobody else
@@ -223,10 +208,8 @@ fn ten_thousand_deadlines_answer_nobody_but_who_asked_and_approve_nothing() {
         Some(_) => 10_000,
         None => 200,
     };
-    let seed: u64 = std::env::var("ATLASBRIDGE_TEST_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or(1);
+    let seed: u64 =
+        std::env::var("ATLASBRIDGE_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let (mut expired, mut defaults, mut round) = (0, 0, 0);
     while expired < wanted {
         let home = home();
@@ -240,9 +223,8 @@ fn ten_thousand_deadlines_answer_nobody_but_who_asked_and_approve_nothing() {
                 let seen = home.scratch().join(format!("seen-{session}"));
                 let args = [&tool, &log, &seen].map(|path| path.to_str().unwrap().to_owned());
                 let (number, steps) = (seed.to_string(), STEPS.to_string());
-                let command = [
-                    "run", "--events", &args[2], "--", "python3", &args[0], &number, &steps, &args[1],
-                ];
+                let command =
+                    ["run", "--events", &args[2], "--", "python3", &args[0], &number, &steps, &args[1]];
                 (home.run_in_terminal(&command), log, seed)
             })
             .collect();
@@ -264,16 +246,10 @@ fn ten_thousand_deadlines_answer_nobody_but_who_asked_and_approve_nothing() {
             assert!(lines.contains("\"form\": \"end\""), "seed {seed}");
         }
         let audit = home.audit();
-        expired += audit
-            .iter()
-            .filter(|record| record["event"] == "PROMPT_EXPIRED")
-            .count();
+        expired += audit.iter().filter(|record| record["event"] == "PROMPT_EXPIRED").count();
         round += 1;
     }
     // A gate that types nothing at all would pass the rest.
-    assert!(
-        defaults * 4 > expired,
-        "{defaults} defaults arrived, {expired} prompts expired"
-    );
+    assert!(defaults * 4 > expired, "{defaults} defaults arrived, {expired} prompts expired");
     eprintln!("{expired} expiries, {defaults} safe defaults read by who asked, seed {seed}");
 }

@@ -122,10 +122,7 @@ fn only_a_tool_that_is_known_by_name_is_asked() {
     fs::write(adapters.join("deployctl.toml"), pack).unwrap();
     let ran = run(&home, &unknown);
     assert_eq!(times_asked(&home), 1);
-    assert!(
-        ran.stderr.contains("1.2.3") && ran.stderr.contains("newer than 1.1.0"),
-        "{ran:?}"
-    );
+    assert!(ran.stderr.contains("1.2.3") && ran.stderr.contains("newer than 1.1.0"), "{ran:?}");
 }
 
 /// The question has no input, none of our variables, and an end: a bounded answer, a time limit.
@@ -144,9 +141,7 @@ fn a_tool_that_does_not_answer_is_ended_with_its_children() {
         run(&home, &gemini);
         assert_eq!(fs::read_to_string(&trace).unwrap(), "0\n");
         let child = fs::read_to_string(&pid).unwrap();
-        eventually("its child is gone", || {
-            (!Path::new("/proc").join(child.trim()).exists()).then_some(())
-        });
+        eventually("its child is gone", || (!Path::new("/proc").join(child.trim()).exists()).then_some(()));
         // Silence is remembered, too: a second start does not wait again.
         run(&home, &gemini);
         assert_eq!(times_asked(&home), 1, "{endless}");

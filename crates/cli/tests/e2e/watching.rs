@@ -74,12 +74,7 @@ impl PlayedHub {
 
     /// Hangs up, and takes the session host that comes back.
     fn restart(self) -> Self {
-        let Self {
-            listener,
-            epoch,
-            stream,
-            ..
-        } = self;
+        let Self { listener, epoch, stream, .. } = self;
         drop(stream);
         Self::meet(listener, epoch + 1)
     }
@@ -187,10 +182,7 @@ fn picture_of(bytes: &[u8], columns: u16, rows: u16) -> Picture {
 }
 
 fn text(text: &str, enter: bool) -> Typing {
-    Typing::Text {
-        text: text.to_owned(),
-        enter,
-    }
+    Typing::Text { text: text.to_owned(), enter }
 }
 
 fn key(name: &str) -> Typing {
@@ -200,10 +192,7 @@ fn key(name: &str) -> Typing {
 /// In kilobytes.
 fn memory(pid: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))
-        .unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
@@ -218,14 +207,8 @@ fn the_pictures_of_an_editor_amount_to_its_screen() {
     let (mut hub, mut terminal) = watched(&home, &script);
     hub.watch(true);
     terminal.wait_for("日本");
-    for keys in [
-        ":syntax on\r",
-        "G",
-        "o\x1b[200~new\x1b[201~\x1b",
-        "gg5dd",
-        ":set nu hlsearch\r",
-        "/line\r",
-    ] {
+    for keys in [":syntax on\r", "G", "o\x1b[200~new\x1b[201~\x1b", "gg5dd", ":set nu hlsearch\r", "/line\r"]
+    {
         terminal.type_keys(keys);
         hub.see(&terminal);
     }
@@ -257,10 +240,7 @@ fn a_screen_that_is_redrawn_all_the_time_is_seen_as_it_ends() {
 #[test]
 fn a_resized_screen_is_shown_whole() {
     let home = home();
-    let script = format!(
-        "trap 'echo resized' WINCH; echo ready; while :; do {}; done",
-        "sleep 0.05"
-    );
+    let script = format!("trap 'echo resized' WINCH; echo ready; while :; do {}; done", "sleep 0.05");
     let (mut hub, terminal) = watched(&home, &script);
     hub.watch(true);
     terminal.wait_for("ready");
@@ -293,11 +273,7 @@ fn nothing_is_sent_while_nobody_watches() {
     hub.watch(true);
     hub.see(&terminal);
     let mut hub = hub.restart();
-    assert_eq!(
-        hub.pictures_until_health(),
-        0,
-        "another hub, and it has not asked"
-    );
+    assert_eq!(hub.pictures_until_health(), 0, "another hub, and it has not asked");
     hub.watch(true);
     hub.see(&terminal);
 }
@@ -305,11 +281,7 @@ fn nothing_is_sent_while_nobody_watches() {
 /// How often the process was on a processor.
 fn switches(pid: i32) -> Vec<String> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    status
-        .lines()
-        .filter(|line| line.contains("ctxt_switches"))
-        .map(str::to_owned)
-        .collect()
+    status.lines().filter(|line| line.contains("ctxt_switches")).map(str::to_owned).collect()
 }
 
 #[test]
@@ -376,23 +348,14 @@ fn text_and_lines_are_told_masked() {
     let (mut hub, terminal) = watched(&home, &format!("{script}\" x"));
     terminal.wait_for("ready");
     hub.say(&ToSession::Screen { asked: 5 });
-    let FromSession::ScreenText { asked: 5, text } = hub.next() else {
-        panic!("no text")
-    };
+    let FromSession::ScreenText { asked: 5, text } = hub.next() else { panic!("no text") };
     assert!(text.ends_with("40\nPASSWORD=••••••••\nready"), "{text}");
-    hub.say(&ToSession::Lines {
-        asked: 6,
-        most: u32::MAX,
-    });
-    let FromSession::Lines { asked: 6, lines } = hub.next() else {
-        panic!("no lines")
-    };
+    hub.say(&ToSession::Lines { asked: 6, most: u32::MAX });
+    let FromSession::Lines { asked: 6, lines } = hub.next() else { panic!("no lines") };
     assert_eq!(lines.len(), 1000);
     assert!(lines.contains(&"API_KEY=••••".to_owned()), "{lines:?}");
     hub.say(&ToSession::Lines { asked: 7, most: 2 });
-    let FromSession::Lines { asked: 7, lines } = hub.next() else {
-        panic!("no lines")
-    };
+    let FromSession::Lines { asked: 7, lines } = hub.next() else { panic!("no lines") };
     assert_eq!(lines, ["11", "12"]);
 }
 
@@ -403,16 +366,8 @@ fn a_line_from_afar_is_typed_once_and_answers_at_the_terminal() {
     let script = r#"read -p "Name? " name; echo "got=[$name]"; read -p "More? " more; echo "more=[$more]""#;
     let listener = UnixListener::bind(home.socket()).unwrap();
     let events_path = events.display().to_string();
-    let terminal = home.run_in_terminal(&[
-        "run",
-        "--events",
-        &events_path,
-        "--",
-        "bash",
-        "--norc",
-        "-c",
-        script,
-    ]);
+    let terminal =
+        home.run_in_terminal(&["run", "--events", &events_path, "--", "bash", "--norc", "-c", script]);
     let mut hub = PlayedHub::meet(listener, 7);
     let presence = hub.report(|report| match report {
         Report::Sighted { typed_ms_ago, .. } => Some(*typed_ms_ago),
@@ -426,10 +381,7 @@ fn a_line_from_afar_is_typed_once_and_answers_at_the_terminal() {
     terminal.wait_for("got=[Ada]");
     terminal.wait_for("More?");
     hub.report(|report| match report {
-        Report::Left {
-            sighting: 1,
-            how: Departure::AnsweredLocally,
-        } => Some(()),
+        Report::Left { sighting: 1, how: Departure::AnsweredLocally } => Some(()),
         _ => None,
     });
     hub.type_in(ONE, text("Ada", true));
@@ -437,12 +389,7 @@ fn a_line_from_afar_is_typed_once_and_answers_at_the_terminal() {
     hub.type_in(TWO, key("ctrl_d"));
     assert_eq!(hub.outcome(TWO), "typed");
     terminal.wait_for("more=[]");
-    assert_eq!(
-        terminal.count("Ada"),
-        2,
-        "echoed once, told once: {}",
-        terminal.text()
-    );
+    assert_eq!(terminal.count("Ada"), 2, "echoed once, told once: {}", terminal.text());
 
     let told: Vec<Value> = fs::read_to_string(&events)
         .unwrap()
@@ -451,10 +398,7 @@ fn a_line_from_afar_is_typed_once_and_answers_at_the_terminal() {
         .filter(|event: &Value| event["event"] == "typed")
         .collect();
     assert_eq!(told.len(), 3, "{told:?}");
-    assert_eq!(
-        (&told[0]["typing_id"], &told[0]["outcome"]),
-        (&json!(ONE), &json!("typed"))
-    );
+    assert_eq!((&told[0]["typing_id"], &told[0]["outcome"]), (&json!(ONE), &json!("typed")));
 }
 
 /// A program that reads key by key sees the text first and Enter later, and arrows as it asked for them.
@@ -479,19 +423,13 @@ fn what_is_no_line_is_refused() {
     let (mut hub, mut terminal) = watched(&home, r#"read -p "Name? " name; echo "got=[$name]""#);
     terminal.wait_for("Name?");
     let long = "a".repeat(1001);
-    for (number, bad) in ["a\rb", "\x1b[A", "\x03", "\u{9b}A", &long, ""]
-        .into_iter()
-        .enumerate()
-    {
+    for (number, bad) in ["a\rb", "\x1b[A", "\x03", "\u{9b}A", &long, ""].into_iter().enumerate() {
         let id = format!("00000000-0000-4000-8000-1000000000{number:02}");
         hub.type_in(&id, text(bad, false));
         assert_eq!(hub.outcome(&id), "refused", "{bad:?}");
     }
     hub.say(&ToSession::Unknown);
-    hub.stream
-        .get_mut()
-        .write_all(b"{\"type\":\"explode\",\"how\":[1]}\n")
-        .unwrap();
+    hub.stream.get_mut().write_all(b"{\"type\":\"explode\",\"how\":[1]}\n").unwrap();
     hub.type_in("no id", key("enter"));
     hub.pictures_until_health();
 
@@ -528,16 +466,9 @@ fn a_host_killed_in_the_middle_of_typing_leaves_its_intent() {
     let pause = home.pause_at("gate-after-typing");
     hub.type_in(ONE, text("Ada", true));
     pause.reached();
-    let journal = fs::read_dir(home.path().join("journal"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap();
+    let journal = fs::read_dir(home.path().join("journal")).unwrap().next().unwrap().unwrap();
     let left = fs::read_to_string(journal.path()).unwrap();
-    assert_eq!(
-        left.trim_end(),
-        format!(r#"{{"entry":"typing_intent","typing_id":"{ONE}"}}"#)
-    );
+    assert_eq!(left.trim_end(), format!(r#"{{"entry":"typing_intent","typing_id":"{ONE}"}}"#));
     pause.kill();
 }
 
@@ -550,16 +481,11 @@ fn presence_is_told_with_a_prompt() {
     terminal.type_keys("\x1b[?62;c\x1b[5;5R");
     hub.report(|report| matches!(report, Report::ToolStarted { .. }).then_some(()));
     hub.say(&ToSession::HowAreYou { asked: 99 });
-    let FromSession::Health(health) = hub.next() else {
-        panic!("no health")
-    };
+    let FromSession::Health(health) = hub.next() else { panic!("no health") };
     assert_eq!(health.typed_ms_ago, None);
     terminal.type_keys("x\r");
     let presence = hub.report(|report| match report {
-        Report::Sighted {
-            sighting,
-            typed_ms_ago,
-        } if sighting.kind == "yes_no" => Some(*typed_ms_ago),
+        Report::Sighted { sighting, typed_ms_ago } if sighting.kind == "yes_no" => Some(*typed_ms_ago),
         _ => None,
     });
     assert!(presence.is_some());

@@ -36,11 +36,8 @@ fn noise_into_the_tool_is_the_same_noise() {
     let home = home();
     let noise = Noise::new(2).bytes(NOISE);
     let file = home.scratch().join("typed");
-    let script = format!(
-        "stty raw -echo; echo ready; head -c {} > {}; echo all",
-        noise.len(),
-        file.display()
-    );
+    let script =
+        format!("stty raw -echo; echo ready; head -c {} > {}; echo all", noise.len(), file.display());
     let mut terminal = home.run_in_terminal(&["run", "--", "sh", "-c", &script]);
     terminal.wait_for("ready");
     terminal.type_keys(&noise);
@@ -54,16 +51,8 @@ fn every_recording_comes_out_as_it_was() {
     let home = home();
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../detect/tests/recordings");
     let mut all = Vec::new();
-    for folder in fs::read_dir(&recordings)
-        .unwrap()
-        .flatten()
-        .filter(|entry| entry.path().is_dir())
-    {
-        for file in fs::read_dir(folder.path())
-            .unwrap()
-            .flatten()
-            .map(|entry| entry.path())
-        {
+    for folder in fs::read_dir(&recordings).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
+        for file in fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.path()) {
             if file.extension().is_some_and(|extension| extension == "cast") {
                 all.push(output_of(&file));
             }
@@ -80,10 +69,7 @@ fn every_recording_comes_out_as_it_was() {
 /// What an asciicast v2 file says was written.
 fn output_of(file: &Path) -> Vec<u8> {
     let text = fs::read_to_string(file).unwrap();
-    let events = text
-        .lines()
-        .skip(1)
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let events = text.lines().skip(1).filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     events
         .filter(|event| event[1] == "o")
         .flat_map(|event| event[2].as_str().unwrap_or("").as_bytes().to_vec())
@@ -93,38 +79,17 @@ fn output_of(file: &Path) -> Vec<u8> {
 /// What terminals and programs say to each other besides text.
 const SPECIAL: &[(&str, &[u8])] = &[
     ("bracketed paste", b"\x1b[?2004h\x1b[200~pasted\nlines\r\x1b[201~"),
-    (
-        "mouse",
-        b"\x1b[?1000h\x1b[?1006h\x1b[<0;10;20M\x1b[<0;10;20m\x1b[M !!",
-    ),
-    (
-        "kitty keyboard",
-        b"\x1b[>1u\x1b[?u\x1b[97;5u\x1b[57441;2:3u\x1b[<u",
-    ),
+    ("mouse", b"\x1b[?1000h\x1b[?1006h\x1b[<0;10;20M\x1b[<0;10;20m\x1b[M !!"),
+    ("kitty keyboard", b"\x1b[>1u\x1b[?u\x1b[97;5u\x1b[57441;2:3u\x1b[<u"),
     ("synchronised output", b"\x1b[?2026hdrawn at once\x1b[?2026l"),
     ("clipboard", b"\x1b]52;c;aGVsbG8=\x07\x1b]52;c;?\x1b\\"),
-    (
-        "queries",
-        b"\x1b[c\x1b[>c\x1b[6n\x1b[5n\x1b[?2026$p\x1bP+q544e\x1b\\\x1b]11;?\x07\x1b[18t",
-    ),
-    (
-        "answers",
-        b"\x1b[?62;22c\x1b[>1;95;0c\x1b[12;40R\x1b[0n\x1b[?2026;2$y\x1bP1+r544e=78\x1b\\",
-    ),
-    (
-        "graphics",
-        b"\x1b_Gf=24,s=1,v=1;AAAA\x1b\\\x1bPq#0;2;0;0;0#0~~@@vv$\x1b\\",
-    ),
+    ("queries", b"\x1b[c\x1b[>c\x1b[6n\x1b[5n\x1b[?2026$p\x1bP+q544e\x1b\\\x1b]11;?\x07\x1b[18t"),
+    ("answers", b"\x1b[?62;22c\x1b[>1;95;0c\x1b[12;40R\x1b[0n\x1b[?2026;2$y\x1bP1+r544e=78\x1b\\"),
+    ("graphics", b"\x1b_Gf=24,s=1,v=1;AAAA\x1b\\\x1bPq#0;2;0;0;0#0~~@@vv$\x1b\\"),
     ("program status", b"\x1b]7501;?\x07\x1b]7501;working\x07"),
     ("titles", b"\x1b]0;\xe2\x9c\xb3 title\x07\x1b]2;unfinished"),
-    (
-        "invalid UTF-8",
-        b"\xff\xfe\xc3\x28\xe2\x82\xf0\x9f\x92 \xed\xa0\x80 \xc0\xaf \x80\xbf",
-    ),
-    (
-        "8-bit controls",
-        b"\x9b31m\x90q\x9c\x9d0;t\x9c\x84\x85\x88\x8d\x9e\x9f",
-    ),
+    ("invalid UTF-8", b"\xff\xfe\xc3\x28\xe2\x82\xf0\x9f\x92 \xed\xa0\x80 \xc0\xaf \x80\xbf"),
+    ("8-bit controls", b"\x9b31m\x90q\x9c\x9d0;t\x9c\x84\x85\x88\x8d\x9e\x9f"),
     ("all bytes", &ALL_BYTES),
     ("broken off", b"\x1b[38;2;1"),
 ];
@@ -142,10 +107,7 @@ const ALL_BYTES: [u8; 256] = {
 #[test]
 fn special_sequences_reach_the_terminal() {
     let home = home();
-    let joined: Vec<u8> = SPECIAL
-        .iter()
-        .flat_map(|(_, bytes)| bytes.iter().copied())
-        .collect();
+    let joined: Vec<u8> = SPECIAL.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
     let file = home.scratch().join("special");
     fs::write(&file, &joined).unwrap();
     assert_same_bytes(&shown(&home, &file), &joined, "special sequences");
@@ -154,16 +116,9 @@ fn special_sequences_reach_the_terminal() {
 #[test]
 fn special_sequences_reach_the_tool() {
     let home = home();
-    let joined: Vec<u8> = SPECIAL
-        .iter()
-        .flat_map(|(_, bytes)| bytes.iter().copied())
-        .collect();
+    let joined: Vec<u8> = SPECIAL.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
     let file = home.scratch().join("typed");
-    let script = format!(
-        "stty raw -echo; echo ready; head -c {} > {}",
-        joined.len(),
-        file.display()
-    );
+    let script = format!("stty raw -echo; echo ready; head -c {} > {}", joined.len(), file.display());
     let mut terminal = home.run_in_terminal(&["run", "--", "sh", "-c", &script]);
     terminal.wait_for("ready");
     // Key by key, as from fingers, and not in one piece.
@@ -180,10 +135,7 @@ fn a_query_is_answered_once_and_by_the_terminal() {
     let home = home();
     let file = home.scratch().join("answers");
     let asks = "printf '\\033[c\\033[6n\\033[?u\\033]11;?\\007\\033]7501;?\\007'";
-    let reads = format!(
-        "dd bs=1 count=17 status=none > {0}.part; mv {0}.part {0}",
-        file.display()
-    );
+    let reads = format!("dd bs=1 count=17 status=none > {0}.part; mv {0}.part {0}", file.display());
     // What comes beyond the one answer would be read by the second dd.
     let rest = "stty min 0 time 3; dd bs=1 count=100 status=none | od -An -c; echo end";
     let script = format!("stty raw -echo; {asks}; {reads}; {rest}");
@@ -196,15 +148,9 @@ fn a_query_is_answered_once_and_by_the_terminal() {
     terminal.type_keys(answers);
     let (code, shown) = terminal.end();
     assert_eq!(code, 0);
-    assert_same_bytes(
-        &fs::read(&file).unwrap(),
-        answers,
-        "answers as the tool gets them",
-    );
+    assert_same_bytes(&fs::read(&file).unwrap(), answers, "answers as the tool gets them");
     assert!(shown.ends_with("end\n"), "{shown:?}");
-    let beyond = shown
-        .strip_prefix(std::str::from_utf8(expected).unwrap())
-        .unwrap();
+    let beyond = shown.strip_prefix(std::str::from_utf8(expected).unwrap()).unwrap();
     assert_eq!(beyond, "end\n", "somebody else has answered too");
 }
 
@@ -231,15 +177,7 @@ fn a_slow_terminal_slows_the_tool_and_not_the_keyboard() {
     let mut terminal = Terminal::start_unread(home.binary(), &args, &home.environment(), 100, 30);
     let host = terminal.pid();
     // What the file of the program itself takes shrinks and grows with other things.
-    let memory = || {
-        status(host, "RssAnon")
-            .unwrap()
-            .split(' ')
-            .next()
-            .unwrap()
-            .parse::<u64>()
-            .unwrap()
-    };
+    let memory = || status(host, "RssAnon").unwrap().split(' ').next().unwrap().parse::<u64>().unwrap();
     let tool = tool_of(host);
     eventually("the tool waits for the terminal", || {
         let state = fs::read_to_string(format!("/proc/{tool}/wchan")).unwrap_or_default();
@@ -258,11 +196,7 @@ fn a_slow_terminal_slows_the_tool_and_not_the_keyboard() {
         });
         // A few bytes a round: the terminal is slow, not dead.
         terminal.take(64);
-        assert!(
-            Instant::now() < deadline,
-            "keys take {:?} each",
-            LIMIT / round as u32
-        );
+        assert!(Instant::now() < deadline, "keys take {:?} each", LIMIT / round as u32);
     }
     let grown = memory().saturating_sub(before);
     // A thousand lines of scrollback at 100 columns are 2.4 MB, and no more; what waits for the terminal is bounded too.

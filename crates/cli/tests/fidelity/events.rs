@@ -14,9 +14,7 @@ const QUESTION: &str = r#"read -p "Delete 3 files? (y/n) " answer; echo "got=[$a
 
 fn lines(file: &Path) -> Vec<Value> {
     let text = fs::read_to_string(file).unwrap_or_default();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
@@ -34,9 +32,7 @@ fn a_file_gets_a_line_for_each_thing() {
     terminal.wait_for("got=[y]");
     let seen = |number: u64| {
         eventually("a question is seen", || {
-            lines(&file)
-                .into_iter()
-                .find(|line| line["event"] == "seen" && line["sighting"] == number)
+            lines(&file).into_iter().find(|line| line["event"] == "seen" && line["sighting"] == number)
         })
     };
     let first = seen(1);
@@ -54,25 +50,13 @@ fn a_file_gets_a_line_for_each_thing() {
     let told: Vec<String> = all[1..]
         .iter()
         .map(|line| {
-            let detail = ["how", "outcome"]
-                .iter()
-                .find_map(|key| line[key].as_str())
-                .unwrap_or("")
-                .to_owned();
+            let detail =
+                ["how", "outcome"].iter().find_map(|key| line[key].as_str()).unwrap_or("").to_owned();
             format!("{} {detail}", line["event"].as_str().unwrap())
         })
         .collect();
-    for expected in [
-        "seen ",
-        "injected typed",
-        "gone injected",
-        "injected taken",
-        "gone answered_locally",
-    ] {
-        assert!(
-            told.iter().any(|line| line == expected),
-            "{expected:?} is missing in {told:?}"
-        );
+    for expected in ["seen ", "injected typed", "gone injected", "injected taken", "gone answered_locally"] {
+        assert!(told.iter().any(|line| line == expected), "{expected:?} is missing in {told:?}");
     }
 }
 
@@ -118,14 +102,8 @@ fn a_fifo_with_a_reader_gets_the_lines() {
 #[test]
 fn a_file_that_cannot_be_written_stops_us_before_the_tool() {
     let home = home();
-    let ended = home.run([
-        "run",
-        "--events",
-        "/no/such/folder/events",
-        "--",
-        "touch",
-        "/tmp/never-made-by-fidelity",
-    ]);
+    let ended =
+        home.run(["run", "--events", "/no/such/folder/events", "--", "touch", "/tmp/never-made-by-fidelity"]);
     assert_ne!(ended.code, 0);
     assert!(ended.stderr.contains("/no/such/folder/events"), "{ended:?}");
     assert!(!Path::new("/tmp/never-made-by-fidelity").exists());
@@ -133,13 +111,6 @@ fn a_file_that_cannot_be_written_stops_us_before_the_tool() {
 
 fn fifo_in(home: &Home) -> PathBuf {
     let fifo = home.scratch().join("fifo");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &fifo,
-        rustix::fs::FileType::Fifo,
-        0o600.into(),
-        0,
-    )
-    .unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     fifo
 }

@@ -16,12 +16,7 @@ fn every_exit_code() {
         let started: Vec<_> = some
             .iter()
             .map(|code| {
-                (
-                    code,
-                    home.command(["run", "--", "sh", "-c", &format!("exit {code}")])
-                        .spawn()
-                        .unwrap(),
-                )
+                (code, home.command(["run", "--", "sh", "-c", &format!("exit {code}")]).spawn().unwrap())
             })
             .collect();
         for (code, mut child) in started {
@@ -113,11 +108,7 @@ fn assert_recorded(home: &Home, code: i32) {
     let id = session["session_id"].as_str().unwrap();
     let shown = home.run(["sessions", "show", id, "--json"]).json();
     assert_eq!(shown["exit_code"], code, "{shown:#}");
-    let end = home
-        .audit()
-        .into_iter()
-        .rev()
-        .find(|record| record["event"] == "SESSION_END");
+    let end = home.audit().into_iter().rev().find(|record| record["event"] == "SESSION_END");
     assert!(
         end.as_ref().is_some_and(
             |end| end["session_id"] == id && end["value"].as_str().unwrap().contains(&code.to_string())

@@ -28,10 +28,7 @@ fn cost(pid: i32) -> Cost {
         .take(2)
         .map(|ticks| ticks.parse().unwrap())
         .collect();
-    Cost {
-        switches: switches.to_vec(),
-        ticks,
-    }
+    Cost { switches: switches.to_vec(), ticks }
 }
 
 /// Longer than anything that a session does by itself after its tool has fallen silent: the detector takes two seconds
@@ -62,42 +59,17 @@ fn three_seconds(args: &[&str], shows: &str) -> ([Cost; 2], [Cost; 2]) {
 #[track_caller]
 fn check(args: &[&str], shows: &str) {
     let (settled, after) = three_seconds(args, shows);
-    assert_eq!(
-        after, settled,
-        "host and leader of {args:?} woke up though nothing happened"
-    );
+    assert_eq!(after, settled, "host and leader of {args:?} woke up though nothing happened");
 }
 
 #[test]
 fn a_prompt_that_waits_costs_nothing() {
-    check(
-        &[
-            "run",
-            "--",
-            "bash",
-            "--norc",
-            "-c",
-            "read -p 'Delete 3 files? (y/n) ' x",
-        ],
-        "(y/n)",
-    );
+    check(&["run", "--", "bash", "--norc", "-c", "read -p 'Delete 3 files? (y/n) ' x"], "(y/n)");
 }
 
 #[test]
 fn a_shell_that_waits_costs_nothing() {
-    check(
-        &[
-            "run",
-            "--",
-            "env",
-            "PS1=ready> ",
-            "bash",
-            "--norc",
-            "--noprofile",
-            "-i",
-        ],
-        "ready>",
-    );
+    check(&["run", "--", "env", "PS1=ready> ", "bash", "--norc", "--noprofile", "-i"], "ready>");
 }
 
 /// Nobody waits for a key, so the next prompt may be one that prints nothing: the detector looks again, and again at

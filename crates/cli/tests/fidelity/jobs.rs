@@ -21,20 +21,12 @@ fn ctrl_c_interrupts() {
     terminal.type_keys("\x03");
     assert_eq!(terminal.end(), (130, "^C".to_owned()));
 
-    let mut terminal = home.run_in_terminal(&[
-        "run",
-        "--",
-        &python(),
-        "-c",
-        "import time; print('up'); time.sleep(1000)",
-    ]);
+    let mut terminal =
+        home.run_in_terminal(&["run", "--", &python(), "-c", "import time; print('up'); time.sleep(1000)"]);
     terminal.wait_for("up");
     terminal.type_keys("\x03");
     let (code, shown) = terminal.end();
-    assert!(
-        code == 130 && shown.contains("KeyboardInterrupt"),
-        "{code} {shown}"
-    );
+    assert!(code == 130 && shown.contains("KeyboardInterrupt"), "{code} {shown}");
 }
 
 #[test]
@@ -111,12 +103,9 @@ fn has_logged(log: &Path, signal: &str) {
 fn what_is_sent_to_us_reaches_the_tool() {
     let home = home();
     let (terminal, log) = watcher(&home);
-    for (signal, name) in [
-        (Signal::USR1, "USR1"),
-        (Signal::USR2, "USR2"),
-        (Signal::INT, "INT"),
-        (Signal::TERM, "TERM"),
-    ] {
+    for (signal, name) in
+        [(Signal::USR1, "USR1"), (Signal::USR2, "USR2"), (Signal::INT, "INT"), (Signal::TERM, "TERM")]
+    {
         send(terminal.pid(), signal);
         has_logged(&log, name);
     }
@@ -132,9 +121,7 @@ fn sigterm_ends_tool_and_session_and_restores_the_terminal() {
     let tool = tool_of(terminal.pid());
     send(terminal.pid(), Signal::TERM);
     eventually("the tool is gone", || is_gone(tool).then_some(()));
-    eventually("the terminal is as it was", || {
-        (terminal.control().termios().ok()? == before).then_some(())
-    });
+    eventually("the terminal is as it was", || (terminal.control().termios().ok()? == before).then_some(()));
     assert_eq!(terminal.end().0, 143);
 }
 
@@ -143,9 +130,7 @@ fn settings_when_raw_and_before(home: &Home, raw: &Terminal) -> atlasbridge_pty:
     let fresh = Terminal::start(program("sleep").as_ref(), &["1000"], &home.environment(), 100, 30);
     let before = fresh.control().termios().unwrap();
     fresh.kill();
-    eventually("the terminal is raw", || {
-        (raw.control().termios().ok()? != before).then_some(())
-    });
+    eventually("the terminal is raw", || (raw.control().termios().ok()? != before).then_some(()));
     before
 }
 
@@ -204,18 +189,14 @@ fn a_killed_host_leaves_a_usable_shell() {
         let host = eventually("the session host runs", || host_in(&tmux));
         let (leader, tool) = (leader_of(host), tool_of(host));
         // The terminal gets the bytes first; what they mean for the guardian is said before the host sleeps again.
-        eventually("the host has nothing to do", || {
-            status(host, "State")?.starts_with('S').then_some(())
-        });
+        eventually("the host has nothing to do", || status(host, "State")?.starts_with('S').then_some(()));
         send(host, Signal::KILL);
         for pid in [tool, leader] {
             eventually("nobody is left", || is_gone(pid).then_some(()));
         }
         tmux.wait_for_settings("shell", &before);
         tmux.enter("shell", "echo code $?");
-        tmux.wait("shell", "the shell answers", |picture| {
-            picture.screen.contains("code 137\n")
-        });
+        tmux.wait("shell", "the shell answers", |picture| picture.screen.contains("code 137\n"));
         tmux.enter("shell", "clear; stty -a | head -n 1; echo usable");
         let picture = tmux.wait("shell", "usable", |picture| picture.screen.contains("\nusable\n"));
         let modes = format!("{picture:?}");
@@ -232,19 +213,14 @@ fn a_host_stopped_hard_comes_back() {
     let home = home();
     let tmux = Tmux::new(&home);
     tmux.start_shell("shell", &tmux.wrapper());
-    tmux.enter(
-        "shell",
-        "$W sh -c 'stty raw; echo up; dd bs=1 count=4 status=none | od -An -c; exit 3'",
-    );
+    tmux.enter("shell", "$W sh -c 'stty raw; echo up; dd bs=1 count=4 status=none | od -An -c; exit 3'");
     tmux.wait_for("shell", "up");
     let host = eventually("the session host runs", || host_in(&tmux));
     send(host, Signal::STOP);
     tmux.wait_for("shell", "Stopped");
     tmux.enter("shell", "clear; fg");
     tmux.wait_for("shell", "$W sh -c");
-    eventually("the terminal is raw again", || {
-        tmux.settings("shell").contains("-icanon").then_some(())
-    });
+    eventually("the terminal is raw again", || tmux.settings("shell").contains("-icanon").then_some(()));
     tmux.press("shell", &["C-c", "C-z", "C-d", "Enter"]);
     tmux.wait_for("shell", r"003 032 004  \r");
     tmux.enter("shell", "echo code $?");
@@ -265,9 +241,7 @@ fn ctrl_z_without_a_keyboard() {
     tmux.wait_for("shell", "$W sh");
     let host = eventually("the session host runs", || host_in(&tmux));
     let tool = tool_of(host);
-    eventually("the tool goes on", || {
-        status(tool, "State")?.starts_with('S').then_some(())
-    });
+    eventually("the tool goes on", || status(tool, "State")?.starts_with('S').then_some(()));
     tmux.press("shell", &["C-c"]);
     tmux.enter("shell", "echo code $?");
     tmux.wait_for("shell", "code 130");

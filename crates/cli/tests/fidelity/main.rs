@@ -17,11 +17,7 @@
 //! - `status`: a tool that tells its status once we ask for it (OSC 7501).
 //!
 //! `tmux` and `scene` are what they stand on.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "Clippy knows test functions, not what helps them"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "Clippy knows test functions, not what helps them")]
 
 mod bytes;
 mod events;

@@ -35,17 +35,13 @@ pub(crate) fn quoted(word: &str) -> String {
 /// A line of `/proc/PID/status`, without its name.
 pub(crate) fn status(pid: i32, name: &str) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     Some(line.trim().to_owned())
 }
 
 pub(crate) fn children(pid: i32) -> Vec<i32> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    text.split_whitespace()
-        .filter_map(|pid| pid.parse().ok())
-        .collect()
+    text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// The process between a session host and its tool.
@@ -62,10 +58,7 @@ pub(crate) fn leader_of(host: i32) -> i32 {
 pub(crate) fn tool_of(host: i32) -> i32 {
     let leader = leader_of(host);
     eventually("the tool runs", || {
-        children(leader)
-            .first()
-            .copied()
-            .filter(|&tool| is_executed(tool, leader))
+        children(leader).first().copied().filter(|&tool| is_executed(tool, leader))
     })
 }
 
@@ -107,15 +100,9 @@ pub(crate) fn assert_same_bytes(found: &[u8], expected: &[u8], what: &str) {
     if found == expected {
         return;
     }
-    let at = found
-        .iter()
-        .zip(expected)
-        .take_while(|(one, other)| one == other)
-        .count();
+    let at = found.iter().zip(expected).take_while(|(one, other)| one == other).count();
     let around = |bytes: &[u8]| {
-        bytes[at.saturating_sub(20).min(bytes.len())..(at + 40).min(bytes.len())]
-            .escape_ascii()
-            .to_string()
+        bytes[at.saturating_sub(20).min(bytes.len())..(at + 40).min(bytes.len())].escape_ascii().to_string()
     };
     panic!(
         "{what}: {} bytes instead of {}, parting at {at}:\n found    {}\n expected {}",

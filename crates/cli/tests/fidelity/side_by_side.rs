@@ -23,10 +23,7 @@ impl<'a> Pair<'a> {
         for (pane, before) in [(DIRECT, ""), (WRAPPED, wrapper.as_str())] {
             let script = format!("trap : INT; echo before; {before} {tool}; echo after $?; exec sleep 1000");
             let place = quoted(&home.scratch().display().to_string());
-            tmux.start(
-                pane,
-                &format!("cd {place}; HOME={place} exec sh -c {}", quoted(&script)),
-            );
+            tmux.start(pane, &format!("cd {place}; HOME={place} exec sh -c {}", quoted(&script)));
         }
         Self { tmux }
     }
@@ -93,10 +90,7 @@ impl<'a> Pair<'a> {
 fn a_shell() {
     let home = home();
     let bash = program("bash");
-    let pair = Pair::start(
-        &home,
-        &format!("env PS1=\"\\$ \" HISTFILE= {bash} --norc --noprofile"),
-    );
+    let pair = Pair::start(&home, &format!("env PS1=\"\\$ \" HISTFILE= {bash} --norc --noprofile"));
     pair.same("before\n$");
     pair.enter("echo hello");
     pair.same("hello\n$");
@@ -143,10 +137,7 @@ fn vim() {
     let home = home();
     let file = home.scratch().join("poem.txt");
     fs::write(&file, "one\ntwo\tand a half\nthree\n".repeat(40)).unwrap();
-    let pair = Pair::start(
-        &home,
-        &format!("{} -u NONE -i NONE -N -n poem.txt", program("vim")),
-    );
+    let pair = Pair::start(&home, &format!("{} -u NONE -i NONE -N -n poem.txt", program("vim")));
     pair.same("and a half");
     pair.type_text(":set number hlsearch laststatus=2 mouse=a");
     pair.press(&["Enter"]);
@@ -179,14 +170,10 @@ fn vim() {
 #[test]
 fn less() {
     let home = home();
-    let lines: String = (1..=500)
-        .map(|n| format!("line {n} \u{1b}[3{}mcoloured\u{1b}[0m end\n", n % 8))
-        .collect();
+    let lines: String =
+        (1..=500).map(|n| format!("line {n} \u{1b}[3{}mcoloured\u{1b}[0m end\n", n % 8)).collect();
     fs::write(home.scratch().join("long.txt"), lines).unwrap();
-    let pair = Pair::start(
-        &home,
-        &format!("env LESS= LESSHISTFILE=- {} -R long.txt", program("less")),
-    );
+    let pair = Pair::start(&home, &format!("env LESS= LESSHISTFILE=- {} -R long.txt", program("less")));
     pair.same("line 29 ");
     pair.press(&["Space"]);
     pair.same("line 58 ");
@@ -307,10 +294,7 @@ fn vim_suspended_and_resumed_has_its_screen_again() {
     let home = home();
     fs::write(home.scratch().join("poem.txt"), "one\ntwo\nthree\n").unwrap();
     let pair = Pair::shells(&home);
-    pair.enter(&format!(
-        "cd; $W {} -u NONE -i NONE -N -n poem.txt",
-        program("vim")
-    ));
+    pair.enter(&format!("cd; $W {} -u NONE -i NONE -N -n poem.txt", program("vim")));
     pair.same("three");
     pair.type_text("Ofour");
     pair.press(&["Escape"]);
@@ -333,15 +317,10 @@ fn a_background_job_goes_on_and_can_be_fetched() {
     let home = home();
     let go = home.scratch().join("go");
     let pair = Pair::shells(&home);
-    pair.enter(&format!(
-        "$W sh -c 'while [ ! -e {} ]; do sleep 0.05; done; echo done' &",
-        go.display()
-    ));
+    pair.enter(&format!("$W sh -c 'while [ ! -e {} ]; do sleep 0.05; done; echo done' &", go.display()));
     // The number is the job's own.
     let without_pid = |pane: &str| pair.tmux.text(pane).contains("[1] ");
-    eventually("both jobs run", || {
-        (without_pid(DIRECT) && without_pid(WRAPPED)).then_some(())
-    });
+    eventually("both jobs run", || (without_pid(DIRECT) && without_pid(WRAPPED)).then_some(()));
     pair.enter("clear; echo the shell is free");
     pair.same("the shell is free\n$");
     fs::write(&go, "").unwrap();
@@ -391,9 +370,7 @@ fn job_control_within_the_tool() {
     let home = home();
     let bash = program("bash");
     let pair = Pair::shells(&home);
-    pair.enter(&format!(
-        "$W env PS1='inner ' HISTFILE= {bash} --norc --noprofile"
-    ));
+    pair.enter(&format!("$W env PS1='inner ' HISTFILE= {bash} --norc --noprofile"));
     pair.same("\ninner");
     pair.enter("sh -c 'echo started; exec cat'");
     pair.same("\nstarted\n");

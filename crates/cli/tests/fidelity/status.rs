@@ -87,29 +87,12 @@ fn without_status(text: &str) -> String {
 #[test]
 fn a_tool_that_tells_its_status_draws_the_same() {
     let home = home();
-    let ignorant = Answers {
-        to_queries: DA1.to_owned(),
-        later: "",
-    };
+    let ignorant = Answers { to_queries: DA1.to_owned(), later: "" };
     let alone = shown(&home, false, &ignorant);
     assert!(alone.contains("key b'1'"), "{alone:?}");
-    assert_eq!(
-        shown(&home, true, &ignorant),
-        alone,
-        "on a terminal that does not know the query"
-    );
-    let knowing = Answers {
-        to_queries: format!("{ANSWER}{DA1}"),
-        later: "",
-    };
+    assert_eq!(shown(&home, true, &ignorant), alone, "on a terminal that does not know the query");
+    let knowing = Answers { to_queries: format!("{ANSWER}{DA1}"), later: "" };
     assert_eq!(shown(&home, true, &knowing), alone, "on one that answers too");
-    let late = Answers {
-        to_queries: format!("{DA1}{ANSWER}"),
-        later: ANSWER,
-    };
-    assert_eq!(
-        shown(&home, true, &late),
-        alone,
-        "on one that answers late and again"
-    );
+    let late = Answers { to_queries: format!("{DA1}{ANSWER}"), later: ANSWER };
+    assert_eq!(shown(&home, true, &late), alone, "on one that answers late and again");
 }

@@ -101,10 +101,7 @@ impl Started {
         let (home, environment) = prepared();
         let script = format!("cd {}; {script}", home.scratch().display());
         let shell = Terminal::start(program("bash").as_ref(), &["-c", &script], &environment, 100, 30);
-        Self {
-            home,
-            shell: Shell::OnTerminal(shell),
-        }
+        Self { home, shell: Shell::OnTerminal(shell) }
     }
 
     fn on_nothing(script: &str) -> Self {
@@ -118,10 +115,7 @@ impl Started {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        Self {
-            home,
-            shell: Shell::OnNothing(child),
-        }
+        Self { home, shell: Shell::OnNothing(child) }
     }
 
     /// What it asked, after it has read all answers and ended.
@@ -145,15 +139,10 @@ const HOLD: &str = "mkfifo hold; exec 9<>hold;";
 fn a_tool_asks_the_same_wherever_it_is_started() {
     let (_, expected) = Started::on_terminal("$W").asked();
     let kinds: Vec<_> = expected.iter().map(|prompt| prompt[0].clone()).collect();
-    assert_eq!(
-        kinds,
-        ["multiple_choice", "yes_no", "multiple_choice", "free_text"]
-    );
+    assert_eq!(kinds, ["multiple_choice", "yes_no", "multiple_choice", "free_text"]);
     let labels = |prompt: &Value| -> Vec<String> {
         let choices = prompt[4].as_array().unwrap().iter();
-        choices
-            .map(|choice| choice["label"].as_str().unwrap().to_owned())
-            .collect()
+        choices.map(|choice| choice["label"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(labels(&expected[0]), ["PostgreSQL", "SQLite", "None"]);
     assert_eq!(labels(&expected[2]), ["staging", "production", "None of these"]);
@@ -185,14 +174,8 @@ fn a_tool_asks_the_same_wherever_it_is_started() {
         &format!("{HOLD} script -qec \"$W\" typescript < hold"),
         "unset TERM; $W | cat",
     ];
-    let started = on_terminal
-        .into_iter()
-        .map(|script| (script, Started::on_terminal(script)));
-    let started = started.chain(
-        on_nothing
-            .into_iter()
-            .map(|script| (script, Started::on_nothing(script))),
-    );
+    let started = on_terminal.into_iter().map(|script| (script, Started::on_terminal(script)));
+    let started = started.chain(on_nothing.into_iter().map(|script| (script, Started::on_nothing(script))));
     for (script, started) in started {
         let (_, seen) = started.asked();
         for (seen, expected) in seen.iter().zip(&expected) {
@@ -231,9 +214,6 @@ fn answers_from_a_pipe_are_taken_in_turn() {
     );
     // Read from the session's own record: nothing else tells when a hub that nobody asked has noted it.
     eventually("the session is on record", || {
-        home.sessions()
-            .first()
-            .filter(|session| session["status"] == "completed")
-            .map(drop)
+        home.sessions().first().filter(|session| session["status"] == "completed").map(drop)
     });
 }

@@ -18,22 +18,12 @@ fn the_environment_is_ours_without_our_own() {
         .env("OTHER", "kept\nwhole");
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let ours: Vec<_> = text
-        .split('\0')
-        .filter(|variable| variable.contains("ATLASBRIDGE"))
-        .collect();
-    assert!(
-        ours.len() == 1 && ours[0].starts_with("ATLASBRIDGE_SESSION="),
-        "{ours:?}"
-    );
+    let ours: Vec<_> = text.split('\0').filter(|variable| variable.contains("ATLASBRIDGE")).collect();
+    assert!(ours.len() == 1 && ours[0].starts_with("ATLASBRIDGE_SESSION="), "{ours:?}");
     assert!(!text.contains("secret"));
     assert!(text.split('\0').any(|variable| variable == "OTHER=kept\nwhole"));
 
-    let direct = Command::new("env")
-        .arg("-0")
-        .env("OTHER", "kept\nwhole")
-        .output()
-        .unwrap();
+    let direct = Command::new("env").arg("-0").env("OTHER", "kept\nwhole").output().unwrap();
     let names = |text: &str| {
         let mut names: Vec<_> = text
             .split('\0')
@@ -83,13 +73,8 @@ fn a_tool_asks_though_we_were_started_to_ignore_sigint() {
         home.binary().display(),
         program("gzip")
     );
-    let mut terminal = Terminal::start(
-        program("bash").as_ref(),
-        &["-c", &command],
-        &home.environment(),
-        100,
-        30,
-    );
+    let mut terminal =
+        Terminal::start(program("bash").as_ref(), &["-c", &command], &home.environment(), 100, 30);
     terminal.wait_for("overwrite");
     terminal.type_keys("n\r");
     terminal.end();
@@ -101,11 +86,8 @@ fn the_directory_may_be_gone() {
     let home = home();
     let gone = home.scratch().join("gone");
     fs::create_dir(&gone).unwrap();
-    let script = format!(
-        "cd {0}; rmdir {0}; exec {1} run -- echo ran",
-        gone.display(),
-        home.binary().display()
-    );
+    let script =
+        format!("cd {0}; rmdir {0}; exec {1} run -- echo ran", gone.display(), home.binary().display());
     let output = Command::new("sh")
         .args(["-c", &script])
         .env_clear()
@@ -141,10 +123,7 @@ fn arguments_are_passed_as_they_are() {
     let output = home.command(words).output().unwrap();
     assert_eq!(output.stdout, b"[not \xff utf-8][][--help][a\nb]");
     // A tool of another name, by its path.
-    let output = home
-        .command(["run", "--", "/bin/sh", "-c", "echo $0", "name"])
-        .arg0("atlasbridge")
-        .output()
-        .unwrap();
+    let output =
+        home.command(["run", "--", "/bin/sh", "-c", "echo $0", "name"]).arg0("atlasbridge").output().unwrap();
     assert_eq!(output.stdout, b"name\n");
 }

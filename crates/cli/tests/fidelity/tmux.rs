@@ -27,10 +27,7 @@ const MODES: &str = "cursor #{cursor_x},#{cursor_y} visible=#{cursor_flag} alter
 
 impl<'a> Tmux<'a> {
     pub(crate) fn new(home: &'a Home) -> Self {
-        Self {
-            home,
-            tmux: program("tmux"),
-        }
+        Self { home, tmux: program("tmux") }
     }
 
     /// A pane of 100×30 in which the shell command runs.
@@ -75,15 +72,7 @@ impl<'a> Tmux<'a> {
 
     #[track_caller]
     pub(crate) fn resize(&self, pane: &str, cols: u16, rows: u16) {
-        self.tell(&[
-            "resize-window",
-            "-t",
-            pane,
-            "-x",
-            &cols.to_string(),
-            "-y",
-            &rows.to_string(),
-        ]);
+        self.tell(&["resize-window", "-t", pane, "-x", &cols.to_string(), "-y", &rows.to_string()]);
     }
 
     #[track_caller]
@@ -119,19 +108,13 @@ impl<'a> Tmux<'a> {
 
     /// The process that the pane was started with.
     pub(crate) fn pid(&self, pane: &str) -> i32 {
-        self.tell(&["display-message", "-p", "-t", pane, "#{pane_pid}"])
-            .trim()
-            .parse()
-            .unwrap()
+        self.tell(&["display-message", "-p", "-t", pane, "#{pane_pid}"]).trim().parse().unwrap()
     }
 
     /// The settings of the pane's terminal, as `stty -a` prints them.
     pub(crate) fn settings(&self, pane: &str) -> String {
         let tty = self.tell(&["display-message", "-p", "-t", pane, "#{pane_tty}"]);
-        let stty = Command::new("stty")
-            .args(["-a", "-F", tty.trim()])
-            .output()
-            .unwrap();
+        let stty = Command::new("stty").args(["-a", "-F", tty.trim()]).output().unwrap();
         String::from_utf8_lossy(&stty.stdout).into_owned()
     }
 
@@ -152,11 +135,7 @@ impl<'a> Tmux<'a> {
     #[track_caller]
     fn tell(&self, words: &[&str]) -> String {
         let output = self.command().args(words).output().unwrap();
-        assert!(
-            output.status.success(),
-            "tmux {words:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "tmux {words:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -165,13 +144,8 @@ impl<'a> Tmux<'a> {
         // Nothing below the window takes a line of it.
         let quiet = ["set", "-g", "status", "off", ";"];
         command.env_clear().envs(self.home.environment());
-        command
-            .env_remove("TMUX")
-            .env("TMUX_TMPDIR", self.home.scratch())
-            .env("LC_ALL", "C.UTF-8");
-        command
-            .args(["-L", "fidelity", "-f", "/dev/null", "start-server", ";"])
-            .args(quiet);
+        command.env_remove("TMUX").env("TMUX_TMPDIR", self.home.scratch()).env("LC_ALL", "C.UTF-8");
+        command.args(["-L", "fidelity", "-f", "/dev/null", "start-server", ";"]).args(quiet);
         command
     }
 }

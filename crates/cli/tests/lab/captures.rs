@@ -17,23 +17,13 @@ fn token() -> String {
 fn run(home: &Home, capture: &str, script: &str) -> Terminal {
     let mut env = home.environment();
     env.push(("ATLASBRIDGE_CAPTURE_PROMPTS".to_owned(), capture.to_owned()));
-    Terminal::start(
-        home.binary(),
-        &["run", "--quiet", "--", "bash", "--norc", "-c", script],
-        &env,
-        100,
-        30,
-    )
+    Terminal::start(home.binary(), &["run", "--quiet", "--", "bash", "--norc", "-c", script], &env, 100, 30)
 }
 
 fn captured(home: &Home) -> Vec<PathBuf> {
     let directory = home.path().join("captured_scenarios");
-    let mut files: Vec<PathBuf> = fs::read_dir(directory)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.sort();
     files
 }
@@ -46,9 +36,8 @@ fn a_prompt_becomes_a_scenario_that_the_lab_replays() {
         token()
     );
     let mut terminal = run(&home, "1", &script);
-    let files = eventually("the scenario is written", || {
-        Some(captured(&home)).filter(|files| files.len() == 2)
-    });
+    let files =
+        eventually("the scenario is written", || Some(captured(&home)).filter(|files| files.len() == 2));
     terminal.type_keys("3\r");
     assert_eq!(terminal.end().0, 0);
 
@@ -58,16 +47,10 @@ fn a_prompt_becomes_a_scenario_that_the_lab_replays() {
         assert!(!text.contains(&token()), "{text}");
     }
     let directory = files[0].parent().unwrap();
-    assert_eq!(
-        fs::metadata(directory).unwrap().permissions().mode() & 0o777,
-        0o700
-    );
+    assert_eq!(fs::metadata(directory).unwrap().permissions().mode() & 0o777, 0o700);
 
     let (cast, label) = (&files[0], &files[1]);
-    assert!(
-        cast.file_name().unwrap().to_str().unwrap().starts_with("bash-"),
-        "{cast:?}"
-    );
+    assert!(cast.file_name().unwrap().to_str().unwrap().starts_with("bash-"), "{cast:?}");
     assert!(fs::read_to_string(cast).unwrap().contains("using ••••"));
     let label: Value = serde_json::from_str(&fs::read_to_string(label).unwrap()).unwrap();
     let prompt = &label["prompts"][0];
@@ -98,24 +81,12 @@ sys.stdout.write("\x1b]7501;state=clear\x07")
     env.push(("ATLASBRIDGE_CAPTURE_PROMPTS".to_owned(), "1".to_owned()));
     let mut terminal = Terminal::start(
         home.binary(),
-        &[
-            "run",
-            "--adapter",
-            "claude",
-            "--events",
-            events.to_str().unwrap(),
-            "--",
-            "python3",
-            "-c",
-            tool,
-        ],
+        &["run", "--adapter", "claude", "--events", events.to_str().unwrap(), "--", "python3", "-c", tool],
         &env,
         100,
         30,
     );
-    let files = eventually("the screen is kept", || {
-        Some(captured(&home)).filter(|files| files.len() == 2)
-    });
+    let files = eventually("the screen is kept", || Some(captured(&home)).filter(|files| files.len() == 2));
     terminal.type_keys("x");
     assert_eq!(terminal.end().0, 0);
     let label: Value = serde_json::from_str(&fs::read_to_string(&files[1]).unwrap()).unwrap();

@@ -5,15 +5,8 @@
 //! - `record`: a tool recorded on a real terminal, and what a replay of it sees.
 //! - `captures`: `ATLASBRIDGE_CAPTURE_PROMPTS=1`.
 //! - `races`: what a scenario showed now and then, made to happen each time.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "Clippy knows test functions, not what helps them"
-)]
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on should say where and stop"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "Clippy knows test functions, not what helps them")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where and stop")]
 
 mod captures;
 mod record;

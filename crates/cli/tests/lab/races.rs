@@ -15,16 +15,8 @@ fn the_kernels_word_counts_only_for_the_screen_that_was_read() {
     let events = home.scratch().join("events");
     let script = "read -rp 'Press Enter to continue'; sleep 0.3; read -rp '[Press Enter]'; echo";
     let events_path = events.display().to_string();
-    let mut terminal = home.run_in_terminal(&[
-        "run",
-        "--events",
-        &events_path,
-        "--",
-        "bash",
-        "--norc",
-        "-c",
-        script,
-    ]);
+    let mut terminal =
+        home.run_in_terminal(&["run", "--events", &events_path, "--", "bash", "--norc", "-c", script]);
     home.one_prompt();
     let pause = home.pause_at("host-ask-kernel");
     terminal.type_keys("\r");
@@ -49,9 +41,7 @@ fn the_kernels_word_counts_only_for_the_screen_that_was_read() {
 fn reads_again(host: i32) -> bool {
     let children = |pid: i32| {
         let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-        list.split_whitespace()
-            .filter_map(|pid| pid.parse().ok())
-            .collect::<Vec<i32>>()
+        list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>()
     };
     let tools = children(host).into_iter().flat_map(children);
     let mut shells = tools.filter(|pid| children(*pid).is_empty());

@@ -18,10 +18,7 @@ fn record(home: &Home, file: &Path, script: &str) -> Terminal {
 
 fn events(file: &Path) -> Vec<Value> {
     let text = fs::read_to_string(file).unwrap();
-    text.lines()
-        .skip(1)
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Waits until the tool is blocked in a read of the terminal, as the recording says.
@@ -53,18 +50,12 @@ fn what_is_recorded_replays_as_it_was_seen() {
     wait_for_reader(&file, "Enter choice");
     terminal.resize(90, 28);
     eventually("the new size is recorded", || {
-        events(&file)
-            .iter()
-            .any(|event| event[1] == "r" && event[2] == "90x28")
-            .then_some(())
+        events(&file).iter().any(|event| event[1] == "r" && event[2] == "90x28").then_some(())
     });
     terminal.type_keys("2\r");
     let (code, shown) = terminal.end();
     assert_eq!(code, 7, "{shown}");
-    assert!(
-        shown.contains("3 prompts are in the draft") && shown.contains("as bullets"),
-        "{shown}"
-    );
+    assert!(shown.contains("3 prompts are in the draft") && shown.contains("as bullets"), "{shown}");
 
     let cast = fs::read_to_string(&file).unwrap();
     assert!(!cast.contains(SECRET), "{cast}");
@@ -82,39 +73,19 @@ fn what_is_recorded_replays_as_it_was_seen() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|prompt| {
-            (
-                prompt["from"].clone(),
-                prompt["to"].clone(),
-                prompt["kind"].clone(),
-            )
-        })
+        .map(|prompt| (prompt["from"].clone(), prompt["to"].clone(), prompt["kind"].clone()))
         .collect();
-    let replayed = home
-        .run(["lab", "replay", file.to_str().unwrap(), "--json"])
-        .stdout;
+    let replayed = home.run(["lab", "replay", file.to_str().unwrap(), "--json"]).stdout;
     let replayed: Vec<_> = replayed
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .map(|prompt| {
-            (
-                prompt["t"].clone(),
-                prompt["gone_at"].clone(),
-                prompt["kind"].clone(),
-            )
-        })
+        .map(|prompt| (prompt["t"].clone(), prompt["gone_at"].clone(), prompt["kind"].clone()))
         .collect();
     assert_eq!(replayed.len(), 3);
     assert_eq!(replayed, drafted);
-    let kinds: Vec<&str> = drafted
-        .iter()
-        .map(|(_, _, kind)| kind.as_str().unwrap())
-        .collect();
+    let kinds: Vec<&str> = drafted.iter().map(|(_, _, kind)| kind.as_str().unwrap()).collect();
     assert_eq!(kinds, ["yes_no", "password", "multiple_choice"]);
-    assert_eq!(
-        label["prompts"][2]["choices"],
-        serde_json::json!(["now", "later", "never"])
-    );
+    assert_eq!(label["prompts"][2]["choices"], serde_json::json!(["now", "later", "never"]));
     assert_eq!(label["exit"], 7);
 }
 
@@ -122,14 +93,8 @@ fn what_is_recorded_replays_as_it_was_seen() {
 fn a_tool_that_cannot_be_started_is_told_as_by_a_shell() {
     let home = home();
     let file = home.scratch().join("x.cast");
-    let terminal = home.run_in_terminal(&[
-        "lab",
-        "record",
-        "-o",
-        file.to_str().unwrap(),
-        "--",
-        "no-such-tool",
-    ]);
+    let terminal =
+        home.run_in_terminal(&["lab", "record", "-o", file.to_str().unwrap(), "--", "no-such-tool"]);
     let (code, shown) = terminal.end();
     assert_eq!(code, 127);
     assert!(shown.contains("no-such-tool: command not found"), "{shown}");
@@ -142,10 +107,7 @@ fn a_recording_is_never_overwritten() {
     fs::write(&file, "precious").unwrap();
     let (code, shown) = record(&home, &file, "echo ran").end();
     assert_eq!(code, 1);
-    assert!(
-        shown.contains("kept.cast exists") && !shown.contains("ran\r\n"),
-        "{shown}"
-    );
+    assert!(shown.contains("kept.cast exists") && !shown.contains("ran\r\n"), "{shown}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
 }
 

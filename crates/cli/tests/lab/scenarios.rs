@@ -11,11 +11,7 @@ use crate::home;
 fn check(id: &str) {
     let played = home().run(["lab", "run", id, "--json"]);
     let json = played.json();
-    assert_eq!(
-        (played.code, &json[0]["passed"]),
-        (0, &Value::Bool(true)),
-        "{json:#}"
-    );
+    assert_eq!((played.code, &json[0]["passed"]), (0, &Value::Bool(true)), "{json:#}");
     let prompts = json[0]["prompts"].as_array().unwrap();
     assert!(!prompts.is_empty());
     for prompt in prompts {
@@ -65,27 +61,16 @@ fn none_is_left_out() {
         (&planned["platform"], &planned["status"]),
         (&Value::from("windows"), &Value::from("planned"))
     );
-    assert!(
-        planned["reason"].is_string() && planned["shows"].is_null(),
-        "{planned}"
-    );
+    assert!(planned["reason"].is_string() && planned["shows"].is_null(), "{planned}");
     let shown = home().run(["lab", "list"]);
     assert!(
         shown.stdout.lines().count() == rows.len()
-            && shown
-                .stdout
-                .contains("QA-018\toutput flood\tlinux\timplemented\t")
-            && shown
-                .stdout
-                .contains("QA-010\tSlack message format\tany\tplanned\t"),
+            && shown.stdout.contains("QA-018\toutput flood\tlinux\timplemented\t")
+            && shown.stdout.contains("QA-010\tSlack message format\tany\tplanned\t"),
         "{shown:?}"
     );
-    let count = format!(
-        "{} scenarios: {} implemented, {} planned",
-        rows.len(),
-        ALL.len(),
-        rows.len() - ALL.len()
-    );
+    let count =
+        format!("{} scenarios: {} implemented, {} planned", rows.len(), ALL.len(), rows.len() - ALL.len());
     assert!(shown.stderr.contains(&count), "{shown:?}");
 }
 
@@ -95,16 +80,8 @@ fn what_cannot_be_played_is_said() {
         let told = home().run(["lab", "run"].iter().chain(args));
         assert_eq!((told.code, told.stderr.contains(words)), (code, true), "{told:?}");
     };
-    check(
-        &["QA-777"],
-        2,
-        "there is no scenario QA-777; `atlasbridge lab list`",
-    );
-    check(
-        &["partial lime"],
-        2,
-        "there is no scenario partial lime, did you mean partial line?",
-    );
+    check(&["QA-777"], 2, "there is no scenario QA-777; `atlasbridge lab list`");
+    check(&["partial lime"], 2, "there is no scenario partial lime, did you mean partial line?");
     check(
         &["Slack-thread-reply"],
         2,
@@ -118,21 +95,14 @@ fn what_cannot_be_played_is_said() {
 #[test]
 fn a_scenario_is_played_by_its_name() {
     let played = home().run(["lab", "run", "Partial-Line", "--json"]);
-    assert_eq!(
-        (played.code, &played.json()[0]["id"]),
-        (0, &Value::from("QA-001"))
-    );
+    assert_eq!((played.code, &played.json()[0]["id"]), (0, &Value::from("QA-001")));
 }
 
 /// Answers from inside a session are refused by every hub; better said before than found out.
 #[test]
 fn no_rehearsal_inside_a_session() {
     let home = home();
-    let told = home
-        .command(["lab", "run", "QA-001"])
-        .env("ATLASBRIDGE_SESSION", "x")
-        .output()
-        .unwrap();
+    let told = home.command(["lab", "run", "QA-001"]).env("ATLASBRIDGE_SESSION", "x").output().unwrap();
     assert_eq!(told.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&told.stderr).contains("inside a session"));
 }
@@ -149,24 +119,16 @@ fn an_interrupted_rehearsal_leaves_nothing() {
         .env("TMPDIR", &scratch)
         .spawn()
         .unwrap();
-    let left = || {
-        std::fs::read_dir(&scratch)
-            .unwrap()
-            .flatten()
-            .map(|entry| entry.path())
-            .collect::<Vec<_>>()
-    };
+    let left =
+        || std::fs::read_dir(&scratch).unwrap().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
     let hub = atlasbridge_testkit::eventually("the tool asks", || {
         let asks =
             |path: &PathBuf| std::fs::read_to_string(path.join("log")).is_ok_and(|log| log.contains("asks"));
         let stage = left().into_iter().find(asks)?;
         std::fs::read_to_string(stage.join("home/hub.lock")).ok()
     });
-    rustix::process::kill_process(
-        rustix::process::Pid::from_child(&lab),
-        rustix::process::Signal::INT,
-    )
-    .unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&lab), rustix::process::Signal::INT)
+        .unwrap();
     assert_eq!(lab.wait().unwrap().code(), Some(130));
     assert!(left().is_empty(), "{:?}", left());
     // Not in a moment: it was collected before the directory went, or it could still write there.

@@ -23,10 +23,7 @@ fn a_link_works_once() {
     assert!(refused.body.contains("atlasbridge open"), "{refused:?}");
     assert!(!refused.head.contains("set-cookie"), "{refused:?}");
     let record = desk.home.audit_has("REPLY_REJECTED", None);
-    assert_eq!(
-        (&record["value"], &record["source"]),
-        (&json!("wrong_link"), &json!("web"))
-    );
+    assert_eq!((&record["value"], &record["source"]), (&json!("wrong_link"), &json!("web")));
 }
 
 /// How `status` says that the page is.
@@ -42,13 +39,9 @@ fn a_page_that_fails_is_served_again() {
     let desk = Desk::new();
     desk.home.breaks("page");
     desk.home.run(["hub", "start"]);
-    eventually("the failure is seen", || {
-        (state_of_page(&desk) == "retrying").then_some(())
-    });
+    eventually("the failure is seen", || (state_of_page(&desk) == "retrying").then_some(()));
     desk.home.mends("page");
-    eventually("it is served again", || {
-        (state_of_page(&desk) == "connected").then_some(())
-    });
+    eventually("it is served again", || (state_of_page(&desk) == "connected").then_some(()));
     assert_eq!(desk.visitor().get("/api/me").status, 200);
 }
 
@@ -57,16 +50,11 @@ fn a_page_that_fails_again_and_again_is_told_by_status() {
     let desk = Desk::new();
     desk.home.breaks("page");
     desk.home.run(["hub", "start"]);
-    eventually("it is given up", || {
-        (state_of_page(&desk) == "stopped").then_some(())
-    });
+    eventually("it is given up", || (state_of_page(&desk) == "stopped").then_some(()));
     let log = fs::read_to_string(desk.home.path().join("hub.log")).unwrap();
     assert_eq!(log.matches("the page failed").count(), 4, "{log}");
     let link = desk.home.run(["open", "--json"]);
-    assert!(
-        link.stdout.contains("again and again") || link.stderr.contains("again and again"),
-        "{link:?}"
-    );
+    assert!(link.stdout.contains("again and again") || link.stderr.contains("again and again"), "{link:?}");
     // What has nothing to do with it goes on.
     assert_eq!(desk.home.run(["approvals", "--json"]).stdout.trim(), "[]");
 }
@@ -91,15 +79,9 @@ fn a_tool_inside_a_session_gets_no_link() {
     let said = eventually("the tool has tried three times", || {
         Some(tools.read(&label)).filter(|said| said.iter().filter(|line| line.starts_with("1 ")).count() == 3)
     });
-    assert!(
-        said.iter()
-            .all(|line| line.contains("session") && !line.contains("open#")),
-        "{said:?}"
-    );
+    assert!(said.iter().all(|line| line.contains("session") && !line.contains("open#")), "{said:?}");
     let rejected = desk.home.audit().into_iter();
-    let rejected: Vec<Value> = rejected
-        .filter(|record| record["event"] == "REPLY_REJECTED")
-        .collect();
+    let rejected: Vec<Value> = rejected.filter(|record| record["event"] == "REPLY_REJECTED").collect();
     assert_eq!(rejected.len(), 3, "{rejected:?}");
     assert_eq!(desk.home.run(["open", "--list", "--json"]).json(), logins_before);
     assert_eq!(tools.visitor().get("/api/me").status, 200);
@@ -127,12 +109,8 @@ fn a_revoked_login_sees_and_does_nothing_more() {
     let (one, other) = (desk.visitor(), desk.visitor());
     let name = one.get("/api/me").json()["visitor"].as_str().unwrap().to_owned();
     let listed = desk.home.run(["open", "--list", "--json"]).json();
-    let names: Vec<&str> = listed
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|login| login["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|login| login["name"].as_str().unwrap()).collect();
     assert!(names.len() == 3 && names.contains(&name.as_str()), "{names:?}");
     let (mut events, mut live) = (one.events(), one.live(session));
     assert!(events.next("prompts").is_some());
@@ -161,10 +139,7 @@ fn a_port_that_is_taken_is_passed_over() {
     let base = page_of(&home)["address"].as_str().unwrap().to_owned();
     assert!(!base.ends_with(&format!(":{port}")), "{base}");
     assert!(home.run(["status"]).stdout.contains(&base));
-    let link = home.run(["open", "--json"]).json()["url"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let link = home.run(["open", "--json"]).json()["url"].as_str().unwrap().to_owned();
     assert!(link.starts_with(&base), "{link}");
     let visitor = Visitor::enter(&link).unwrap();
     assert_eq!(visitor.get("/api/me").status, 200);
@@ -184,10 +159,7 @@ fn where_to_answer_is_told_before_the_tool_begins() {
     let (_, shown) = told.end();
     let (hint, tool) = (shown.find("`atlasbridge open`"), shown.find("the tool"));
     assert!(hint.is_some() && hint < tool, "{shown:?}");
-    let (_, quiet) = desk
-        .home
-        .run_in_terminal(&["run", "--quiet", "--", "echo", "the tool"])
-        .end();
+    let (_, quiet) = desk.home.run_in_terminal(&["run", "--quiet", "--", "echo", "the tool"]).end();
     assert_eq!(quiet, "the tool\r\n");
 }
 
@@ -198,9 +170,7 @@ fn a_page_that_is_switched_off_is_not_served() {
     assert_eq!(home.run(["hub", "start"]).code, 0);
     let channels = home.run(["status", "--json"]).json()["hub"]["channels"].clone();
     assert!(
-        channels
-            .as_array()
-            .is_none_or(|channels| channels.iter().all(|channel| channel["name"] != "web")),
+        channels.as_array().is_none_or(|channels| channels.iter().all(|channel| channel["name"] != "web")),
         "{channels}"
     );
     let refused = home.run(["open", "--json"]);
@@ -212,15 +182,9 @@ fn a_page_that_is_switched_off_is_not_served() {
 fn an_address_that_others_reach_needs_tls() {
     let home = Home::new(env!("CARGO_BIN_EXE_atlasbridge"));
     home.write_config("[web]\nlisten = \"0.0.0.0:0\"\n");
-    for refused in [
-        home.run(["config", "check"]),
-        home.run(["run", "--", "echo", "started"]),
-    ] {
+    for refused in [home.run(["config", "check"]), home.run(["run", "--", "echo", "started"])] {
         assert_eq!(refused.code, 2, "{refused:?}");
-        assert!(
-            refused.stderr.contains("self_signed") && refused.stderr.contains("insecure"),
-            "{refused:?}"
-        );
+        assert!(refused.stderr.contains("self_signed") && refused.stderr.contains("insecure"), "{refused:?}");
         assert!(!refused.stdout.contains("started"), "{refused:?}");
     }
 }
@@ -240,24 +204,16 @@ fn a_certificate_of_our_own_is_shown_by_its_fingerprint() {
     let shown = program(Command::new("openssl").args(["s_client", "-connect", address]));
     fs::write(&certificate, &shown.stdout).unwrap();
     let printed = program(
-        Command::new("openssl")
-            .args(["x509", "-noout", "-fingerprint", "-sha256", "-in"])
-            .arg(&certificate),
+        Command::new("openssl").args(["x509", "-noout", "-fingerprint", "-sha256", "-in"]).arg(&certificate),
     );
     let fingerprint = printed.stdout.trim().split('=').nth(1).unwrap();
     assert!(told.ends_with(fingerprint), "{told} is not {fingerprint}");
     let health = format!("{base}/healthz");
     let trusting = program(
-        Command::new("curl")
-            .args(["-sS", "--cacert"])
-            .args([&certificate.display().to_string(), &health]),
+        Command::new("curl").args(["-sS", "--cacert"]).args([&certificate.display().to_string(), &health]),
     );
     assert_eq!(trusting.code, 0, "{trusting:?}");
-    assert_ne!(
-        program(Command::new("curl").args(["-sS", &health])).code,
-        0,
-        "nobody else vouches for it"
-    );
+    assert_ne!(program(Command::new("curl").args(["-sS", &health])).code, 0, "nobody else vouches for it");
     let plain = program(Command::new("curl").args(["-sS", &health.replace("https://", "http://")]));
     assert!(!plain.stdout.contains("ok"), "{plain:?}");
     // The same one after a restart, or the comparison would be in vain.
@@ -272,9 +228,7 @@ fn the_code_for_a_phone_says_the_link() {
     assert_eq!(code, 0, "{printed}");
     let link = printed.split_whitespace().find(|word| word.contains("/open#"));
     let decoded = program(
-        Command::new("node")
-            .args(["-e", DECODE, &printed])
-            .env("NODE_PATH", npm_package("jsqr", "1.4.0")),
+        Command::new("node").args(["-e", DECODE, &printed]).env("NODE_PATH", npm_package("jsqr", "1.4.0")),
     );
     assert_eq!(Some(decoded.stdout.trim()), link, "{decoded:?}");
     assert!(printed.contains("a phone cannot reach it"), "{printed}");
@@ -306,7 +260,5 @@ fn page_of(home: &Home) -> Value {
 #[track_caller]
 fn program(command: &mut Command) -> Finished {
     let output = command.stdin(Stdio::null()).output();
-    output
-        .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"))
-        .into()
+    output.unwrap_or_else(|error| panic!("{command:?} does not start: {error}")).into()
 }

@@ -44,15 +44,10 @@ fn a_flood_costs_neither_answers_nor_memory_and_a_sleeper_wakes_to_the_newest_sc
         while !is_end(&live.hear().expect("the session goes on")) {}
     }
     for label in &labels {
-        eventually("every flood has gone by", || {
-            (tools.read(label) == ["flooded"]).then_some(())
-        });
+        eventually("every flood has gone by", || (tools.read(label) == ["flooded"]).then_some(()));
     }
     let after = memory(desk.home.hub_pid().unwrap());
-    assert!(
-        after < before + MOST_KIB,
-        "the hub has grown from {before} to {after} KiB"
-    );
+    assert!(after < before + MOST_KIB, "the hub has grown from {before} to {after} KiB");
     // Wakes up, and needs no more than what was on its way already.
     let newest = (0..2_000).find_map(|_| {
         let frame = asleep.hear()?;
@@ -64,9 +59,6 @@ fn a_flood_costs_neither_answers_nor_memory_and_a_sleeper_wakes_to_the_newest_sc
 /// Resident, in KiB.
 fn memory(pid: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }

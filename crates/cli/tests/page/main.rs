@@ -43,12 +43,7 @@ impl Desk {
     pub(crate) fn with(more: &str) -> Self {
         let (reserved, port) = reserve();
         let home = Home::new(env!("CARGO_BIN_EXE_atlasbridge"));
-        let desk = Self {
-            home,
-            port,
-            more: more.to_owned(),
-            _reserved: reserved,
-        };
+        let desk = Self { home, port, more: more.to_owned(), _reserved: reserved };
         desk.configure("");
         desk
     }
@@ -73,18 +68,14 @@ impl Desk {
     fn reconfigure(&self, more: &str) {
         let reloads = || {
             let records = self.home.audit();
-            let reloaded = records
-                .iter()
-                .filter(|record| record["event"] == "CONFIG_RELOADED");
+            let reloaded = records.iter().filter(|record| record["event"] == "CONFIG_RELOADED");
             reloaded.count()
         };
         let before = reloads();
         self.configure(more);
         let hub = Pid::from_raw(self.home.hub_pid().expect("the hub runs")).unwrap();
         kill_process(hub, Signal::HUP).unwrap();
-        eventually("the configuration is read again", || {
-            (reloads() > before).then_some(())
-        });
+        eventually("the configuration is read again", || (reloads() > before).then_some(()));
     }
 
     pub(crate) fn base(&self) -> String {

@@ -28,13 +28,7 @@ struct Shown {
 
 impl Shown {
     fn new(live: Live) -> Self {
-        Self {
-            live,
-            rows: BTreeMap::new(),
-            cursor: Value::Null,
-            is_alternate: false,
-            typed: None,
-        }
+        Self { live, rows: BTreeMap::new(), cursor: Value::Null, is_alternate: false, typed: None }
     }
 
     /// Takes one frame; false once the session is over.
@@ -53,8 +47,7 @@ impl Shown {
             self.rows.clear();
         }
         for (row, html) in frame["rows"].as_object().unwrap() {
-            self.rows
-                .insert(row.parse().unwrap(), html.as_str().unwrap().to_owned());
+            self.rows.insert(row.parse().unwrap(), html.as_str().unwrap().to_owned());
         }
         self.cursor = frame["cursor"].clone();
         self.is_alternate = frame["alternate"] == true;
@@ -136,9 +129,7 @@ fn watch(tools: &Tools<'_>, script: &str) -> (String, Shown) {
     let session = eventually("the session runs", || {
         let sessions = tools.visitor().get("/api/sessions").json();
         let sessions = sessions["sessions"].as_array().unwrap().clone();
-        let session = sessions
-            .into_iter()
-            .find(|session| session["label"] == label.as_str())?;
+        let session = sessions.into_iter().find(|session| session["label"] == label.as_str())?;
         (session["is_connected"] == true).then(|| session["id"].as_str().unwrap().to_owned())
     });
     let live = tools.visitor().live(&session);
@@ -150,29 +141,18 @@ fn vim_is_shown_as_it_is_and_typed_into_from_afar() {
     let desk = Desk::new();
     let tools = Tools::new(&desk);
     let poem = desk.home.scratch().join("poem");
-    let lines: Vec<String> = (1..200)
-        .map(|n| format!("line {n}: <b>größer</b> & 世界 {n}"))
-        .collect();
+    let lines: Vec<String> = (1..200).map(|n| format!("line {n}: <b>größer</b> & 世界 {n}")).collect();
     fs::write(&poem, lines.join("\n")).unwrap();
-    let script = format!(
-        "vim -u NONE -i NONE -N -n -c 'set number hlsearch' {}",
-        poem.display()
-    );
+    let script = format!("vim -u NONE -i NONE -N -n -c 'set number hlsearch' {}", poem.display());
     let (label, mut shown) = watch(&tools, &script);
     shown.sees(&tools, &label, "vim shows the file", |shown| {
         shown.is_alternate && shown.text().contains("世界 1")
     });
-    shown
-        .live
-        .say(&json!({ "t": "text", "text": "G", "enter": false }));
+    shown.live.say(&json!({ "t": "text", "text": "G", "enter": false }));
     shown.live.say(&json!({ "t": "unlock" }));
     shown.types("G");
-    shown.sees(&tools, &label, "the end of the file", |shown| {
-        shown.text().contains("世界 199")
-    });
-    tools.with_terminal(&label, |terminal| {
-        terminal.type_keys("ggihere \u{1b}:%s/line/row/g\r")
-    });
+    shown.sees(&tools, &label, "the end of the file", |shown| shown.text().contains("世界 199"));
+    tools.with_terminal(&label, |terminal| terminal.type_keys("ggihere \u{1b}:%s/line/row/g\r"));
     shown.sees(&tools, &label, "keyboard and page see the same", |shown| {
         shown.text().contains("199 substitutions")
     });
@@ -189,9 +169,7 @@ fn top_goes_on_and_so_does_its_picture() {
     let tools = Tools::new(&desk);
     let (label, mut shown) = watch(&tools, "TERM=xterm-256color exec top -d 0.3");
     for _ in 0..3 {
-        shown.sees(&tools, &label, "top shows processes", |shown| {
-            shown.text().contains("load average")
-        });
+        shown.sees(&tools, &label, "top shows processes", |shown| shown.text().contains("load average"));
         assert!(shown.take(), "top goes on");
     }
     let reversed = shown.rows.values().any(|html| html.contains("re"));
@@ -220,20 +198,13 @@ fn colours_and_wide_characters_arrive() {
         place.display()
     );
     let (label, mut shown) = watch(&tools, &script);
-    shown.sees(&tools, &label, "the listing is there", |shown| {
-        shown.text().contains("turned")
-    });
+    shown.sees(&tools, &label, "the listing is there", |shown| shown.text().contains("turned"));
     let row = |text: &str| {
         let found = shown.rows.values().find(|html| html.contains(text));
-        found
-            .unwrap_or_else(|| panic!("{text} in {:?}", shown.rows))
-            .clone()
+        found.unwrap_or_else(|| panic!("{text} in {:?}", shown.rows)).clone()
     };
     let directory = row("directory");
-    assert!(
-        directory.contains("bo") && directory.contains("f4"),
-        "{directory}"
-    );
+    assert!(directory.contains("bo") && directory.contains("f4"), "{directory}");
     assert!(row("世").contains("w2"), "{}", row("世"));
     let last = row("turned");
     for part in ["data-f=\"#010203\"", "re", "w2", "e\u{301}"] {

@@ -84,12 +84,7 @@ pub(crate) struct Tools<'a> {
 
 impl<'a> Tools<'a> {
     pub(crate) fn new(desk: &'a Desk) -> Self {
-        Self {
-            desk,
-            visitor: desk.visitor(),
-            terminals: Mutex::default(),
-            count: AtomicU32::new(0),
-        }
+        Self { desk, visitor: desk.visitor(), terminals: Mutex::default(), count: AtomicU32::new(0) }
     }
 
     pub(crate) fn visitor(&self) -> &Visitor {
@@ -126,10 +121,8 @@ impl<'a> Tools<'a> {
         let label = format!("tool {number}");
         let file = self.desk.home.scratch().join(format!("tool-{number}.sh"));
         let record = self.record(&label);
-        let note = format!(
-            "RECORD='{}'\nnote() {{ printf '%s\\n' \"$1\" >> \"$RECORD\"; }}\n",
-            record.display()
-        );
+        let note =
+            format!("RECORD='{}'\nnote() {{ printf '%s\\n' \"$1\" >> \"$RECORD\"; }}\n", record.display());
         fs::write(&file, format!("#!/bin/bash\n{note}{script}\n")).unwrap();
         let file = file.display().to_string();
         // A label is shown as much as what the tool prints, and may be as hostile.
@@ -161,10 +154,8 @@ impl<'a> Tools<'a> {
 
     pub(crate) fn with_terminal<T>(&self, label: &str, act: impl FnOnce(&mut Terminal) -> T) -> T {
         let mut terminals = self.terminals.lock().unwrap();
-        let (_, terminal) = terminals
-            .iter_mut()
-            .find(|(known, _)| known == label)
-            .expect("a tool of this label");
+        let (_, terminal) =
+            terminals.iter_mut().find(|(known, _)| known == label).expect("a tool of this label");
         act(terminal)
     }
 
@@ -187,9 +178,6 @@ impl<'a> Tools<'a> {
     }
 
     fn record(&self, label: &str) -> PathBuf {
-        self.desk
-            .home
-            .scratch()
-            .join(format!("{}.read", label.replace(' ', "-")))
+        self.desk.home.scratch().join(format!("{}.read", label.replace(' ', "-")))
     }
 }

@@ -32,18 +32,10 @@ fn a_second_tap_is_told_that_it_was_late() {
     desk.taps(&prompt, "Yes");
     terminal.wait_for("got=[y]");
     let tap = desk.telegram.forges_tap(ANN, desk.chat, prompt.id, &no);
-    let told = desk
-        .telegram
-        .wait_tap_answer(&tap, "a late tap is answered")
-        .text
-        .unwrap();
+    let told = desk.telegram.wait_tap_answer(&tap, "a late tap is answered").text.unwrap();
     assert!(told.contains("resolved") || told.contains("answered"), "{told}");
     assert_eq!(terminal.count("got="), 1);
-    assert!(
-        desk.rejections().contains(&"not_waiting".to_owned()),
-        "{:?}",
-        desk.rejections()
-    );
+    assert!(desk.rejections().contains(&"not_waiting".to_owned()), "{:?}", desk.rejections());
 }
 
 #[test]
@@ -64,8 +56,7 @@ fn a_sentence_is_never_typed_into_a_dialog() {
     let desk = Desk::new();
     let terminal = desk.home.bash(QUESTION);
     let prompt = desk.prompt("Delete 3 files?");
-    desk.telegram
-        .replies(ANN, desk.chat, prompt.id, "please keep the logs");
+    desk.telegram.replies(ANN, desk.chat, prompt.id, "please keep the logs");
     let question = desk.hears("please keep the logs");
     assert_eq!(terminal.count("got="), 0);
     let told = desk.taps(&question, "Deny and send it");
@@ -78,9 +69,7 @@ fn a_sentence_is_never_typed_into_a_dialog() {
 #[test]
 fn free_text_arrives_as_it_was_written_without_control_characters() {
     let desk = Desk::new();
-    let terminal = desk
-        .home
-        .bash(r#"read -p "Commit message: " text; echo "got=[$text]""#);
+    let terminal = desk.home.bash(r#"read -p "Commit message: " text; echo "got=[$text]""#);
     desk.prompt("Commit message:");
     desk.says_later("fix \u{3}the <b>tests</b> & more");
     terminal.wait_for("got=[fix the <b>tests</b> & more]");
@@ -90,9 +79,7 @@ fn free_text_arrives_as_it_was_written_without_control_characters() {
 #[test]
 fn a_text_that_is_too_long_is_refused_with_the_limit() {
     let desk = Desk::new();
-    let terminal = desk
-        .home
-        .bash(r#"read -p "Commit message: " text; echo "got=[$text]""#);
+    let terminal = desk.home.bash(r#"read -p "Commit message: " text; echo "got=[$text]""#);
     desk.prompt("Commit message:");
     desk.says_later(&"x".repeat(300));
     desk.hears("at most 200");
@@ -112,25 +99,11 @@ fn an_expired_prompt_ends_in_its_safe_default() {
     desk.ends(&prompt, "expired");
     // A phone that still shows the button.
     let late = desk.telegram.forges_tap(ANN, desk.chat, prompt.id, &button);
-    let told = desk
-        .telegram
-        .wait_tap_answer(&late, "a late tap is answered")
-        .text
-        .unwrap();
-    assert!(
-        told.contains("was taken at the deadline") && told.contains("“No”"),
-        "{told}"
-    );
-    let code = desk.home.audit_has("PROMPT_EXPIRED", None)["prompt_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let told = desk.telegram.wait_tap_answer(&late, "a late tap is answered").text.unwrap();
+    assert!(told.contains("was taken at the deadline") && told.contains("“No”"), "{told}");
+    let code = desk.home.audit_has("PROMPT_EXPIRED", None)["prompt_id"].as_str().unwrap().to_owned();
     let told = desk.home.run(["approve", &code]);
-    assert_eq!(
-        (told.code, told.stderr.contains("was taken at the deadline")),
-        (1, true),
-        "{told:?}"
-    );
+    assert_eq!((told.code, told.stderr.contains("was taken at the deadline")), (1, true), "{told:?}");
 }
 
 #[test]
@@ -141,15 +114,10 @@ fn the_whole_of_a_long_dialog_can_be_seen() {
     );
     let prompt = desk.prompt("Proceed?");
     let more = prompt.labels().into_iter().find(|label| label.contains("more"));
-    let screen = prompt
-        .labels()
-        .into_iter()
-        .find(|label| label.contains("screen"))
-        .unwrap();
+    let screen = prompt.labels().into_iter().find(|label| label.contains("screen")).unwrap();
     if let Some(more) = more {
         desk.taps(&prompt, &more);
-        desk.telegram
-            .wait_edit(desk.chat, prompt.id, |message| message.edits > 0, "more is shown");
+        desk.telegram.wait_edit(desk.chat, prompt.id, |message| message.edits > 0, "more is shown");
     }
     desk.taps(&prompt, &screen);
     desk.hears("line 17 of what will be done");

@@ -49,11 +49,7 @@ fn sessions_and_status_tell_what_waits_now() {
     let code = desk.home.prompt_id()[..8].to_owned();
     desk.says("/status");
     let told = desk.hears("1 prompts waiting").text;
-    assert!(
-        told.lines()
-            .any(|line| line.starts_with(&code) && line.ends_with(": waiting")),
-        "{told}"
-    );
+    assert!(told.lines().any(|line| line.starts_with(&code) && line.ends_with(": waiting")), "{told}");
     desk.home.run(["reply", &code, "cancel"]);
     desk.says("/status");
     let told = desk.hears("0 prompts waiting").text;
@@ -127,13 +123,7 @@ fn a_muted_chat_gets_no_new_prompts_until_it_wants_them() {
     desk.taps(&prompt, "Yes");
     terminal.wait_for("a=[y]");
     desk.ends(&prompt, "applied");
-    assert!(
-        !desk
-            .telegram
-            .messages(desk.chat)
-            .iter()
-            .any(|message| message.text.contains("Again?"))
-    );
+    assert!(!desk.telegram.messages(desk.chat).iter().any(|message| message.text.contains("Again?")));
     desk.says("/mute off");
     desk.prompt("Again?");
 }

@@ -85,10 +85,7 @@ impl Person<'_> {
 
     /// A warning names the session; what was refused since it was paused is answered again.
     fn resumes(&mut self, messages: &[Message]) {
-        for message in messages
-            .iter()
-            .filter(|message| message.text.contains("It is paused"))
-        {
+        for message in messages.iter().filter(|message| message.text.contains("It is paused")) {
             if self.resumed.insert(message.id) {
                 let (_, rest) = message.text.split_once("/resume ").unwrap();
                 let session = rest.split_whitespace().next().unwrap();
@@ -127,21 +124,14 @@ fn each_answer_reaches_its_question_once() {
     let record = |session: usize| desk.home.scratch().join(format!("read-{session:02}"));
     let began = Instant::now();
     let terminals: Vec<_> = (1..=sessions)
-        .map(|session| {
-            desk.home
-                .bash(&tool(session, &record(session).display().to_string()))
-        })
+        .map(|session| desk.home.bash(&tool(session, &record(session).display().to_string())))
         .collect();
     let lines = |session: usize| -> Vec<String> {
         let text = fs::read_to_string(record(session)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     };
-    let mut person = Person {
-        desk: &desk,
-        dice: Dice::new(50),
-        done: HashSet::new(),
-        resumed: HashSet::new(),
-    };
+    let mut person =
+        Person { desk: &desk, dice: Dice::new(50), done: HashSet::new(), resumed: HashSet::new() };
     let (mut read, mut moved) = (0, Instant::now());
     while read < sessions * QUESTIONS {
         let answered = person.looks();
@@ -163,9 +153,8 @@ fn each_answer_reaches_its_question_once() {
         assert_eq!(terminal.end().0, 0);
     }
     for session in 1..=sessions {
-        let expected: Vec<String> = (1..=QUESTIONS)
-            .map(|question| format!("{question:02}={}", answer(session, question)))
-            .collect();
+        let expected: Vec<String> =
+            (1..=QUESTIONS).map(|question| format!("{question:02}={}", answer(session, question))).collect();
         assert_eq!(lines(session), expected, "session {session}");
     }
     assert_eq!(desk.home.run(["audit", "verify"]).code, 0);

@@ -24,9 +24,7 @@ impl Dice {
     }
 
     pub(crate) fn hex(&mut self, digits: usize) -> String {
-        (0..digits)
-            .filter_map(|_| char::from_digit(self.roll(16) as u32, 16))
-            .collect()
+        (0..digits).filter_map(|_| char::from_digit(self.roll(16) as u32, 16)).collect()
     }
 
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {

@@ -17,9 +17,7 @@ fn one_prompt_is_posted_tapped_and_applied() {
         let text = entry["message"]["text"].as_str();
         text.is_some_and(|text| text.contains("Delete 3 files?"))
     });
-    let keyboard = prompt["message"]["reply_markup"]["inline_keyboard"]
-        .as_array()
-        .unwrap();
+    let keyboard = prompt["message"]["reply_markup"]["inline_keyboard"].as_array().unwrap();
     let mut buttons = keyboard.iter().flat_map(|row| row.as_array().unwrap());
     let no = buttons.find(|button| button["text"] == "No").unwrap();
     let message = prompt["messageId"].as_i64().unwrap();

@@ -59,9 +59,7 @@ fn parts(data: &str) -> Vec<String> {
 /// Data that is not spelled as any button of ours.
 fn misspelled(dice: &mut Dice, good: &str) -> String {
     let parts = parts(good);
-    let [_, prompt, session, nonce, value] = &parts[..] else {
-        panic!("{good}")
-    };
+    let [_, prompt, session, nonce, value] = &parts[..] else { panic!("{good}") };
     match dice.roll(13) {
         0 => good.replacen("ans", "anz", 1),
         1 => good.to_uppercase(),
@@ -98,43 +96,24 @@ fn with_value(data: &str, value: char) -> String {
 /// One forged update. What makes the hub write to the chat is rare: a chat takes thirty messages a second at most.
 fn forge(no: usize, dice: &mut Dice, seen: &Seen) -> Forged {
     let (ann, mallory) = (person(ANN, false), person(MALLORY, false));
-    let Seen {
-        waiting,
-        waiting_message,
-        ..
-    } = seen;
+    let Seen { waiting, waiting_message, .. } = seen;
     let late = seen.since - 3_600 - dice.roll(86_400);
     let soon = seen.since + 3_600;
-    let said = [
-        "yes", "y", "1", "/stop", "/resume", "/mute 1d", "/start", "\u{3}\r",
-    ][dice.roll(8) as usize];
+    let said = ["yes", "y", "1", "/stop", "/resume", "/mute 1d", "/start", "\u{3}\r"][dice.roll(8) as usize];
     let (update, reason) = match dice.roll(100) {
         // Who may not, with what would be right.
-        0..=11 => (
-            tap(no, &mallory, &private(MALLORY), *waiting_message, waiting),
-            Some("not_allowed"),
-        ),
-        12..=17 => (
-            tap(no, &mallory, &private(ANN), *waiting_message, waiting),
-            Some("not_allowed"),
-        ),
-        18..=23 => (
-            tap(no, &ann, &group(), *waiting_message, waiting),
-            Some("not_allowed"),
-        ),
-        24..=26 => (
-            tap(no, &person(ANN, true), &private(ANN), *waiting_message, waiting),
-            Some("not_allowed"),
-        ),
+        0..=11 => (tap(no, &mallory, &private(MALLORY), *waiting_message, waiting), Some("not_allowed")),
+        12..=17 => (tap(no, &mallory, &private(ANN), *waiting_message, waiting), Some("not_allowed")),
+        18..=23 => (tap(no, &ann, &group(), *waiting_message, waiting), Some("not_allowed")),
+        24..=26 => {
+            (tap(no, &person(ANN, true), &private(ANN), *waiting_message, waiting), Some("not_allowed"))
+        }
         27..=29 => (
             json!({"callback_query": {"id": format!("forged-{no}"), "from": ann, "data": waiting,
                 "inline_message_id": "1"}}),
             Some("not_allowed"),
         ),
-        30..=37 => (
-            text(no, &mallory, &private(MALLORY), soon, said),
-            Some("not_allowed"),
-        ),
+        30..=37 => (text(no, &mallory, &private(MALLORY), soon, said), Some("not_allowed")),
         38..=40 => (
             json!({"message": {"message_id": 7, "date": soon, "sender_chat": group(), "from": ann,
                 "chat": private(ANN), "text": said}}),
@@ -143,49 +122,29 @@ fn forge(no: usize, dice: &mut Dice, seen: &Seen) -> Forged {
         41..=43 => (text(no, &mallory, &group(), soon, "/stop"), Some("not_allowed")),
         // Whoever may, with what is not right.
         44..=59 => (
-            tap(
-                no,
-                &ann,
-                &private(ANN),
-                *waiting_message,
-                &misspelled(dice, waiting),
-            ),
+            tap(no, &ann, &private(ANN), *waiting_message, &misspelled(dice, waiting)),
             Some("malformed_callback"),
         ),
-        60..=73 => (
-            tap(no, &ann, &private(ANN), *waiting_message, &unknown(dice, waiting)),
-            Some("unknown_prompt"),
-        ),
+        60..=73 => {
+            (tap(no, &ann, &private(ANN), *waiting_message, &unknown(dice, waiting)), Some("unknown_prompt"))
+        }
         74..=81 => {
             let value = ['1', '2', 'd', 'e', 'c'][dice.roll(5) as usize];
             (
-                tap(
-                    no,
-                    &ann,
-                    &private(ANN),
-                    seen.over_message,
-                    &with_value(&seen.over, value),
-                ),
+                tap(no, &ann, &private(ANN), seen.over_message, &with_value(&seen.over, value)),
                 Some("not_waiting"),
             )
         }
         82..=86 => {
             let value = ['3', '9', 'e'][dice.roll(3) as usize];
             (
-                tap(
-                    no,
-                    &ann,
-                    &private(ANN),
-                    *waiting_message,
-                    &with_value(waiting, value),
-                ),
+                tap(no, &ann, &private(ANN), *waiting_message, &with_value(waiting, value)),
                 Some("not_a_choice"),
             )
         }
-        87..=91 => (
-            tap(no, &ann, &private(ANN), 5, &format!("ask:{}:y", dice.hex(32))),
-            Some("stale_question"),
-        ),
+        87..=91 => {
+            (tap(no, &ann, &private(ANN), 5, &format!("ask:{}:y", dice.hex(32))), Some("stale_question"))
+        }
         92 => (text(no, &ann, &private(ANN), late, "yes"), Some("prompt_too_new")),
         93 => {
             let mut update = text(no, &ann, &private(ANN), soon, "yes");
@@ -200,10 +159,7 @@ fn forge(no: usize, dice: &mut Dice, seen: &Seen) -> Forged {
         96 => (text(no, &mallory, &group(), soon, "yes, we should"), None),
         97 => (json!({"message": {"message_id": "x", "text": waiting}}), None),
         98 => (json!({"poll_answer": {"poll_id": waiting}}), None),
-        _ => (
-            json!({"callback_query": {"id": 7, "from": ann, "data": waiting}}),
-            None,
-        ),
+        _ => (json!({"callback_query": {"id": 7, "from": ann, "data": waiting}}), None),
     };
     Forged { update, reason }
 }
@@ -214,16 +170,12 @@ fn forged_late_foreign_and_repeated_updates_type_nothing_and_are_on_record() {
     let desk = Desk::new();
     desk.telegram.private_chat(MALLORY, "Mallory");
     desk.telegram.group(GROUP, "Elsewhere");
-    let old = desk
-        .home
-        .bash(r#"read -p "Old one? (y/n) " a; echo "old=[$a]"; sleep 600"#);
+    let old = desk.home.bash(r#"read -p "Old one? (y/n) " a; echo "old=[$a]"; sleep 600"#);
     let over = desk.prompt("Old one?");
     desk.taps(&over, "No");
     old.wait_for("old=[n]");
     let over = desk.ends(&over, "applied");
-    let terminal = desk
-        .home
-        .bash(r#"read -p "Delete everything? (y/n) " answer; echo "got=[$answer]""#);
+    let terminal = desk.home.bash(r#"read -p "Delete everything? (y/n) " answer; echo "got=[$answer]""#);
     let waiting = desk.prompt("Delete everything?");
     let old_buttons = &over.history[0].buttons;
     let seen = Seen {
@@ -235,10 +187,7 @@ fn forged_late_foreign_and_repeated_updates_type_nothing_and_are_on_record() {
     };
 
     desk.telegram.seed(4);
-    desk.telegram.lies(Lies {
-        duplicates: 0.2,
-        reordering: 0.5,
-    });
+    desk.telegram.lies(Lies { duplicates: 0.2, reordering: 0.5 });
     let mut dice = Dice::new(10_000);
     let mut expected: BTreeMap<String, usize> = BTreeMap::new();
     let began = Instant::now();
@@ -260,19 +209,14 @@ fn forged_late_foreign_and_repeated_updates_type_nothing_and_are_on_record() {
     assert_eq!(terminal.count("got="), 0);
     assert_eq!(old.count("old=["), 1);
     let received = desk.home.audit();
-    let received = received
-        .iter()
-        .filter(|record| record["event"] == "REPLY_RECEIVED");
+    let received = received.iter().filter(|record| record["event"] == "REPLY_RECEIVED");
     assert_eq!(received.count(), 1, "the one before");
     assert_eq!(desk.telegram.messages(MALLORY), []);
     assert_eq!(desk.telegram.messages(GROUP), []);
 
     desk.telegram.heals();
     let status = desk.home.run(["status"]);
-    assert!(
-        status.code == 0 && status.stdout.contains("telegram (connected"),
-        "{status:?}"
-    );
+    assert!(status.code == 0 && status.stdout.contains("telegram (connected"), "{status:?}");
     let prompt = desk.telegram.message(desk.chat, waiting.id);
     desk.taps(&prompt, "No");
     terminal.wait_for("got=[n]");

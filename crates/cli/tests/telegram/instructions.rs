@@ -97,10 +97,7 @@ fn a_newer_text_takes_the_place_of_the_one_before() {
     // From elsewhere, too; and whoever wrote in the chat hears of it.
     let third = desk.says_later("third");
     hears_after(&desk, third, "is working");
-    let session = desk.home.session_is("active")["session_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let session = desk.home.session_is("active")["session_id"].as_str().unwrap().to_owned();
     let sent = desk.home.run(["send", &session, "fourth"]);
     assert_eq!(sent.code, 0, "{sent:?}");
     hears_after(&desk, third, "a newer text takes its place");
@@ -136,10 +133,7 @@ fn what_the_first_character_makes_of_a_text_is_asked() {
     hears_after(&desk, help, "/mute 30m");
     agent.finish();
     agent.was_told(&["!ls", "/compact now"]);
-    assert_eq!(
-        desk.rejections(),
-        ["not_plain", "not_plain", "stale_question", "not_plain"]
-    );
+    assert_eq!(desk.rejections(), ["not_plain", "not_plain", "stale_question", "not_plain"]);
 }
 
 #[test]
@@ -150,10 +144,7 @@ fn an_instruction_that_cannot_be_sent_is_told() {
     hears_after(&desk, said, "must be one line");
     let said = desk.says_later("too late");
     let queued = hears_after(&desk, said, "is working");
-    let session = desk.home.session_is("active")["session_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let session = desk.home.session_is("active")["session_id"].as_str().unwrap().to_owned();
     assert_eq!(desk.home.run(["sessions", "stop", &session]).code, 0);
     let unsent = hears_after(&desk, queued.id, "Not sent to");
     assert!(unsent.text.contains("the session has ended"), "{}", unsent.text);
@@ -183,10 +174,7 @@ fn with_two_agents_at_work_a_text_needs_a_switch() {
     hears_after(&desk, said, "several tools take instructions");
     let sessions = desk.home.sessions();
     let of_one = sessions.iter().find(|session| session["label"] == "one").unwrap();
-    desk.says(&format!(
-        "/switch {}",
-        &of_one["session_id"].as_str().unwrap()[..8]
-    ));
+    desk.says(&format!("/switch {}", &of_one["session_id"].as_str().unwrap()[..8]));
     desk.hears("Plain messages are for");
     let said = desk.says_later("go on");
     hears_after(&desk, said, "is working");

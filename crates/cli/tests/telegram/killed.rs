@@ -36,12 +36,7 @@ struct Rounds {
 
 impl Rounds {
     fn new(seed: u64) -> Self {
-        Self {
-            desk: Desk::new(),
-            terminals: Vec::new(),
-            dice: Dice::new(seed),
-            done: 0,
-        }
+        Self { desk: Desk::new(), terminals: Vec::new(), dice: Dice::new(seed), done: 0 }
     }
 
     /// It stays after its last question: a hub that is killed when no session is left starts with the next one, and not
@@ -68,15 +63,9 @@ impl Rounds {
         let prompt = desk.prompt(&question);
         let (label, letter) = [("Yes", "y"), ("No", "n")][dice.roll(2) as usize];
         let data = prompt.button(label).unwrap().data.clone();
-        kill(desk, dice, &|| {
-            drop(desk.telegram.forges_tap(ANN, desk.chat, prompt.id, &data))
-        });
+        kill(desk, dice, &|| drop(desk.telegram.forges_tap(ANN, desk.chat, prompt.id, &data)));
         terminal.wait_for(&format!("step{n:03}=["));
-        assert_eq!(
-            terminal.count(&format!("step{n:03}=[{letter}]")),
-            1,
-            "{what}, step {n}"
-        );
+        assert_eq!(terminal.count(&format!("step{n:03}=[{letter}]")), 1, "{what}, step {n}");
         desk.ends(&prompt, "applied");
         // A message whose sending was cut short may be there twice; then both tell the truth.
         for message in desk.telegram.messages(desk.chat) {
@@ -89,15 +78,11 @@ impl Rounds {
     fn ends(self) {
         for n in 1..=self.done {
             let shown = self.terminals.iter();
-            let times: usize = shown
-                .map(|terminal| terminal.count(&format!("step{n:03}=[")))
-                .sum();
+            let times: usize = shown.map(|terminal| terminal.count(&format!("step{n:03}=["))).sum();
             assert_eq!(times, 1, "step {n}");
         }
         let received = self.desk.home.audit();
-        let received = received
-            .iter()
-            .filter(|record| record["event"] == "REPLY_RECEIVED");
+        let received = received.iter().filter(|record| record["event"] == "REPLY_RECEIVED");
         assert_eq!(received.count(), self.done);
         assert_eq!(self.desk.home.run(["audit", "verify"]).code, 0);
         self.desk.nothing_was_violated();

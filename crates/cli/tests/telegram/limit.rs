@@ -20,12 +20,7 @@ fn paused(desk: &Desk) -> (Terminal, String) {
     let next = desk.prompt("Step 11?");
     for _ in 0..2 {
         let told = desk.taps(&next, "Yes");
-        let ways = [
-            "paused",
-            "/resume",
-            "atlasbridge sessions resume",
-            "Nothing was typed",
-        ];
+        let ways = ["paused", "/resume", "atlasbridge sessions resume", "Nothing was typed"];
         assert!(ways.iter().all(|way| told.contains(way)), "{told}");
     }
     desk.telegram.replies(ANN, desk.chat, next.id, "yes");
@@ -47,9 +42,7 @@ fn goes_on(desk: &Desk, terminal: Terminal) {
     desk.taps(&next, "Yes");
     terminal.wait_for("step13=[y]");
     let warnings = desk.telegram.messages(desk.chat);
-    let warnings = warnings
-        .iter()
-        .filter(|message| message.text.contains("It is paused"));
+    let warnings = warnings.iter().filter(|message| message.text.contains("It is paused"));
     assert_eq!(warnings.count(), 1);
     for n in 1..=13 {
         assert_eq!(terminal.count(&format!("step{n:02}=[")), 1);
@@ -62,11 +55,7 @@ fn goes_on(desk: &Desk, terminal: Terminal) {
 fn asked(desk: &Desk, question: &str) -> String {
     eventually(question, || {
         let waiting = desk.home.approvals();
-        let asks = |prompt: &&Value| {
-            prompt["excerpt"]
-                .as_str()
-                .is_some_and(|text| text.contains(question))
-        };
+        let asks = |prompt: &&Value| prompt["excerpt"].as_str().is_some_and(|text| text.contains(question));
         Some(waiting.iter().find(asks)?["prompt_id"].as_str()?.to_owned())
     })
 }
@@ -87,10 +76,7 @@ fn is_answered_at_the_machine(desk: &Desk, terminal: &mut Terminal) {
     desk.hears("prompts waiting");
     let shown = desk.telegram.messages(desk.chat);
     for unseen in ["Step 12?", "Step 13?"] {
-        assert!(
-            !shown.iter().any(|message| message.text.contains(unseen)),
-            "{unseen}"
-        );
+        assert!(!shown.iter().any(|message| message.text.contains(unseen)), "{unseen}");
     }
 }
 
@@ -99,10 +85,9 @@ fn too_many_answers_pause_a_session_until_the_chat_says_resume() {
     let desk = Desk::new();
     let (mut terminal, session) = paused(&desk);
     let warning = desk.hears("It is paused");
-    for way in [
-        format!("/resume {}", &session[..8]),
-        format!("atlasbridge sessions resume {}", &session[..8]),
-    ] {
+    for way in
+        [format!("/resume {}", &session[..8]), format!("atlasbridge sessions resume {}", &session[..8])]
+    {
         assert!(warning.text.contains(&way), "{}", warning.text);
     }
     is_answered_at_the_machine(&desk, &mut terminal);
@@ -119,9 +104,6 @@ fn too_many_answers_pause_a_session_until_the_command_line_resumes_it() {
     let resumed = desk.home.run(["sessions", "resume", &session[..8]]);
     assert_eq!(resumed.code, 0, "{resumed:?}");
     let again = desk.home.run(["sessions", "resume", &session[..8]]);
-    assert!(
-        again.code == 1 && again.stderr.contains("not paused"),
-        "{again:?}"
-    );
+    assert!(again.code == 1 && again.stderr.contains("not paused"), "{again:?}");
     goes_on(&desk, terminal);
 }

@@ -87,10 +87,7 @@ impl Desk {
     #[track_caller]
     pub(crate) fn taps(&self, message: &Message, label: &str) -> String {
         let tap = self.telegram.taps(ANN, self.chat, message.id, label);
-        self.telegram
-            .wait_tap_answer(&tap, "the tap is answered")
-            .text
-            .unwrap_or_default()
+        self.telegram.wait_tap_answer(&tap, "the tap is answered").text.unwrap_or_default()
     }
 
     #[track_caller]
@@ -109,11 +106,7 @@ impl Desk {
     /// A message of ours that holds this text.
     #[track_caller]
     pub(crate) fn hears(&self, text: &str) -> Message {
-        self.telegram.wait_message(
-            self.chat,
-            |message| message.text.contains(text),
-            "an answer in the chat",
-        )
+        self.telegram.wait_message(self.chat, |message| message.text.contains(text), "an answer in the chat")
     }
 
     /// Waits until the hub has taken everything that was sent, however much it is, as long as it gets less.
@@ -130,12 +123,8 @@ impl Desk {
     /// The reasons of refused answers on the audit log.
     pub(crate) fn rejections(&self) -> Vec<String> {
         let records = self.home.audit();
-        let rejected = records
-            .iter()
-            .filter(|record| record["event"] == "REPLY_REJECTED");
-        rejected
-            .map(|record| record["value"].as_str().unwrap_or_default().to_owned())
-            .collect()
+        let rejected = records.iter().filter(|record| record["event"] == "REPLY_REJECTED");
+        rejected.map(|record| record["value"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
     #[track_caller]

@@ -65,8 +65,7 @@ fn an_idle_agent_is_announced_and_takes_its_next_instruction() {
         |message| message.text.to_lowercase().contains("idle") || message.text.contains("instruction"),
         "the chat hears that the agent waits",
     );
-    desk.telegram
-        .replies(crate::ANN, desk.chat, idle.id, "fix the tests");
+    desk.telegram.replies(crate::ANN, desk.chat, idle.id, "fix the tests");
     terminal.wait_for("got=[fix the tests]");
     desk.ends(&idle, "applied");
 }
@@ -109,10 +108,7 @@ fn lost_its_buttons(desk: &Desk, message: i64, answered: Duration, word: &str) {
         "the message tells who answered",
     );
     let history = desk.telegram.message(desk.chat, message).history;
-    let with_buttons = history
-        .iter()
-        .rfind(|version| !version.buttons.is_empty())
-        .unwrap();
+    let with_buttons = history.iter().rfind(|version| !version.buttons.is_empty()).unwrap();
     let took = with_buttons.until.saturating_sub(answered);
     // Generous for a machine that is busy; as a rule it is some tens of milliseconds.
     assert!(took < Duration::from_secs(10), "{took:?}");

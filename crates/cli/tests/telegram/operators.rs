@@ -11,8 +11,7 @@ fn desk() -> (Desk, i64) {
     let bob = desk.telegram.private_chat(BOB, "Bob");
     let text = config(&desk.telegram.api_url(), "");
     let both = format!("allowed_users = [{ANN}, {BOB}]");
-    desk.home
-        .write_config(&text.replace(&format!("allowed_users = [{ANN}]"), &both));
+    desk.home.write_config(&text.replace(&format!("allowed_users = [{ANN}]"), &both));
     (desk, bob)
 }
 

@@ -33,8 +33,7 @@ fn failures_of_every_kind_are_outlived() {
     }
     let terminal = desk.home.bash(QUESTION);
     let prompt = desk.prompt("Delete 3 files?");
-    desk.telegram
-        .fails("editMessageText", Fault::Status(500), Times::Next(2));
+    desk.telegram.fails("editMessageText", Fault::Status(500), Times::Next(2));
     desk.taps(&prompt, "Yes");
     terminal.wait_for("got=[y]");
     desk.ends(&prompt, "applied");
@@ -47,8 +46,7 @@ fn a_tap_is_answered_when_the_service_is_ready_for_it() {
     let terminal = desk.home.bash(QUESTION);
     let prompt = desk.prompt("Delete 3 files?");
     let patience = Fault::TooManyRequests { retry_after: 1 };
-    desk.telegram
-        .fails("answerCallbackQuery", patience, Times::Next(2));
+    desk.telegram.fails("answerCallbackQuery", patience, Times::Next(2));
     let told = desk.taps(&prompt, "Yes");
     assert!(told.contains("Applied"), "{told}");
     terminal.wait_for("got=[y]");
@@ -85,11 +83,7 @@ fn after_a_gap_every_waiting_prompt_is_offered_again() {
         "the old one lost its buttons",
     );
     let tap = desk.telegram.forges_tap(ANN, desk.chat, first.id, &old);
-    let told = desk
-        .telegram
-        .wait_tap_answer(&tap, "an old button is answered")
-        .text
-        .unwrap();
+    let told = desk.telegram.wait_tap_answer(&tap, "an old button is answered").text.unwrap();
     assert!(told.contains("newer"), "{told}");
     assert_eq!(terminal.count("got="), 0);
     desk.taps(&second, "Yes");
@@ -102,18 +96,11 @@ fn a_second_poller_is_explained() {
     let terminal = desk.home.bash("echo up; sleep 600");
     terminal.wait_for("up");
     desk.telegram.wait_polled("the hub polls");
-    let url = format!(
-        "{}/bot{}/getUpdates?timeout=20",
-        desk.telegram.api_url(),
-        crate::TOKEN
-    );
+    let url = format!("{}/bot{}/getUpdates?timeout=20", desk.telegram.api_url(), crate::TOKEN);
     let other = std::thread::spawn(move || atlasbridge_testkit::http::get(&url));
     let state = atlasbridge_testkit::eventually("status explains the conflict", || {
         let status = desk.home.run(["status"]);
-        status
-            .stdout
-            .contains("another program polls")
-            .then_some(status.stdout)
+        status.stdout.contains("another program polls").then_some(status.stdout)
     });
     assert!(state.contains("retrying"), "{state}");
     drop(other);

@@ -129,10 +129,7 @@ impl Tool {
     fn start(desk: &Desk) -> Self {
         let script =
             r#"n=0; while true; do n=$((n+1)); read -p "Delete file number $n.? (y/n) " answer; done"#;
-        let tool = Self {
-            terminal: desk.home.bash(script),
-            asked: 1,
-        };
+        let tool = Self { terminal: desk.home.bash(script), asked: 1 };
         desk.prompt(&tool.question());
         tool
     }
@@ -207,21 +204,16 @@ fn what_waits_is_offered_as_soon_as_the_service_is_back() {
             let outage = Outage::roll(&mut dice);
             let delay = delay(&desk, &mut tool, &outage);
             if delay > SOON {
-                late.push(format!(
-                    "desk {number}, outage {round}: {delay:?} after {outage:?}"
-                ));
+                late.push(format!("desk {number}, outage {round}: {delay:?} after {outage:?}"));
             }
         }
         desk.nothing_was_violated();
         late
     };
     let late: Vec<String> = thread::scope(|scope| {
-        let desks: Vec<_> = (0..DESKS)
-            .map(|number| scope.spawn(move || desk_of(number)))
-            .collect();
+        let desks: Vec<_> = (0..DESKS).map(|number| scope.spawn(move || desk_of(number))).collect();
         let of = |desk: thread::ScopedJoinHandle<'_, Vec<String>>| {
-            desk.join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            desk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         desks.into_iter().flat_map(of).collect()
     });

@@ -11,8 +11,7 @@ fn desk(grace: u64) -> Desk {
     let desk = Desk::new();
     let config = config(&desk.telegram.api_url(), "");
     let with_grace = format!("presence_grace_seconds = {grace}");
-    desk.home
-        .write_config(&config.replace("presence_grace_seconds = 0", &with_grace));
+    desk.home.write_config(&config.replace("presence_grace_seconds = 0", &with_grace));
     desk
 }
 
@@ -25,11 +24,7 @@ fn a_prompt_waits_until_nobody_has_typed_for_a_while() {
     terminal.type_keys("a line\r");
     terminal.wait_for("Go?");
     let prompt = desk.prompt("Go?");
-    assert!(
-        typed.elapsed() >= Duration::from_millis(2_990),
-        "it came after {:?}",
-        typed.elapsed()
-    );
+    assert!(typed.elapsed() >= Duration::from_millis(2_990), "it came after {:?}", typed.elapsed());
     desk.taps(&prompt, "Yes");
     terminal.wait_for("a=[y]");
 }
@@ -48,8 +43,5 @@ fn what_is_answered_at_the_keyboard_meanwhile_is_never_sent() {
     desk.says("/status");
     desk.hears("prompts waiting");
     let shown = desk.telegram.messages(desk.chat);
-    assert!(
-        !shown.iter().any(|message| message.text.contains("Go?")),
-        "{shown:?}"
-    );
+    assert!(!shown.iter().any(|message| message.text.contains("Go?")), "{shown:?}");
 }

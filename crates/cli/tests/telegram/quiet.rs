@@ -23,8 +23,7 @@ fn cost(hub: i32) -> (u64, u64) {
         .flat_map(|status| {
             let of_line = |line: &str| {
                 let (name, value) = line.split_once(':')?;
-                name.ends_with("ctxt_switches")
-                    .then(|| value.trim().parse::<u64>().ok())?
+                name.ends_with("ctxt_switches").then(|| value.trim().parse::<u64>().ok())?
             };
             status.lines().filter_map(of_line).collect::<Vec<_>>()
         })
@@ -44,10 +43,7 @@ fn sleeps(desk: &Desk) {
     let after = cost(hub);
     let (switches, ticks) = (after.0 - before.0, after.1 - before.1);
     eprintln!("in 3 s the hub ran {switches} times and took {ticks} ticks");
-    assert!(
-        switches < SLEEPS,
-        "the hub ran {switches} times in three seconds, {ticks} ticks"
-    );
+    assert!(switches < SLEEPS, "the hub ran {switches} times in three seconds, {ticks} ticks");
 }
 
 #[test]
@@ -73,10 +69,7 @@ fn the_end_of_a_mute_brings_what_waits() {
     let muted = std::time::Instant::now();
     let terminal = desk.home.bash(QUESTION);
     let prompt = desk.prompt("Go?");
-    assert!(
-        muted.elapsed() > Duration::from_secs(2),
-        "it came during the mute"
-    );
+    assert!(muted.elapsed() > Duration::from_secs(2), "it came during the mute");
     desk.taps(&prompt, "Yes");
     terminal.wait_for("a=[y]");
 }
@@ -96,8 +89,7 @@ fn a_prompt_that_waits_for_its_turn_does_not_keep_the_hub_awake() {
 #[test]
 fn a_channel_that_stopped_does_not_keep_the_hub_awake_and_a_reload_starts_it() {
     let desk = Desk::new();
-    desk.telegram
-        .revokes_token("123456789:AAEother89012345678901234567890123b");
+    desk.telegram.revokes_token("123456789:AAEother89012345678901234567890123b");
     let terminal = desk.home.bash(QUESTION);
     desk.home.prompt_id();
     eventually("the channel has stopped", || {

@@ -14,19 +14,12 @@ fn secret() -> &'static str {
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory)
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.path());
-    entries
-        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
-        .collect()
+    let entries = fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 fn holds_secret(bytes: &[u8]) -> bool {
-    bytes
-        .windows(secret().len())
-        .any(|window| window == secret().as_bytes())
+    bytes.windows(secret().len()).any(|window| window == secret().as_bytes())
 }
 
 /// Every way to fail that we know of: errors of HTTP clients like to print the address, and the token is part of it.
@@ -41,10 +34,7 @@ fn fails_in_every_way(desk: &Desk) {
         Fault::TooManyRequests { retry_after: 1 },
     ];
     // Each method pauses longer after each failure: half of them for one, half for the other.
-    for (fault, method) in faults
-        .into_iter()
-        .zip(["editMessageText", "sendMessage"].into_iter().cycle())
-    {
+    for (fault, method) in faults.into_iter().zip(["editMessageText", "sendMessage"].into_iter().cycle()) {
         desk.telegram.fails(method, fault.clone(), Times::Next(1));
         desk.telegram.fails("answerCallbackQuery", fault, Times::Next(1));
     }
@@ -53,12 +43,7 @@ fn fails_in_every_way(desk: &Desk) {
 #[test]
 fn the_token_is_nowhere_but_in_the_configuration() {
     let desk = Desk::new();
-    let started = desk
-        .home
-        .command(["hub", "start"])
-        .env("ATLASBRIDGE_LOG", "trace")
-        .output()
-        .unwrap();
+    let started = desk.home.command(["hub", "start"]).env("ATLASBRIDGE_LOG", "trace").output().unwrap();
     assert!(started.status.success());
     let environment = desk.home.scratch().join("environment");
     let script = format!(
@@ -71,10 +56,7 @@ fn the_token_is_nowhere_but_in_the_configuration() {
     terminal.wait_for("step1=[y]");
     let shows = |words: &str| {
         let shown = desk.telegram.messages(desk.chat);
-        shown
-            .iter()
-            .any(|message| message.text.contains(words))
-            .then_some(())
+        shown.iter().any(|message| message.text.contains(words)).then_some(())
     };
     let second = desk.prompt("Step 2?");
     fails_in_every_way(&desk);
@@ -100,16 +82,10 @@ fn the_token_is_nowhere_but_in_the_configuration() {
         &["doctor"],
     ] {
         let shown = desk.home.run(args);
-        seen.push((
-            format!("{args:?}"),
-            format!("{}{}", shown.stdout, shown.stderr).into_bytes(),
-        ));
+        seen.push((format!("{args:?}"), format!("{}{}", shown.stdout, shown.stderr).into_bytes()));
     }
     let log = desk.home.path().join("hub.log");
-    assert!(
-        fs::read_to_string(&log).unwrap().contains("TRACE"),
-        "it logs all it can"
-    );
+    assert!(fs::read_to_string(&log).unwrap().contains("TRACE"), "it logs all it can");
     for file in files(desk.home.path().parent().unwrap()) {
         let is_config = file.file_name().is_some_and(|name| name == "config.toml");
         if let (false, Ok(bytes)) = (is_config, fs::read(&file)) {
@@ -124,11 +100,8 @@ fn the_token_is_nowhere_but_in_the_configuration() {
             }
         }
     }
-    let leaks: Vec<&String> = seen
-        .iter()
-        .filter(|(_, bytes)| holds_secret(bytes))
-        .map(|(name, _)| name)
-        .collect();
+    let leaks: Vec<&String> =
+        seen.iter().filter(|(_, bytes)| holds_secret(bytes)).map(|(name, _)| name).collect();
     assert_eq!(leaks, Vec::<&String>::new());
     assert!(fs::metadata(&environment).unwrap().len() > 0);
     assert!(!terminal.text().contains(secret()));
@@ -139,8 +112,7 @@ fn the_token_is_nowhere_but_in_the_configuration() {
 fn a_token_of_the_environment_does_not_reach_the_tool() {
     let desk = Desk::new();
     let text = config(&desk.telegram.api_url(), "");
-    desk.home
-        .write_config(&text.replace(&format!("bot_token = \"{TOKEN}\"\n"), ""));
+    desk.home.write_config(&text.replace(&format!("bot_token = \"{TOKEN}\"\n"), ""));
     let environment = desk.home.scratch().join("environment");
     let script = format!(
         r#"tr '\0' '\n' < /proc/$$/environ > {0}; env >> {0}; read -p "Go? (y/n) " a; echo "a=[$a]""#,

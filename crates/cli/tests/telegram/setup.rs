@@ -45,15 +45,7 @@ fn without_questions_it_takes_the_token_from_standard_input() {
     let telegram = FakeTelegram::start(TOKEN);
     let home = Home::new(env!("CARGO_BIN_EXE_atlasbridge"));
     let setup = |token: &str| {
-        let args = [
-            "setup",
-            "telegram",
-            "--token-stdin",
-            "--user",
-            "7",
-            "--api-url",
-            &telegram.api_url(),
-        ];
+        let args = ["setup", "telegram", "--token-stdin", "--user", "7", "--api-url", &telegram.api_url()];
         let mut child = home
             .command(args)
             .stdin(Stdio::piped())
@@ -66,10 +58,7 @@ fn without_questions_it_takes_the_token_from_standard_input() {
     };
     let wrong = setup("123456789:AAEwrong567890123456789012345678901");
     let told = String::from_utf8(wrong.stderr).unwrap();
-    assert!(
-        !wrong.status.success() && told.contains("does not know this token"),
-        "{told}"
-    );
+    assert!(!wrong.status.success() && told.contains("does not know this token"), "{told}");
     assert!(!told.contains("AAEwrong"), "{told}");
     assert!(!home.path().join("config.toml").exists(), "nothing is written");
     assert!(!setup("nonsense").status.success());

@@ -9,9 +9,7 @@ const MALLORY: i64 = 666;
 #[test]
 fn a_stranger_gets_no_word_and_types_nothing() {
     let desk = Desk::new();
-    let terminal = desk
-        .home
-        .bash(r#"read -p "Delete 3 files? (y/n) " answer; echo "got=[$answer]""#);
+    let terminal = desk.home.bash(r#"read -p "Delete 3 files? (y/n) " answer; echo "got=[$answer]""#);
     let prompt = desk.prompt("Delete 3 files?");
     let yes = prompt.button("Yes").unwrap().data.clone();
     let theirs = desk.telegram.private_chat(MALLORY, "Mallory");
@@ -20,12 +18,8 @@ fn a_stranger_gets_no_word_and_types_nothing() {
     let tap = desk.telegram.forges_tap(MALLORY, desk.chat, prompt.id, &yes);
     desk.telegram.wait_confirmed("all of it was handled");
     assert_eq!(desk.telegram.tap_answer(&tap), None);
-    let to_them = desk
-        .telegram
-        .messages(theirs)
-        .into_iter()
-        .filter(|message| message.from != MALLORY)
-        .count();
+    let to_them =
+        desk.telegram.messages(theirs).into_iter().filter(|message| message.from != MALLORY).count();
     assert_eq!(to_them, 0);
     assert_eq!(terminal.count("got="), 0);
     assert_eq!(desk.rejections(), ["not_allowed", "not_allowed", "not_allowed"]);
@@ -37,9 +31,7 @@ fn a_stranger_gets_no_word_and_types_nothing() {
 fn in_a_group_both_person_and_group_must_be_allowed() {
     let desk = Desk::with("chats = [-100500]\n");
     let group = desk.telegram.group(-100500, "Ops");
-    let terminal = desk
-        .home
-        .bash(r#"read -p "Delete 3 files? (y/n) " answer; echo "got=[$answer]""#);
+    let terminal = desk.home.bash(r#"read -p "Delete 3 files? (y/n) " answer; echo "got=[$answer]""#);
     let prompt = desk.telegram.wait_message(
         group,
         |message| message.text.contains("Delete 3 files?"),
@@ -59,9 +51,7 @@ fn in_a_group_both_person_and_group_must_be_allowed() {
 #[test]
 fn updates_of_unknown_kinds_change_nothing() {
     let desk = Desk::new();
-    let terminal = desk
-        .home
-        .bash(r#"read -p "Delete 3 files? (y/n) " answer; echo "got=[$answer]""#);
+    let terminal = desk.home.bash(r#"read -p "Delete 3 files? (y/n) " answer; echo "got=[$answer]""#);
     let prompt = desk.prompt("Delete 3 files?");
     for update in [
         json!({"poll_answer": {"poll_id": "1"}}),

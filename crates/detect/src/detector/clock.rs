@@ -38,11 +38,7 @@ impl TextHash {
                 false => text.hash(&mut words),
             }
         }
-        Self {
-            shown: shown.finish(),
-            all: all.finish(),
-            words: words.finish(),
-        }
+        Self { shown: shown.finish(), all: all.finish(), words: words.finish() }
     }
 }
 

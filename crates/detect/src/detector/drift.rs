@@ -33,24 +33,16 @@ pub(super) struct Word {
 
 impl Word {
     pub(super) fn of_status(since: Moment) -> Self {
-        Self {
-            since,
-            by_hook: false,
-            title: String::new(),
-            met: false,
-        }
+        Self { since, by_hook: false, title: String::new(), met: false }
     }
 }
 
 impl Detector {
     pub(super) fn told(&mut self, told: Told<'_>, now: Moment) {
         self.word = match told {
-            Told::Waits { title } => Some(Word {
-                since: now,
-                by_hook: true,
-                title: title.to_owned(),
-                met: false,
-            }),
+            Told::Waits { title } => {
+                Some(Word { since: now, by_hook: true, title: title.to_owned(), met: false })
+            }
             Told::GoesOn => None,
         };
         self.clock.stir(now);
@@ -125,17 +117,10 @@ impl Detector {
     /// A prompt is seen: the tool's word was about it. What is to be said of the two together.
     pub(super) fn meet(&mut self, reading: &Reading) -> Option<Drift> {
         let unannounced = self.is_unannounced(reading);
-        let word = self
-            .word
-            .as_ref()
-            .filter(|word| !word.met && is_dialog(Some(reading)));
+        let word = self.word.as_ref().filter(|word| !word.met && is_dialog(Some(reading)));
         let unrecognised = word.is_some_and(|word| reading.kind == Kind::Unknown && !self.may_be_stale(word));
         self.met_by(Some(reading));
-        let drift = if unrecognised {
-            Drift::Unrecognised
-        } else {
-            Drift::Unannounced
-        };
+        let drift = if unrecognised { Drift::Unrecognised } else { Drift::Unannounced };
         (unrecognised || unannounced).then_some(drift)
     }
 }

@@ -75,11 +75,8 @@ impl Detector {
     fn conclude(&self, look: &Look<'_>, reading: Option<Reading>, now: Moment, told: &mut Explanation) {
         if let Some(standing) = &self.standing {
             let sighting = &standing.sighting;
-            told.verdict = Verdict::Stands {
-                no: sighting.no,
-                kind: sighting.kind,
-                confidence: sighting.confidence,
-            };
+            told.verdict =
+                Verdict::Stands { no: sighting.no, kind: sighting.kind, confidence: sighting.confidence };
             told.waiting_for = Some(match standing.missing {
                 _ if standing.unseen.is_some() => "the tool to say that it goes on".to_owned(),
                 Some(_) => "the prompt to come back, or to stay away".to_owned(),
@@ -130,10 +127,7 @@ impl Explanation {
             Some(dialog) => format!("pack dialog {dialog}"),
             None => format!("recogniser of {}", reading.family),
         });
-        self.speaks_for(format!(
-            "the text reads as {} (0.{:02} by itself)",
-            reading.kind, reading.base
-        ));
+        self.speaks_for(format!("the text reads as {} (0.{:02} by itself)", reading.kind, reading.base));
     }
 
     fn tell_kernel(&mut self, kernel: KernelWait) {

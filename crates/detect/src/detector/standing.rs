@@ -165,10 +165,7 @@ impl Standing {
 
     /// After our stroke the program wrote, and its line is bare again: it asks the same in the same place.
     pub(super) fn is_asked_anew(&self, look: &Look<'_>, last_output: Option<Moment>) -> bool {
-        let wrote_since = self
-            .injected
-            .zip(last_output)
-            .is_some_and(|(injected, output)| output > injected);
+        let wrote_since = self.injected.zip(last_output).is_some_and(|(injected, output)| output > injected);
         match &self.place {
             Place::Line { question } => {
                 wrote_since && self.kernel.canonical && look.line.whole() == question.trim()
@@ -190,11 +187,10 @@ impl Standing {
         };
         let question = question.trim_end();
         !question.is_empty()
-            && page.lines.iter().any(|line| {
-                line.text
-                    .strip_prefix(question)
-                    .is_some_and(|behind| !behind.trim().is_empty())
-            })
+            && page
+                .lines
+                .iter()
+                .any(|line| line.text.strip_prefix(question).is_some_and(|behind| !behind.trim().is_empty()))
     }
 }
 
@@ -211,15 +207,10 @@ impl Words {
         let hash = |texts: [&str; 2]| {
             let mut hasher = DefaultHasher::new();
             let chars = texts.into_iter().flat_map(str::chars);
-            chars
-                .filter(|char| char.is_alphanumeric())
-                .for_each(|char| char.hash(&mut hasher));
+            chars.filter(|char| char.is_alphanumeric()).for_each(|char| char.hash(&mut hasher));
             hasher.finish()
         };
-        Self {
-            shown: hash([&reading.excerpt, &reading.detail]),
-            identity: hash([&reading.identity, ""]),
-        }
+        Self { shown: hash([&reading.excerpt, &reading.detail]), identity: hash([&reading.identity, ""]) }
     }
 
     fn meet(self, other: Self) -> bool {
@@ -239,9 +230,7 @@ fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {
 fn answered(look: &Look<'_>) -> usize {
     let marks = look.pack().map_or(&[][..], |pack| &pack.answered);
     let lines = look.page.lines.iter().map(|line| line.text.trim());
-    lines
-        .filter(|text| marks.iter().any(|mark| mark.is_match(text)))
-        .count()
+    lines.filter(|text| marks.iter().any(|mark| mark.is_match(text))).count()
 }
 
 /// The upper part of the screen: what an agent has said. Its input box and hints are in the lower part. A logo is no word: it

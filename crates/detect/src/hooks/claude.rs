@@ -13,13 +13,7 @@ const QUESTION: &str = "AskUserQuestion";
 const PLAN: &str = "ExitPlanMode";
 
 pub(super) fn event(event: &Json) -> Option<HookEvent> {
-    let text = |key: &str| {
-        event
-            .get(key)
-            .and_then(Json::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let text = |key: &str| event.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
     let tool = || {
         Some(ToolUse {
             name: event.get("tool_name")?.as_str()?.to_owned(),
@@ -35,13 +29,11 @@ pub(super) fn event(event: &Json) -> Option<HookEvent> {
             })))
         }
         "PostToolUse" | "PostToolUseFailure" => HookEvent::Done(tool()?),
-        "Stop" => HookEvent::Finished {
-            message: text("last_assistant_message"),
-        },
+        "Stop" => HookEvent::Finished { message: text("last_assistant_message") },
         "UserPromptSubmit" | "PreToolUse" => HookEvent::Works,
-        "Notification" if text("notification_type") == "permission_prompt" => HookEvent::Waits {
-            message: text("message"),
-        },
+        "Notification" if text("notification_type") == "permission_prompt" => {
+            HookEvent::Waits { message: text("message") }
+        }
         "SessionEnd" => HookEvent::Ended,
         _ => HookEvent::Other,
     })
@@ -53,9 +45,7 @@ fn field<'a>(tool: &'a ToolUse, key: &str) -> Option<&'a str> {
 
 fn questions(tool: &ToolUse) -> &[Json] {
     let questions = tool.input.get("questions").and_then(Json::as_array);
-    questions
-        .filter(|_| tool.name == QUESTION)
-        .map_or(&[], Vec::as_slice)
+    questions.filter(|_| tool.name == QUESTION).map_or(&[], Vec::as_slice)
 }
 
 /// The one question that is asked. Several are answered one after the other on the screen.
@@ -67,25 +57,16 @@ fn question(tool: &ToolUse) -> Option<&Json> {
 }
 
 fn words(question: &Json) -> &str {
-    question
-        .get("question")
-        .and_then(Json::as_str)
-        .unwrap_or_default()
+    question.get("question").and_then(Json::as_str).unwrap_or_default()
 }
 
 fn options(question: &Json) -> impl Iterator<Item = &str> {
     let options = question.get("options").and_then(Json::as_array);
-    options
-        .into_iter()
-        .flatten()
-        .filter_map(|option| option.get("label")?.as_str())
+    options.into_iter().flatten().filter_map(|option| option.get("label")?.as_str())
 }
 
 fn is_multiple(question: &Json) -> bool {
-    question
-        .get("multiSelect")
-        .and_then(Json::as_bool)
-        .unwrap_or(false)
+    question.get("multiSelect").and_then(Json::as_bool).unwrap_or(false)
 }
 
 pub(super) fn title(tool: &ToolUse) -> String {
@@ -126,10 +107,7 @@ pub(super) fn detail(tool: &ToolUse) -> String {
                 let part = |key: &str| option.get(key).and_then(Json::as_str).unwrap_or_default();
                 format!("• {}: {}", part("label"), part("description"))
             });
-            std::iter::once(words(question).to_owned())
-                .chain(rows)
-                .collect::<Vec<_>>()
-                .join("\n")
+            std::iter::once(words(question).to_owned()).chain(rows).collect::<Vec<_>>().join("\n")
         });
         return told.collect::<Vec<_>>().join("\n\n");
     }
@@ -231,9 +209,7 @@ pub(super) fn decision(request: &ClaudeRequest, value: &Value, sighting: &Sighti
         Value::Several(rows) => {
             let question = question(tool).filter(|question| is_multiple(question))?;
             let labels: Vec<&str> = rows.iter().map(|(_, label)| label.as_str()).collect();
-            let known = labels
-                .iter()
-                .all(|label| options(question).any(|option| option == *label));
+            let known = labels.iter().all(|label| options(question).any(|option| option == *label));
             known.then(|| answer(tool, question, &labels.join(", ")))
         }
         Value::Text(text) if tool.name == PLAN => Some(deny(text, false)),

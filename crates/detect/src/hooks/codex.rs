@@ -57,9 +57,7 @@ pub(super) fn event(event: &Json) -> Option<HookEvent> {
             HookEvent::Asks(Box::new(HookRequest::Codex(request)))
         }
         "works" => HookEvent::Works,
-        "finished" => HookEvent::Finished {
-            message: event.get("last_message")?.as_str()?.to_owned(),
-        },
+        "finished" => HookEvent::Finished { message: event.get("last_message")?.as_str()?.to_owned() },
         _ => HookEvent::Other,
     })
 }
@@ -71,10 +69,7 @@ fn request(event: &Json) -> Option<CodexRequest> {
         "item/fileChange/requestApproval" => Wants::Edits(changes(event.get("item")?)?),
         _ => return None,
     };
-    Some(CodexRequest {
-        wants,
-        reason: text(params, "reason"),
-    })
+    Some(CodexRequest { wants, reason: text(params, "reason") })
 }
 
 fn text(object: &Json, key: &str) -> Option<String> {
@@ -152,9 +147,7 @@ fn unquoted(word: &str) -> Option<String> {
 
 /// What is compared of a dialog: letters and digits, and the sign before a command.
 fn squeezed(text: &str) -> String {
-    text.chars()
-        .filter(|char| char.is_alphanumeric() || *char == '$')
-        .collect()
+    text.chars().filter(|char| char.is_alphanumeric() || *char == '$').collect()
 }
 
 impl CodexRequest {
@@ -196,9 +189,7 @@ impl CodexRequest {
     pub(super) fn detail(&self) -> String {
         let mut lines = Vec::new();
         match &self.wants {
-            Wants::Command {
-                command, directory, ..
-            } => {
+            Wants::Command { command, directory, .. } => {
                 lines.push(format!("$ {command}"));
                 lines.extend(directory.iter().map(|directory| format!("in {directory}")));
             }
@@ -214,9 +205,9 @@ impl CodexRequest {
     /// Answers of the request's own, where no dialog could be read.
     pub(super) fn rows(&self) -> Vec<(String, Effect)> {
         let remembering = match &self.wants {
-            Wants::Command { .. } => self
-                .amended()
-                .map(|words| (format!("{REMEMBER} `{words}`"), Effect::Widens(Grant::Always))),
+            Wants::Command { .. } => {
+                self.amended().map(|words| (format!("{REMEMBER} `{words}`"), Effect::Widens(Grant::Always)))
+            }
             Wants::Edits(_) => Some((REMEMBER_FILES.to_owned(), Effect::Widens(Grant::Session))),
         };
         std::iter::once((PROCEED.to_owned(), Effect::Accepts))
@@ -231,9 +222,7 @@ impl CodexRequest {
             return None;
         };
         let words: Option<Vec<&str>> = amendment.as_ref()?.as_array()?.iter().map(Json::as_str).collect();
-        words
-            .filter(|words| !words.is_empty())
-            .map(|words| words.join(" "))
+        words.filter(|words| !words.is_empty()).map(|words| words.join(" "))
     }
 
     pub(super) fn decision(&self, value: &Value, sighting: &Sighting) -> Option<Json> {

@@ -15,18 +15,12 @@ pub(crate) struct LazyRegex {
 impl LazyRegex {
     /// The source is known to be good: it is part of this binary, and a test compiles all of those.
     pub(super) fn built_in(source: String) -> Self {
-        Self {
-            source,
-            regex: OnceLock::new(),
-        }
+        Self { source, regex: OnceLock::new() }
     }
 
     /// Compiled at once, so that whoever wrote it learns what is wrong with it.
     pub(super) fn tried(source: &str) -> Result<Self, regex::Error> {
-        Ok(Self {
-            source: source.to_owned(),
-            regex: OnceLock::from(Regex::new(source)?),
-        })
+        Ok(Self { source: source.to_owned(), regex: OnceLock::from(Regex::new(source)?) })
     }
 }
 

@@ -175,36 +175,22 @@ enum BelowName {
 /// and reading them whole would cost its tool milliseconds.
 pub(super) fn binaries(text: &str) -> impl Iterator<Item = &str> {
     let line = text.lines().find(|line| line.starts_with("binaries = ["));
-    line.into_iter()
-        .flat_map(|line| line.split('"').skip(1).step_by(2))
+    line.into_iter().flat_map(|line| line.split('"').skip(1).step_by(2))
 }
 
 /// `built_in`: a test has tried its patterns, so they are compiled when they are first asked.
 pub(super) fn parse(text: &str, file: &Path, built_in: bool) -> Result<Pack, PackErrors> {
-    let mut reader = Reader {
-        text,
-        file,
-        built_in,
-        errors: Vec::new(),
-    };
+    let mut reader = Reader { text, file, built_in, errors: Vec::new() };
     let parsed: File = match toml::from_str(text) {
         Ok(parsed) => parsed,
         Err(error) => {
             let at = error.span().map_or(0, |span| span.start);
-            reader.wrong(
-                at,
-                error.message(),
-                "See docs/adapters.md for every key and its values",
-            );
+            reader.wrong(at, error.message(), "See docs/adapters.md for every key and its values");
             return Err(PackErrors(reader.errors));
         }
     };
     let pack = reader.pack(parsed);
-    if reader.errors.is_empty() {
-        Ok(pack)
-    } else {
-        Err(PackErrors(reader.errors))
-    }
+    if reader.errors.is_empty() { Ok(pack) } else { Err(PackErrors(reader.errors)) }
 }
 
 struct Reader<'a> {
@@ -282,10 +268,7 @@ impl Reader<'_> {
                 (&status.working_title, Claim::Working),
                 (&status.idle_title, Claim::Idle),
             ] {
-                titles.extend(
-                    list.iter()
-                        .filter_map(|source| Some((self.regex(source)?, claim))),
-                );
+                titles.extend(list.iter().filter_map(|source| Some((self.regex(source)?, claim))));
             }
         }
         let answered = self.regexes(&parsed.answered);
@@ -298,11 +281,7 @@ impl Reader<'_> {
             line: self.optional(idle.line.as_ref()),
             is_silent: idle.silent,
         });
-        let dialogs = parsed
-            .dialog
-            .iter()
-            .filter_map(|dialog| self.dialog(&name, dialog))
-            .collect();
+        let dialogs = parsed.dialog.iter().filter_map(|dialog| self.dialog(&name, dialog)).collect();
         let built_in = self.built_in;
         let read = |lists| match built_in {
             true => Ok(Words::built_in(lists)),
@@ -311,18 +290,14 @@ impl Reader<'_> {
         let words = parsed.words.as_ref().and_then(|lists| match read(lists) {
             Ok(words) => Some(words),
             Err(word) => {
-                self.wrong(
-                    0,
-                    format!("the word {word:?} is no regular expression"),
-                    "Write plain words",
-                );
+                self.wrong(0, format!("the word {word:?} is no regular expression"), "Write plain words");
                 None
             }
         });
-        let proved = parsed.proved.into_iter().map(|proved| Proved {
-            version: proved.version,
-            recordings: proved.recordings,
-        });
+        let proved = parsed
+            .proved
+            .into_iter()
+            .map(|proved| Proved { version: proved.version, recordings: proved.recordings });
         Pack {
             binaries: parsed.tool.binaries,
             extends: parsed.tool.extends,
@@ -338,10 +313,7 @@ impl Reader<'_> {
             refused,
             titles,
             tells_status,
-            asks_for_status: parsed
-                .status
-                .as_ref()
-                .is_some_and(|status| status.osc7501 == Osc7501::Asks),
+            asks_for_status: parsed.status.as_ref().is_some_and(|status| status.osc7501 == Osc7501::Asks),
             words,
             text: self.text.into(),
             name,
@@ -377,26 +349,14 @@ impl Reader<'_> {
                 BelowName::Label => Below::Label,
             },
         };
-        Some(Dialog {
-            rows: table.rows.into(),
-            anchor: anchor?,
-            footer,
-            begins,
-            row,
-            manner,
-        })
+        Some(Dialog { rows: table.rows.into(), anchor: anchor?, footer, begins, row, manner })
     }
 
     fn widens(&mut self, table: &DialogTable) -> Vec<(LazyRegex, Grant)> {
-        let named = [
-            (&table.session, Grant::Session),
-            (&table.always, Grant::Always),
-            (&table.mode, Grant::Mode),
-        ];
+        let named =
+            [(&table.session, Grant::Session), (&table.always, Grant::Always), (&table.mode, Grant::Mode)];
         let named = named.into_iter();
-        named
-            .filter_map(|(source, grant)| Some((self.regex(source.as_ref()?)?, grant)))
-            .collect()
+        named.filter_map(|(source, grant)| Some((self.regex(source.as_ref()?)?, grant))).collect()
     }
 
     /// A row of one's own must say where its label is.

@@ -121,11 +121,8 @@ impl Words {
 
     /// What a label grants besides what is asked, the widest that it names. `None`: it names nothing.
     pub(crate) fn grants(&self, label: &str) -> Option<Grant> {
-        let words = [
-            (&self.mode, Grant::Mode),
-            (&self.always, Grant::Always),
-            (&self.session, Grant::Session),
-        ];
+        let words =
+            [(&self.mode, Grant::Mode), (&self.always, Grant::Always), (&self.session, Grant::Session)];
         let named = words.into_iter().find(|(words, _)| words.is_match(label));
         named.map(|(_, grant)| grant)
     }
@@ -164,10 +161,7 @@ fn any<Word: AsRef<str>>(words: impl Iterator<Item = Word>) -> String {
 /// The words of the generic pack in the binary.
 pub(crate) fn words() -> &'static Words {
     static WORDS: LazyLock<Words> = LazyLock::new(|| {
-        let generic = Packs::embedded()
-            .0
-            .into_iter()
-            .find(|entry| entry.is_named(GENERIC));
+        let generic = Packs::embedded().0.into_iter().find(|entry| entry.is_named(GENERIC));
         generic
             .and_then(|entry| entry.pack()?.words.clone())
             .unwrap_or_else(|| Words::built_in(&Lists::default()))

@@ -88,11 +88,7 @@ impl Menu {
     fn all(page: &Page, row: Option<&Regex>) -> impl Iterator<Item = Self> {
         let patterns = match row {
             Some(row) => [Some(row), None, None],
-            None => [
-                MARKED.regex(),
-                TOUCHING.regex(),
-                STARRED.regex().filter(|_| page.alternate),
-            ],
+            None => [MARKED.regex(), TOUCHING.regex(), STARRED.regex().filter(|_| page.alternate)],
         };
         let last = page.last_row().unwrap_or(0);
         let rows = (last.saturating_sub(ROWS)..=last).rev();
@@ -137,9 +133,8 @@ impl Menu {
             menu.first = row;
             menu.marked = menu.marked.map(|marked| marked + 1);
         }
-        while let Some((row, label)) = (1..=APART + 1)
-            .map(|by| menu.last + by)
-            .find_map(|row| menu.sibling(page, row, column))
+        while let Some((row, label)) =
+            (1..=APART + 1).map(|by| menu.last + by).find_map(|row| menu.sibling(page, row, column))
         {
             menu.labels.push(label);
             menu.last = row;
@@ -149,11 +144,7 @@ impl Menu {
 
     /// The choice in this row, if nothing but separators and choices that cannot be taken stands between.
     fn sibling(&self, page: &Page, row: usize, column: usize) -> Option<(usize, String)> {
-        let between = if row < self.first {
-            row + 1..self.first
-        } else {
-            self.last + 1..row
-        };
+        let between = if row < self.first { row + 1..self.first } else { self.last + 1..row };
         let dashed = self.labels.iter().all(|label| label.starts_with("- "));
         let is_apart = |row: usize| {
             let text = page.inner(row);
@@ -231,9 +222,7 @@ impl Menu {
             .take_while(|row| is_text(row))
             .find(|&row| QUESTION.is_match(page.inner(row).trim_start()));
         let asks = close && (begins.is_some() || ASKING.is_match(&wrapped_line(page, nearest)));
-        let hinted = (self.last + 1..=bottom)
-            .take(4)
-            .any(|row| HINT.is_match(page.text(row)));
+        let hinted = (self.last + 1..=bottom).take(4).any(|row| HINT.is_match(page.text(row)));
         let on_cursor = (self.first..=self.last).contains(&page.cursor.row);
         let near = on_cursor || (begins.unwrap_or(nearest)..=bottom + 2).contains(&page.cursor.row);
         let below = if on_cursor { 12 } else { 4 };
@@ -263,9 +252,7 @@ impl Menu {
     /// What the question is about, without a hint of keys.
     fn subject_of(&self, question: &str) -> String {
         let hint = KEY_HINT.captures(question).and_then(|captures| captures.get(0));
-        question[..hint.map_or(question.len(), |hint| hint.start())]
-            .trim_end()
-            .to_owned()
+        question[..hint.map_or(question.len(), |hint| hint.start())].trim_end().to_owned()
     }
 
     /// One row accepts, one refuses, and a question stands above: an approval, however it is drawn.
@@ -281,13 +268,8 @@ impl Menu {
         let base = if kind == Kind::YesNo { 90 } else { 80 } + if manner.name.is_some() { 5 } else { 0 };
         let identity = format!("{subject}\n{}", labels.join("\n"));
         let choices = self.labels.iter().enumerate().filter_map(|(index, label)| {
-            let choice = manner.choice(&Shown {
-                label,
-                number: None,
-                index,
-                highlighted: self.marked,
-                footer: "",
-            })?;
+            let choice =
+                manner.choice(&Shown { label, number: None, index, highlighted: self.marked, footer: "" })?;
             let strokes = match (self.ticks, self.filled.get(index)) {
                 (true, Some(true)) => self.marked.and_then(|marked| manner::arrows(marked, index)),
                 (true, Some(false) | None) => self.marked.and_then(|marked| manner::tick(marked, index)),
@@ -295,9 +277,7 @@ impl Menu {
             };
             Some(Choice { strokes, ..choice })
         });
-        Reading::block(kind, base, excerpt, detail, identity)
-            .by(manner)
-            .with_choices(choices.collect())
+        Reading::block(kind, base, excerpt, detail, identity).by(manner).with_choices(choices.collect())
     }
 }
 
@@ -309,9 +289,7 @@ fn without_sign(question: &str) -> &str {
 /// The first row of a line that the terminal wrapped.
 fn first_of_line(page: &Page, row: usize) -> usize {
     let wrapped = |row: &usize| *row > 0 && page.lines[*row - 1].wraps;
-    std::iter::successors(Some(row), |row| wrapped(row).then(|| row - 1))
-        .last()
-        .unwrap_or(row)
+    std::iter::successors(Some(row), |row| wrapped(row).then(|| row - 1)).last().unwrap_or(row)
 }
 
 fn wrapped_line(page: &Page, row: usize) -> String {
@@ -323,10 +301,7 @@ fn label_at(page: &Page, row: usize, pattern: &Regex) -> Option<(usize, String)>
     let text = page.inner(row);
     let label = pattern.captures(text)?.name("label")?;
     let column = text[..label.start()].chars().count();
-    Some((
-        column,
-        without_faint(page, row, column, label.as_str()).to_owned(),
-    ))
+    Some((column, without_faint(page, row, column, label.as_str()).to_owned()))
 }
 
 /// `Red - warm` and `ESLint (recommended)` where the second part is grey: a row that is not highlighted lacks it.
@@ -364,9 +339,7 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
         .rev()
         .take_while(|&row| !is_rule(page.text(row)))
         .find(|&row| QUESTION.is_match(page.text(row).trim_start()));
-    let nearest = (first.saturating_sub(3)..first)
-        .rev()
-        .find(|&row| !page.inner(row).trim().is_empty());
+    let nearest = (first.saturating_sub(3)..first).rev().find(|&row| !page.inner(row).trim().is_empty());
     let hint = (last + 1..=bottom).find(|&row| HINT.is_match(page.text(row)));
     let top = named.or(nearest).unwrap_or(first);
     let marker = boxes.iter().position(|one| one.marked);
@@ -380,16 +353,10 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
     if !ticks || !is_asked || !(top..=bottom + 2).contains(&page.cursor.row) {
         return None;
     }
-    let styles: Vec<u64> = boxes
-        .iter()
-        .map(|one| page.style_at(one.row, page.column_of(one.row, one.column)))
-        .collect();
+    let styles: Vec<u64> =
+        boxes.iter().map(|one| page.style_at(one.row, page.column_of(one.row, one.column))).collect();
     // A hidden cursor is parked somewhere.
-    let on_cursor = || {
-        boxes
-            .iter()
-            .position(|one| one.row == page.cursor.row && page.cursor.visible)
-    };
+    let on_cursor = || boxes.iter().position(|one| one.row == page.cursor.row && page.cursor.visible);
     let marked = marker.or(lit_one(&styles)).or_else(on_cursor);
     let question = match named.or(nearest.filter(|_| asks)) {
         Some(row) => dialog::paragraph(page, row, first),
@@ -420,9 +387,8 @@ struct Boxed {
 
 /// The lowest group of such rows, not far from the end of the screen.
 fn boxes_of(page: &Page, bottom: usize) -> Option<Vec<Boxed>> {
-    let last = (bottom.saturating_sub(BELOW / 2)..=bottom)
-        .rev()
-        .find(|&row| boxed_at(page, row).is_some())?;
+    let last =
+        (bottom.saturating_sub(BELOW / 2)..=bottom).rev().find(|&row| boxed_at(page, row).is_some())?;
     let mut boxes: Vec<Boxed> = Vec::new();
     let mut apart = 0;
     for row in (last.saturating_sub(ROWS)..=last).rev() {
@@ -497,28 +463,14 @@ fn by_ink(look: &Look<'_>) -> Option<Reading> {
         .last()?;
     let styles: Vec<u64> = (first..=end).map(|row| page.style_at(row, indent(row))).collect();
     let marked = odd_one(&styles).filter(|_| end == bottom || end + 2 >= bottom)?;
-    let labels: Vec<String> = (first..=end)
-        .map(|row| page.text(row).trim().to_owned())
-        .collect();
+    let labels: Vec<String> = (first..=end).map(|row| page.text(row).trim().to_owned()).collect();
     let excerpt = question.trim_start_matches(['?', '◆', '▲']).trim();
-    let menu = Menu {
-        first,
-        last: end,
-        labels,
-        marked: Some(marked),
-        ticks: false,
-        filled: Vec::new(),
-    };
+    let menu = Menu { first, last: end, labels, marked: Some(marked), ticks: false, filled: Vec::new() };
     if menu.is_numbered() {
         return None;
     }
     let subject = menu.subject_of(excerpt);
-    Some(menu.build(
-        excerpt,
-        &subject,
-        page.block(look.line.first, bottom),
-        &Manner::default(),
-    ))
+    Some(menu.build(excerpt, &subject, page.block(look.line.first, bottom), &Manner::default()))
 }
 
 /// Rows without a marker: one has a background of its own. Something must ask above them, or hint below.
@@ -538,15 +490,8 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
             let plain = !text.trim().is_empty() && !is_rule(text) && !HINT.is_match(text);
             plain && !is_lit(page, at) && begins(at) == begins(row) && !ASKING.is_match(text.trim())
         };
-        let first = (0..row)
-            .rev()
-            .take_while(|&at| is_sibling(at))
-            .last()
-            .unwrap_or(row);
-        let end = (row + 1..=last)
-            .take_while(|&at| is_sibling(at))
-            .last()
-            .unwrap_or(row);
+        let first = (0..row).rev().take_while(|&at| is_sibling(at)).last().unwrap_or(row);
+        let end = (row + 1..=last).take_while(|&at| is_sibling(at)).last().unwrap_or(row);
         (end > first).then(|| Menu {
             first,
             last: end,
@@ -557,13 +502,9 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
         })
     })?;
     let above = menu.first.checked_sub(1)?;
-    let nearest = (above.saturating_sub(1)..=above)
-        .rev()
-        .find(|&row| !page.text(row).trim().is_empty());
+    let nearest = (above.saturating_sub(1)..=above).rev().find(|&row| !page.text(row).trim().is_empty());
     let asks = nearest.is_some_and(|row| ASKING.is_match(page.text(row).trim()));
-    let hinted = (menu.last + 1..=last)
-        .take(3)
-        .any(|row| HINT.is_match(page.text(row)));
+    let hinted = (menu.last + 1..=last).take(3).any(|row| HINT.is_match(page.text(row)));
     if !(asks || hinted) || last - menu.last > 4 || composer::find(page).is_some() {
         return None;
     }
@@ -613,17 +554,9 @@ fn filter(look: &Look<'_>) -> Option<Reading> {
     } else {
         page.block(row, counted + labels.len())
     };
-    let (back, forth) = if upwards {
-        ("\x1b[B", "\x1b[A")
-    } else {
-        ("\x1b[A", "\x1b[B")
-    };
+    let (back, forth) = if upwards { ("\x1b[B", "\x1b[A") } else { ("\x1b[A", "\x1b[B") };
     let row_of = |index: usize| {
-        if upwards {
-            counted - 1 - index
-        } else {
-            counted + 1 + index
-        }
+        if upwards { counted - 1 - index } else { counted + 1 + index }
     };
     let points = |index: &usize| unframed(page.text(row_of(*index))).starts_with(['>', '▌', '❯']);
     let marked = (0..labels.len()).find(points);
@@ -641,12 +574,9 @@ fn unframed(text: &str) -> &str {
     const BORDERS: [char; 3] = ['│', '┃', '║'];
     let text = text.trim_end();
     match text.trim_start().strip_prefix(BORDERS) {
-        Some(inner) => inner
-            .strip_suffix(BORDERS)
-            .unwrap_or(inner)
-            .strip_prefix(' ')
-            .unwrap_or(inner)
-            .trim_end(),
+        Some(inner) => {
+            inner.strip_suffix(BORDERS).unwrap_or(inner).strip_prefix(' ').unwrap_or(inner).trim_end()
+        }
         None => text,
     }
 }
@@ -656,21 +586,11 @@ fn radio_line(look: &Look<'_>) -> Option<Reading> {
     static RADIO: Pattern = pattern!(r"^[●○]\s+(\S.*?)\s+/\s+[●○]\s+(\S.*)$");
     let page = look.page;
     let last = page.last_row()?;
-    let row = (last.saturating_sub(6)..=last)
-        .rev()
-        .find(|&row| RADIO.is_match(page.inner(row).trim()))?;
+    let row = (last.saturating_sub(6)..=last).rev().find(|&row| RADIO.is_match(page.inner(row).trim()))?;
     let captures = RADIO.captures(page.inner(row).trim())?;
     let labels = [captures.get(1)?.as_str(), captures.get(2)?.as_str()];
-    let question = page
-        .inner(row.checked_sub(1)?)
-        .trim()
-        .trim_start_matches(['◆', '?'])
-        .trim();
-    let kind = if labels::is_yes_no_pair(&labels) {
-        Kind::YesNo
-    } else {
-        Kind::MultipleChoice
-    };
+    let question = page.inner(row.checked_sub(1)?).trim().trim_start_matches(['◆', '?']).trim();
+    let kind = if labels::is_yes_no_pair(&labels) { Kind::YesNo } else { Kind::MultipleChoice };
     // The letter chooses at once. Where it did not, no Enter follows: the row with the light is the one it would take.
     let choices = labels.iter().map(|label| {
         let key: String = label.chars().take(1).flat_map(char::to_lowercase).collect();

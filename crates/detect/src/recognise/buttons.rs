@@ -26,10 +26,7 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
     let text = page.block(top + 1, row - 1);
     let question = first_paragraph(page, top + 1, row);
     let buttons: Vec<(usize, String)> = buttons_of(page.text(row));
-    let names: Vec<&str> = buttons
-        .iter()
-        .map(|(_, label)| label.trim_matches(['<', '>']))
-        .collect();
+    let names: Vec<&str> = buttons.iter().map(|(_, label)| label.trim_matches(['<', '>'])).collect();
     let plain = TICKED.regex()?.replace_all(&text, "[ ]");
     let identity = format!("{}\n{}", FIELD.regex()?.replace_all(&plain, ""), names.join(" "));
     let field = (top + 1..row)
@@ -40,10 +37,7 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
     }
     let items = items_of(look, top + 1, row);
     // Names of fields to fill in are no choices.
-    if items
-        .as_ref()
-        .is_some_and(|(items, _)| items.iter().all(|item| item.label.ends_with(':')))
-    {
+    if items.as_ref().is_some_and(|(items, _)| items.iter().all(|item| item.label.ends_with(':'))) {
         return Some(reading(Kind::FreeText, 75));
     }
     if let Some((items, highlighted)) = items {
@@ -79,13 +73,8 @@ fn is_secret(text: &str) -> bool {
 }
 
 fn first_paragraph(page: &Page, first: usize, end: usize) -> String {
-    let lines = (first..end)
-        .map(|row| page.inner(row).trim())
-        .skip_while(|text| text.is_empty());
-    lines
-        .take_while(|text| !text.is_empty() && !is_rule(text))
-        .collect::<Vec<_>>()
-        .join(" ")
+    let lines = (first..end).map(|row| page.inner(row).trim()).skip_while(|text| text.is_empty());
+    lines.take_while(|text| !text.is_empty() && !is_rule(text)).collect::<Vec<_>>().join(" ")
 }
 
 /// Buttons with their place in the row, inner blanks removed: `<  OK  >` is `<OK>`.
@@ -97,19 +86,14 @@ fn buttons_of(text: &str) -> Vec<(usize, String)> {
         .captures_iter(text)
         .filter_map(|captures| {
             let whole = captures.get(0)?;
-            Some((
-                text[..whole.start()].chars().count(),
-                format!("<{}>", captures.get(1)?.as_str()),
-            ))
+            Some((text[..whole.start()].chars().count(), format!("<{}>", captures.get(1)?.as_str())))
         })
         .collect()
 }
 
 fn button_choices(look: &Look<'_>, row: usize, buttons: &[(usize, String)]) -> Vec<Choice> {
-    let places: Vec<(usize, usize)> = buttons
-        .iter()
-        .map(|(at, label)| (*at, at + label.chars().count()))
-        .collect();
+    let places: Vec<(usize, usize)> =
+        buttons.iter().map(|(at, label)| (*at, at + label.chars().count())).collect();
     let focused = focused(look, row, &places);
     let choice = |(index, (_, label)): (usize, &(usize, String))| {
         labels::choice(label, steps(focused, index, "\x1b[Z", "\t"))
@@ -122,16 +106,11 @@ fn button_choices(look: &Look<'_>, row: usize, buttons: &[(usize, String)]) -> V
 fn focused(look: &Look<'_>, row: usize, places: &[(usize, usize)]) -> Option<usize> {
     let page = look.page;
     if page.cursor.row == row
-        && let Some(index) = places
-            .iter()
-            .position(|(from, to)| (*from..=*to).contains(&page.cursor.column))
+        && let Some(index) = places.iter().position(|(from, to)| (*from..=*to).contains(&page.cursor.column))
     {
         return Some(index);
     }
-    let grounds: Vec<u64> = places
-        .iter()
-        .map(|(from, _)| page.ground_at(row, from + 1))
-        .collect();
+    let grounds: Vec<u64> = places.iter().map(|(from, _)| page.ground_at(row, from + 1)).collect();
     match places {
         [_] => Some(0),
         _ => odd_one(&grounds).or_else(|| only_one(&grounds, |ground| *ground != form_ground(page, row))),
@@ -169,21 +148,12 @@ fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, Opt
     let above = (text_from..last).rev().find(|&row| is_gap(row))?;
     let rows: Vec<usize> = (above + 1..=last).collect();
     let indent = |row: usize| page.inner(row).chars().take_while(|char| *char == ' ').count();
-    let aligned = rows
-        .windows(2)
-        .all(|pair| indent(pair[0]) == indent(pair[1]) && pair[1] == pair[0] + 1);
-    let boxes = rows
-        .iter()
-        .all(|&row| page.inner(row).trim().starts_with(['[', '(']));
-    let grounds: Vec<u64> = rows
-        .iter()
-        .map(|&row| page.style_at(row, label_column(page, row)))
-        .collect();
+    let aligned = rows.windows(2).all(|pair| indent(pair[0]) == indent(pair[1]) && pair[1] == pair[0] + 1);
+    let boxes = rows.iter().all(|&row| page.inner(row).trim().starts_with(['[', '(']));
+    let grounds: Vec<u64> = rows.iter().map(|&row| page.style_at(row, label_column(page, row))).collect();
     let on_cursor = rows.iter().position(|&row| row == page.cursor.row);
     let is_lit = |row: &usize| page.ground_at(*row, label_column(page, *row)) != form_ground(page, *row);
-    let highlighted = on_cursor
-        .or_else(|| odd_one(&grounds))
-        .or_else(|| only_one(&rows, is_lit));
+    let highlighted = on_cursor.or_else(|| odd_one(&grounds)).or_else(|| only_one(&rows, is_lit));
     if rows.is_empty()
         || !aligned
         || highlighted.is_none() && !boxes
@@ -252,10 +222,7 @@ fn bracketed(look: &Look<'_>) -> Option<Reading> {
         return None;
     }
     let found: Vec<regex::Captures<'_>> = BRACKETS.regex()?.captures_iter(text).collect();
-    let labels: Vec<&str> = found
-        .iter()
-        .filter_map(|captures| Some(captures.get(1)?.as_str()))
-        .collect();
+    let labels: Vec<&str> = found.iter().filter_map(|captures| Some(captures.get(1)?.as_str())).collect();
     let grounds: Vec<u64> = found
         .iter()
         .filter_map(|captures| Some(text[..captures.get(1)?.start()].chars().count()))
@@ -285,25 +252,13 @@ impl Styled {
         static CONFIRM: Pattern = pattern!(r"(?i)\benter\s+(confirm|select|submit)\b");
         let page = look.page;
         let last = page.last_row().filter(|_| !look.kernel.canonical)?;
-        let row = (last.saturating_sub(6)..=last)
-            .rev()
-            .find(|&row| CONFIRM.is_match(page.text(row)))?;
+        let row = (last.saturating_sub(6)..=last).rev().find(|&row| CONFIRM.is_match(page.text(row)))?;
         let segments = segments_of(page.text(row));
-        let grounds: Vec<u64> = segments
-            .iter()
-            .map(|(from, _)| page.ground_at(row, *from))
-            .collect();
+        let grounds: Vec<u64> = segments.iter().map(|(from, _)| page.ground_at(row, *from)).collect();
         let focused = odd_one(&grounds).filter(|_| segments.len() >= 2)?;
-        let top = (0..row)
-            .rev()
-            .find(|&above| !page.text(above).contains(is_side))
-            .map_or(0, |above| above + 1);
-        Some(Self {
-            row,
-            top,
-            labels: segments.into_iter().map(|(_, label)| label).collect(),
-            focused,
-        })
+        let top =
+            (0..row).rev().find(|&above| !page.text(above).contains(is_side)).map_or(0, |above| above + 1);
+        Some(Self { row, top, labels: segments.into_iter().map(|(_, label)| label).collect(), focused })
     }
 
     pub(super) fn above(&self, page: &Page) -> String {
@@ -343,9 +298,7 @@ impl Styled {
     fn matter(&self, page: &Page) -> Vec<String> {
         let lines =
             (self.top..self.row).map(|row| page.inner(row).split_whitespace().collect::<Vec<_>>().join(" "));
-        let below = lines
-            .skip_while(String::is_empty)
-            .skip_while(|line| !line.is_empty());
+        let below = lines.skip_while(String::is_empty).skip_while(|line| !line.is_empty());
         below.filter(|line| !line.is_empty() && !is_rule(line)).collect()
     }
 }
@@ -385,10 +338,7 @@ pub(super) fn shortcut_bar(look: &Look<'_>) -> Option<Reading> {
     let mut bar: Vec<(String, String)> = Vec::new();
     for row in first..rows {
         for captures in SHORTCUT.regex()?.captures_iter(page.text(row)) {
-            bar.push((
-                captures.get(1)?.as_str().to_owned(),
-                captures.get(2)?.as_str().to_owned(),
-            ));
+            bar.push((captures.get(1)?.as_str().to_owned(), captures.get(2)?.as_str().to_owned()));
         }
     }
     let question = look.line.whole();
@@ -397,20 +347,12 @@ pub(super) fn shortcut_bar(look: &Look<'_>) -> Option<Reading> {
         return None;
     }
     if has("Y") && has("N") {
-        let choices: Vec<Choice> = bar
-            .iter()
-            .filter_map(|(key, label)| shortcut_choice(key, label))
-            .collect();
+        let choices: Vec<Choice> =
+            bar.iter().filter_map(|(key, label)| shortcut_choice(key, label)).collect();
         return Some(Reading::line(look, Kind::YesNo, 90, &question).with_choices(choices));
     }
-    let prefilled = question
-        .split_once(':')
-        .is_some_and(|(_, value)| !value.trim().is_empty());
-    let kind = if prefilled {
-        Kind::ConfirmEnter
-    } else {
-        Kind::FreeText
-    };
+    let prefilled = question.split_once(':').is_some_and(|(_, value)| !value.trim().is_empty());
+    let kind = if prefilled { Kind::ConfirmEnter } else { Kind::FreeText };
     Some(Reading::line(look, kind, 85, &question))
 }
 

@@ -43,19 +43,13 @@ pub(super) fn find(page: &Page) -> Option<Box> {
 
 /// A box with a bar at its left and a foot: text, a gap, and last the agent's own line.
 fn barred(page: &Page) -> Option<Box> {
-    let foot = (0..=page.last_row()?)
-        .rev()
-        .find(|&row| page.text(row).trim_start().starts_with("╹▀"))?;
+    let foot = (0..=page.last_row()?).rev().find(|&row| page.text(row).trim_start().starts_with("╹▀"))?;
     let has_bar = |row: &usize| page.text(*row).trim_start().starts_with('┃');
     let top = (0..foot).rev().take_while(has_bar).last()?;
     let mut written = (top..foot).filter(|&row| !page.inner(row).trim().is_empty());
     // The agent's own line is always there.
     written.next_back()?;
-    Some(Box {
-        row: written.next().unwrap_or(top),
-        top,
-        bottom: foot,
-    })
+    Some(Box { row: written.next().unwrap_or(top), top, bottom: foot })
 }
 
 /// The first row of the input box, its frame included.
@@ -88,11 +82,7 @@ fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
         ('›', false, None) => holds_cursor(page, row) && row + 2 <= last,
         _ => false,
     };
-    is_box.then(|| Box {
-        row,
-        top: if framed_above { row - 1 } else { row },
-        bottom: bottom.unwrap_or(last),
-    })
+    is_box.then(|| Box { row, top: if framed_above { row - 1 } else { row }, bottom: bottom.unwrap_or(last) })
 }
 
 /// The cursor stands in this row, or at the end of a draft that begins here and goes on in the rows below.
@@ -126,18 +116,14 @@ pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
         return Some(Reading::line(look, Kind::Idle, 85, question));
     }
     let invitation = idle.and_then(|idle| idle.invitation.as_deref());
-    let found = find(look.page)
-        .or_else(|| written_in(look))
-        .or_else(|| titled(look.page, invitation))?;
+    let found = find(look.page).or_else(|| written_in(look)).or_else(|| titled(look.page, invitation))?;
     let detail = look.page.block(found.top.saturating_sub(12), found.bottom);
     // An empty box is told by the next line in it.
     let mut lines = (found.row..=found.bottom).map(|row| look.page.inner(row).trim());
     let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
     let mut reading = Reading::block(Kind::Idle, 75, line, detail, "input box".to_owned());
     reading.constraints.max_length = MAX_INSTRUCTION;
-    reading.place = Place::Composer {
-        drafted: is_drafted(look.page, found.row, invitation),
-    };
+    reading.place = Place::Composer { drafted: is_drafted(look.page, found.row, invitation) };
     Some(reading)
 }
 
@@ -176,9 +162,7 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
 
 /// Where the text of a box begins.
 fn behind_marker(text: &str) -> usize {
-    text.chars()
-        .position(|char| matches!(char, '❯' | '›' | '>' | '┃' | '!'))
-        .map_or(0, |at| at + 1)
+    text.chars().position(|char| matches!(char, '❯' | '›' | '>' | '┃' | '!')).map_or(0, |at| at + 1)
 }
 
 /// Text stands between the marker and the cursor, which is in this row.
@@ -196,19 +180,8 @@ fn written_in(look: &Look<'_>) -> Option<Box> {
     let row = (last.saturating_sub(BELOW)..=last)
         .rev()
         .find(|&row| known.is_match(&page.words(row, last + 1)))
-        .filter(|&row| {
-            !is_choice(
-                page.inner(row)
-                    .trim_start()
-                    .trim_start_matches(['›', '❯', '>'])
-                    .trim(),
-            )
-        })?;
-    Some(Box {
-        row,
-        top: row,
-        bottom: last,
-    })
+        .filter(|&row| !is_choice(page.inner(row).trim_start().trim_start_matches(['›', '❯', '>']).trim()))?;
+    Some(Box { row, top: row, bottom: last })
 }
 
 /// An input box known by its invitation alone.
@@ -221,9 +194,5 @@ fn titled(page: &Page, invitation: Option<&Regex>) -> Option<Box> {
         let text = page.inner(row).trim_start();
         INVITATION.is_match(text) || invitation.is_some_and(|invites| invites.is_match(text))
     })?;
-    Some(Box {
-        row,
-        top: row,
-        bottom: last,
-    })
+    Some(Box { row, top: row, bottom: last })
 }

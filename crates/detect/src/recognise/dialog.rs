@@ -54,9 +54,7 @@ pub(super) fn numbered(look: &Look<'_>) -> Option<Reading> {
     let end = dialog.footer.unwrap_or(dialog.last_row());
     let is_history = arrows::lowest(look).is_some_and(|row| row > dialog.last_row())
         || look.is_left_behind(end, tells_keys);
-    dialog
-        .reading(look.page, &Manner::default())
-        .filter(|_| !is_history)
+    dialog.reading(look.page, &Manner::default()).filter(|_| !is_history)
 }
 
 /// A line that tells keys and nothing else, `Esc to cancel · Tab to amend`: not one that says something and then asks
@@ -98,13 +96,9 @@ impl Dialog {
             return None;
         }
         let bottom = page.last_row()?;
-        let footer = (last.last + 1..=bottom)
-            .take(4)
-            .find(|&row| FOOTER.is_match(page.text(row)));
+        let footer = (last.last + 1..=bottom).take(4).find(|&row| FOOTER.is_match(page.text(row)));
         let marked = rows.iter().position(|row| row.marked);
-        let reversed = rows
-            .iter()
-            .position(|row| page.is_reversed_at(row.row, indent(page, row.row) + 1));
+        let reversed = rows.iter().position(|row| page.is_reversed_at(row.row, indent(page, row.row) + 1));
         let highlighted = marked.or(reversed);
         let claimed = look.claim == Some(Claim::Blocked);
         let selects = footer.is_some_and(|row| SELECTS.is_match(page.text(row)));
@@ -118,15 +112,7 @@ impl Dialog {
         let top = top_of(page, first.row);
         let question_row = question_row(page, top, first.row)?;
         let scrolls = Cut::of_answers(page, first.row, last.last).is_some();
-        Some(Self {
-            scrolls,
-            highlighted,
-            top,
-            question_row,
-            footer,
-            claimed,
-            rows,
-        })
+        Some(Self { scrolls, highlighted, top, question_row, footer, claimed, rows })
     }
 
     fn last_row(&self) -> usize {
@@ -180,23 +166,14 @@ impl Dialog {
             let identity = format!("{subject}\n{}", others.join("\n"));
             let reading = Reading::block(Kind::FreeText, 80, &question, detail, identity).by(manner);
             // Enter in an empty field of a dialog may refuse, do nothing or take a row: silence types nothing there.
-            return Some(Reading {
-                offers_default: true,
-                ..reading
-            });
+            return Some(Reading { offers_default: true, ..reading });
         }
-        let kept: Vec<usize> = (0..texts.len())
-            .filter(|&index| !manner.is_left_out(&texts[index]))
-            .collect();
+        let kept: Vec<usize> = (0..texts.len()).filter(|&index| !manner.is_left_out(&texts[index])).collect();
         let kind = manner.kind(&kept.iter().map(|&index| labels[index]).collect::<Vec<_>>());
         let certain = self.claimed || self.footer.is_some() || manner.name.is_some();
         let base = if kind == Kind::YesNo { 90 } else { 85 } + if certain { 5 } else { 0 };
         // Another part of the same list is no other dialog.
-        let listed = if self.scrolls {
-            String::new()
-        } else {
-            labels.join("\n")
-        };
+        let listed = if self.scrolls { String::new() } else { labels.join("\n") };
         let identity = format!("{subject}\n{listed}");
         let footer = self.footer.map_or("", |row| page.text(row));
         let turns = ON_THE_RIGHT.is_match(&self.above(page));
@@ -215,10 +192,7 @@ impl Dialog {
             };
             let choice = Choice { effect, ..choice };
             Some(match self.rows[index].has_box && turns {
-                true => Choice {
-                    strokes: choice.strokes.map(then_turn),
-                    ..choice
-                },
+                true => Choice { strokes: choice.strokes.map(then_turn), ..choice },
                 false => choice,
             })
         });
@@ -266,9 +240,7 @@ pub(super) fn with_matter(page: &Page, top: usize, question_row: usize, first_ro
 /// or unframed above or below it.
 fn matter(page: &Page, top: usize, question: Range<usize>, first_row: usize) -> String {
     let is_framed = |row: &usize| !is_rule(page.text(*row));
-    let framed = (top..question.start)
-        .rfind(is_framed)
-        .filter(|last| last + 1 < question.start);
+    let framed = (top..question.start).rfind(is_framed).filter(|last| last + 1 < question.start);
     let upper = framed.and_then(|last| (top..last).rfind(|row| !is_framed(row)));
     let rows = match upper.zip(framed) {
         Some((upper, last)) => upper + 1..last + 1,
@@ -285,10 +257,7 @@ fn matter(page: &Page, top: usize, question: Range<usize>, first_row: usize) -> 
 
 /// Ticked, and then to the next tab, if the dialog still stands: else a choice of several could never be sent.
 fn then_turn(strokes: Strokes) -> Strokes {
-    let turn = Stroke {
-        bytes: b"\x1b[C".to_vec(),
-        pace: Pace::IfStillThere,
-    };
+    let turn = Stroke { bytes: b"\x1b[C".to_vec(), pace: Pace::IfStillThere };
     let all = strokes.clone().into_vec().into_iter().chain([turn]).collect();
     Strokes::new(all).unwrap_or(strokes)
 }
@@ -315,10 +284,7 @@ fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<Row>> {
         let Some(mut next) = row_at(page, row, pattern) else {
             continue;
         };
-        if found
-            .last()
-            .is_some_and(|below| below.number != next.number + 1 || below.row - next.row > 8)
-        {
+        if found.last().is_some_and(|below| below.number != next.number + 1 || below.row - next.row > 8) {
             found.clear();
         }
         next.last = row;
@@ -334,12 +300,7 @@ fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<Row>> {
     if !begins || found.len() < 2 {
         return None;
     }
-    let ends: Vec<usize> = found
-        .iter()
-        .skip(1)
-        .map(|row| row.row)
-        .chain([last + 1])
-        .collect();
+    let ends: Vec<usize> = found.iter().skip(1).map(|row| row.row).chain([last + 1]).collect();
     for (row, end) in found.iter_mut().zip(ends) {
         take_wrapped(page, row, end);
     }
@@ -354,9 +315,7 @@ fn row_at(page: &Page, row: usize, pattern: &Regex) -> Option<Row> {
     Some(Row {
         row,
         number,
-        marked: captures
-            .name("marker")
-            .is_some_and(|marker| !marker.as_str().is_empty()),
+        marked: captures.name("marker").is_some_and(|marker| !marker.as_str().is_empty()),
         label_at: text[..label.start()].chars().count(),
         label: first_column(unticked(label.as_str())).to_owned(),
         whole: unticked(label.as_str()).to_owned(),
@@ -502,9 +461,7 @@ impl Dashed {
 
 /// The line that asks: the nearest one above the rows with a question mark or a colon, else the dialog's first.
 pub(super) fn question_row(page: &Page, top: usize, first_row: usize) -> Option<usize> {
-    let mut texts = (top..first_row)
-        .rev()
-        .filter(|&row| !page.inner(row).trim().is_empty());
+    let mut texts = (top..first_row).rev().filter(|&row| !page.inner(row).trim().is_empty());
     let asking = texts.clone().find(|&row| page.inner(row).contains('?'));
     let announcing = texts.clone().find(|&row| page.inner(row).ends_with(':'));
     asking.or(announcing).or_else(|| texts.next_back())

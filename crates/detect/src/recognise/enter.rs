@@ -22,9 +22,7 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     if !look.line.before.is_empty() || !look.line.after.is_empty() {
         return None;
     }
-    let row = (0..look.line.first)
-        .rev()
-        .find(|&row| !look.page.inner(row).trim().is_empty())?;
+    let row = (0..look.line.first).rev().find(|&row| !look.page.inner(row).trim().is_empty())?;
     let near = look.line.first - row;
     let nearest = if look.kernel.wait == Waits::Read { 2 } else { 3 };
     let text = look.page.inner(row).trim();
@@ -66,11 +64,7 @@ mod tests {
         ] {
             assert!(is_press(text), "{text}");
         }
-        for text in [
-            "press h + enter to show help",
-            "Press ^C at any time to quit.",
-            "suppress entering",
-        ] {
+        for text in ["press h + enter to show help", "Press ^C at any time to quit.", "suppress entering"] {
             assert!(!is_press(text), "{text}");
         }
     }

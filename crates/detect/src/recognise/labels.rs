@@ -96,11 +96,7 @@ fn is_bare(label: &str) -> bool {
 
 /// `strokes` is nothing where no key is known to take this row.
 pub(crate) fn choice(label: &str, strokes: impl Into<Option<Strokes>>) -> Choice {
-    Choice {
-        label: label.to_owned(),
-        strokes: strokes.into(),
-        effect: effect(label),
-    }
+    Choice { label: label.to_owned(), strokes: strokes.into(), effect: effect(label) }
 }
 
 static HINTS: Pattern = pattern!(
@@ -161,24 +157,15 @@ mod tests {
             ("Yes, proceed", Effect::Accepts),
             ("Yes, manually approve edits", Effect::Accepts),
             ("Yes, and don't ask again", Effect::Widens(Grant::Always)),
-            (
-                "Yes, and don’t ask again for: git push *",
-                Effect::Widens(Grant::Always),
-            ),
+            ("Yes, and don’t ask again for: git push *", Effect::Widens(Grant::Always)),
             ("Yes, and use auto mode", Effect::Widens(Grant::Mode)),
             ("Yes, and auto-accept edits", Effect::Widens(Grant::Mode)),
-            (
-                "Yes, clear context and auto-accept edits",
-                Effect::Widens(Grant::Mode),
-            ),
+            ("Yes, clear context and auto-accept edits", Effect::Widens(Grant::Mode)),
             (
                 "Yes, and switch to accept edits (auto-approve file edits) for this session",
                 Effect::Widens(Grant::Mode),
             ),
-            (
-                "Yes, allow all edits during this session",
-                Effect::Widens(Grant::Mode),
-            ),
+            ("Yes, allow all edits during this session", Effect::Widens(Grant::Mode)),
             (
                 "Yes, allow Codex to work in this folder without asking for approval",
                 Effect::Widens(Grant::Mode),
@@ -186,16 +173,10 @@ mod tests {
             ("Yes, and bypass permissions", Effect::Widens(Grant::Mode)),
             ("Allow for this session", Effect::Widens(Grant::Session)),
             ("Allow for all future sessions", Effect::Widens(Grant::Always)),
-            (
-                "Always allow run 'rm *' commands in this project",
-                Effect::Widens(Grant::Always),
-            ),
+            ("Always allow run 'rm *' commands in this project", Effect::Widens(Grant::Always)),
             ("Yes to all", Effect::Widens(Grant::Always)),
             ("Yes, and do the rest as you like", Effect::Widens(Grant::Unknown)),
-            (
-                "Yes, I have read the words of this dialog to their end",
-                Effect::Widens(Grant::Unknown),
-            ),
+            ("Yes, I have read the words of this dialog to their end", Effect::Widens(Grant::Unknown)),
             ("No, suggest changes", Effect::Refuses),
             ("No, and don't ask again", Effect::Refuses),
             ("Don't trust", Effect::Refuses),

@@ -53,17 +53,10 @@ pub(super) fn lettered(look: &Look<'_>, question: &str, manner: &Manner) -> Opti
     let labels: Vec<&str> = options.iter().map(|(_, label)| label.as_str()).collect();
     // Yes, No and perhaps "don't ask again": still a yes or no.
     let is_yes_no = labels.len() <= 3 && labels::is_yes_no_pair(&labels[..2]);
-    let (kind, base) = if is_yes_no {
-        (Kind::YesNo, 95)
-    } else {
-        (manner.kind.unwrap_or(Kind::MultipleChoice), 80)
-    };
+    let (kind, base) =
+        if is_yes_no { (Kind::YesNo, 95) } else { (manner.kind.unwrap_or(Kind::MultipleChoice), 80) };
     let choices = options.iter().map(|(letter, label)| {
-        let key = if exact {
-            *letter
-        } else {
-            letter.to_ascii_lowercase()
-        };
+        let key = if exact { *letter } else { letter.to_ascii_lowercase() };
         Choice {
             label: label.clone(),
             strokes: Some(look.answer(&key.to_string())),
@@ -71,11 +64,7 @@ pub(super) fn lettered(look: &Look<'_>, question: &str, manner: &Manner) -> Opti
         }
     });
     let choices = choices.collect();
-    Some(
-        Reading::line(look, kind, base, question)
-            .by(manner)
-            .with_choices(choices),
-    )
+    Some(Reading::line(look, kind, base, question).by(manner).with_choices(choices))
 }
 
 /// `(O)kay` is "Okay", `[A] Yes to All` is "Yes to All"; a joining "or" at the end is not part of the label.
@@ -108,21 +97,11 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
         .collect();
     let exact = clash_in_case(letters.iter().copied());
     // Three letters of which two are yes and no are left to the yes/no family.
-    if letters.len() <= 5
-        && letters
-            .iter()
-            .take(2)
-            .map(char::to_ascii_lowercase)
-            .eq(['y', 'n'])
-    {
+    if letters.len() <= 5 && letters.iter().take(2).map(char::to_ascii_lowercase).eq(['y', 'n']) {
         return None;
     }
     let key_of = |letter: &char| {
-        if exact {
-            *letter
-        } else {
-            letter.to_ascii_lowercase()
-        }
+        if exact { *letter } else { letter.to_ascii_lowercase() }
     };
     // The lines above may say what each letter does.
     let (first_row, explained) = listed::lettered(look).unwrap_or_default();
@@ -184,15 +163,8 @@ fn expands(look: &Look<'_>, question: &str) -> Option<Reading> {
 
 /// At least three words, or two and a default that is one of them: `[origin/main]` is a default, not a list.
 fn word_list(look: &Look<'_>, question: &str) -> Option<Reading> {
-    let captures = WORD_LIST
-        .captures(question)
-        .or_else(|| COMMA_LIST.captures(question))?;
-    let words: Vec<&str> = captures
-        .get(1)?
-        .as_str()
-        .split(['/', '|', ','])
-        .map(str::trim)
-        .collect();
+    let captures = WORD_LIST.captures(question).or_else(|| COMMA_LIST.captures(question))?;
+    let words: Vec<&str> = captures.get(1)?.as_str().split(['/', '|', ',']).map(str::trim).collect();
     let default = captures.get(2).map(|default| default.as_str().trim());
     let effects: Vec<Effect> = words.iter().map(|word| labels::effect(word)).collect();
     let accepts = effects.iter().any(|effect| effect.is_accepting());
@@ -202,9 +174,6 @@ fn word_list(look: &Look<'_>, question: &str) -> Option<Reading> {
     if !listed || is_yes_no {
         return None;
     }
-    let choices = words
-        .iter()
-        .map(|word| labels::choice(word, look.answer(word)))
-        .collect();
+    let choices = words.iter().map(|word| labels::choice(word, look.answer(word))).collect();
     Some(Reading::line(look, Kind::MultipleChoice, 80, question).with_choices(choices))
 }

@@ -25,11 +25,7 @@ pub(crate) fn question<'a>(look: &'a Look<'_>) -> Option<&'a str> {
 /// The line above, where the cursor's own is but a mark to type behind, as installers do: `Accept? [yes|no]`, `>>> `.
 pub(crate) fn asked_above<'a>(look: &'a Look<'_>) -> Option<&'a str> {
     let is_mark = look.kernel.canonical && matches!(look.line.before.trim(), ">>>" | ">>" | ">" | ":" | "->");
-    let above = look
-        .line
-        .first
-        .checked_sub(1)
-        .filter(|_| is_mark && look.line.after.is_empty())?;
+    let above = look.line.first.checked_sub(1).filter(|_| is_mark && look.line.after.is_empty())?;
     Some(look.page.inner(above).trim()).filter(|text| !text.is_empty())
 }
 
@@ -44,9 +40,7 @@ pub(crate) fn asked_before_gap<'a>(look: &'a Look<'_>) -> Option<(usize, &'a str
     if !is_last || typed.chars().count() > ANSWER || !look.line.after.trim().is_empty() {
         return None;
     }
-    let above = (row.saturating_sub(GAP)..row)
-        .rev()
-        .find(|&above| !page.text(above).trim().is_empty())?;
+    let above = (row.saturating_sub(GAP)..row).rev().find(|&above| !page.text(above).trim().is_empty())?;
     let indent = |text: &str| text.chars().take_while(|char| *char == ' ').count();
     let place = match typed.is_empty() {
         true => page.cursor.column,
@@ -99,10 +93,7 @@ pub(crate) fn with_lines_above(page: &Page, row: usize, question: &str) -> Strin
             false if left == 0 => break,
             false => {
                 left -= 1;
-                paragraphs
-                    .last_mut()
-                    .into_iter()
-                    .for_each(|lines| lines.push(text));
+                paragraphs.last_mut().into_iter().for_each(|lines| lines.push(text));
             }
         }
     }
@@ -134,11 +125,7 @@ pub(crate) fn constraints(question: &str) -> Constraints {
         let captures = regex.as_ref()?.captures(question)?;
         captures.get(1)?.as_str().parse().ok()
     });
-    Constraints {
-        max_length: found.unwrap_or(MAX_LENGTH),
-        numbers: None,
-        picks: None,
-    }
+    Constraints { max_length: found.unwrap_or(MAX_LENGTH), numbers: None, picks: None }
 }
 
 /// The numbers that a question states for its rows: `Enter choice [1-4]:`, `Your selection (0-20)?`.
@@ -177,10 +164,7 @@ pub(crate) fn stated_picks(question: &str, rows: usize) -> Option<Span> {
 }
 
 fn span_of(captures: &regex::Captures<'_>) -> Option<Span> {
-    Span::new(
-        count_of(captures.get(1)?.as_str())?,
-        count_of(captures.get(2)?.as_str())?,
-    )
+    Span::new(count_of(captures.get(1)?.as_str())?, count_of(captures.get(2)?.as_str())?)
 }
 
 fn count_of(word: &str) -> Option<u16> {

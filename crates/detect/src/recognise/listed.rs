@@ -89,16 +89,11 @@ fn below(look: &Look<'_>) -> Option<Reading> {
     }
     let list = List {
         first_row,
-        entries: entries
-            .into_iter()
-            .map(|(number, label)| (number.to_string(), label))
-            .collect(),
+        entries: entries.into_iter().map(|(number, label)| (number.to_string(), label)).collect(),
         by_letter: false,
     };
     // The number of the highlighted row may stand behind the question already.
-    let asked = question
-        .trim_end_matches(|char: char| char.is_ascii_digit())
-        .trim();
+    let asked = question.trim_end_matches(|char: char| char.is_ascii_digit()).trim();
     let detail = look.page.block(look.line.first, end.saturating_sub(1));
     let identity = format!("{asked}\n{}", list.labels());
     let excerpt = asked.trim_start_matches('?');
@@ -117,14 +112,11 @@ fn lead_of(look: &Look<'_>, first_row: usize) -> Option<usize> {
         let text = look.page.text(row);
         !text.trim().is_empty() && !is_rule(text) && !is_answered(text)
     };
-    let nearest = (first_row.saturating_sub(2)..first_row)
-        .rev()
-        .find(|&row| !look.page.text(row).trim().is_empty())?;
+    let nearest =
+        (first_row.saturating_sub(2)..first_row).rev().find(|&row| !look.page.text(row).trim().is_empty())?;
     let mut rows = (nearest.saturating_sub(LEAD_LINES - 1)..=nearest).rev();
     let begins_line = |row: usize| {
-        let above = row
-            .checked_sub(1)
-            .map_or("", |above| look.page.text(above).trim());
+        let above = row.checked_sub(1).map_or("", |above| look.page.text(above).trim());
         // A line that ends a sentence, or a short one, does not go on here.
         above.ends_with(['.', '!', '?', ':']) || above.chars().count() * 2 < look.page.cols
     };
@@ -157,11 +149,7 @@ pub(super) fn lettered(look: &Look<'_>) -> Option<(usize, Vec<(String, String)>)
 
 impl List {
     fn above(look: &Look<'_>, question: &str) -> Option<Self> {
-        let patterns = [
-            (&LETTER_ENTRY, false),
-            (&BARE_LETTER, true),
-            (&TABLE_ENTRY, false),
-        ];
+        let patterns = [(&LETTER_ENTRY, false), (&BARE_LETTER, true), (&TABLE_ENTRY, false)];
         let choosing = words().choosing.is_match(question);
         let by_pattern = || {
             patterns
@@ -196,15 +184,8 @@ impl List {
         if way_out {
             entries.rotate_left(1);
         }
-        let entries = entries
-            .into_iter()
-            .map(|(number, label)| (number.to_string(), label))
-            .collect();
-        Some(Self {
-            first_row,
-            entries,
-            by_letter: false,
-        })
+        let entries = entries.into_iter().map(|(number, label)| (number.to_string(), label)).collect();
+        Some(Self { first_row, entries, by_letter: false })
     }
 
     fn of_pattern(look: &Look<'_>, question: &str, pattern: &Pattern, by_letter: bool) -> Option<Self> {
@@ -225,29 +206,16 @@ impl List {
         let short: Vec<String> = entries.iter().map(|(_, label)| columns(label)).collect();
         let differ = (1..short.len()).all(|index| !short[..index].contains(&short[index]));
         // Rows are told apart by their first column, or else by all of them.
-        for ((_, label), short) in entries
-            .iter_mut()
-            .zip(short)
-            .filter(|_| std::ptr::eq(pattern, &TABLE_ENTRY))
+        for ((_, label), short) in
+            entries.iter_mut().zip(short).filter(|_| std::ptr::eq(pattern, &TABLE_ENTRY))
         {
-            *label = if differ {
-                short
-            } else {
-                label.split_whitespace().collect::<Vec<_>>().join(" ")
-            };
+            *label = if differ { short } else { label.split_whitespace().collect::<Vec<_>>().join(" ") };
         }
-        (entries.len() >= 2).then_some(Self {
-            first_row,
-            entries,
-            by_letter,
-        })
+        (entries.len() >= 2).then_some(Self { first_row, entries, by_letter })
     }
 
     fn labels(&self) -> String {
-        self.entries
-            .iter()
-            .map(|(key, label)| format!("{key} {label}\n"))
-            .collect()
+        self.entries.iter().map(|(key, label)| format!("{key} {label}\n")).collect()
     }
 
     fn choices(&self, look: &Look<'_>) -> Vec<Choice> {
@@ -259,11 +227,7 @@ impl List {
                 Effect::Accepts | Effect::Widens(_) if !labels::is_plain(label) => Effect::Other,
                 effect => effect,
             };
-            Choice {
-                label: shown.clone(),
-                strokes: Some(look.answer(key)),
-                effect,
-            }
+            Choice { label: shown.clone(), strokes: Some(look.answer(key)), effect }
         };
         self.entries.iter().map(choice).collect()
     }
@@ -339,11 +303,7 @@ fn entries_of(text: &str) -> Vec<(u16, String)> {
         };
         let first = entries.is_empty();
         // The first entry of a row begins the row.
-        if first
-            && !text[..number.start()]
-                .trim_matches(['(', '[', ' ', '*', '>', '\t'])
-                .is_empty()
-        {
+        if first && !text[..number.start()].trim_matches(['(', '[', ' ', '*', '>', '\t']).is_empty() {
             break;
         }
         if let Ok(number) = number.as_str().parse() {
@@ -371,26 +331,18 @@ mod tests {
         for (text, expected) in [
             ("1) dev", vec![(1, "dev")]),
             ("   (1) RSA and RSA (default)", vec![(1, "RSA and RSA")]),
-            (
-                "  (14) Existing key from card",
-                vec![(14, "Existing key from card")],
-            ),
+            ("  (14) Existing key from card", vec![(14, "Existing key from card")]),
             (
                 "    1: clean                2: filter by pattern",
                 vec![(1, "clean"), (2, "filter by pattern")],
             ),
-            (
-                "  1. Africa   3. Antarctica  11. US",
-                vec![(1, "Africa"), (3, "Antarctica"), (11, "US")],
-            ),
+            ("  1. Africa   3. Antarctica  11. US", vec![(1, "Africa"), (3, "Antarctica"), (11, "US")]),
             ("[2] Second", vec![(2, "Second")]),
             ("see 1. of the manual", vec![]),
         ] {
             let found = entries_of(text);
-            let found: Vec<(u16, &str)> = found
-                .iter()
-                .map(|(number, label)| (*number, label.as_str()))
-                .collect();
+            let found: Vec<(u16, &str)> =
+                found.iter().map(|(number, label)| (*number, label.as_str())).collect();
             assert_eq!(found, expected, "{text}");
         }
     }

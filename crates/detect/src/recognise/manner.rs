@@ -75,32 +75,20 @@ pub(crate) struct Shown<'a> {
 
 impl Manner {
     pub(crate) fn label<'a>(&self, label: &'a str) -> &'a str {
-        if self.keeps_hints {
-            label.trim()
-        } else {
-            labels::without_hint(label)
-        }
+        if self.keeps_hints { label.trim() } else { labels::without_hint(label) }
     }
 
     pub(crate) fn is_left_out(&self, label: &str) -> bool {
-        self.leave_out
-            .as_ref()
-            .is_some_and(|regex| regex.is_match(label.trim()))
+        self.leave_out.as_ref().is_some_and(|regex| regex.is_match(label.trim()))
     }
 
     fn is_text_field(&self, label: &str) -> bool {
-        self.text_field
-            .as_ref()
-            .is_some_and(|regex| regex.is_match(label))
+        self.text_field.as_ref().is_some_and(|regex| regex.is_match(label))
     }
 
     pub(crate) fn kind(&self, labels: &[&str]) -> Kind {
         let is_pair = labels::is_yes_no_pair(labels);
-        self.kind.unwrap_or(if is_pair {
-            Kind::YesNo
-        } else {
-            Kind::MultipleChoice
-        })
+        self.kind.unwrap_or(if is_pair { Kind::YesNo } else { Kind::MultipleChoice })
     }
 
     /// # Silence-never-approves invariant
@@ -136,16 +124,8 @@ impl Manner {
         let label = self.label(row.label);
         let effect = self.effect(label);
         let escapes = self.escape_refuses && effect == Effect::Refuses || self.is_text_field(label);
-        let strokes = if escapes {
-            Strokes::once(*b"\x1b")
-        } else {
-            self.strokes(row)?
-        };
-        Some(Choice {
-            label: label.to_owned(),
-            strokes: Some(strokes),
-            effect,
-        })
+        let strokes = if escapes { Strokes::once(*b"\x1b") } else { self.strokes(row)? };
+        Some(Choice { label: label.to_owned(), strokes: Some(strokes), effect })
     }
 
     fn strokes(&self, row: &Shown<'_>) -> Option<Strokes> {

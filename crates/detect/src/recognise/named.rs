@@ -22,13 +22,8 @@ const BELOW: usize = 6;
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let page = look.page;
     let last = page.last_row().filter(|_| !look.kernel.canonical)?;
-    let lowest = (last.saturating_sub(BELOW)..=last)
-        .rev()
-        .find(|&row| ROW.is_match(page.inner(row)))?;
-    let first = (0..=lowest)
-        .rev()
-        .take_while(|&row| ROW.is_match(page.inner(row)))
-        .last()?;
+    let lowest = (last.saturating_sub(BELOW)..=last).rev().find(|&row| ROW.is_match(page.inner(row)))?;
+    let first = (0..=lowest).rev().take_while(|&row| ROW.is_match(page.inner(row))).last()?;
     if composer::find(page).is_some_and(|found| found.row > lowest) {
         return None;
     }

@@ -58,10 +58,7 @@ fn marked(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
 
 fn buttons(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
     let found = Styled::find(look)?;
-    dialog
-        .anchor
-        .is_match(&found.above(look.page))
-        .then(|| found.reading(look.page, &dialog.manner))
+    dialog.anchor.is_match(&found.above(look.page)).then(|| found.reading(look.page, &dialog.manner))
 }
 
 fn lettered(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {

@@ -14,8 +14,7 @@ static LESS: Pattern = pattern!(
 /// `--More--(6%)` at the cursor.
 pub(super) fn more(look: &Look<'_>) -> Option<Reading> {
     let text = own_row(look);
-    MORE.is_match(text)
-        .then(|| Reading::line(look, Kind::ConfirmEnter, 90, text))
+    MORE.is_match(text).then(|| Reading::line(look, Kind::ConfirmEnter, 90, text))
 }
 
 /// The last row of a raw screen: a colon, a status line, or a file name in reverse video.
@@ -35,10 +34,7 @@ pub(super) fn less(look: &Look<'_>) -> Option<Reading> {
 fn own_row<'a>(look: &'a Look<'_>) -> &'a str {
     let cursor = look.page.cursor;
     let text = look.page.text(cursor.row);
-    let end = text
-        .char_indices()
-        .nth(cursor.column)
-        .map_or(text.len(), |(at, _)| at);
+    let end = text.char_indices().nth(cursor.column).map_or(text.len(), |(at, _)| at);
     text[..end].trim()
 }
 

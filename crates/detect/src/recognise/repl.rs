@@ -26,11 +26,7 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
 fn is_prompt(text: &str) -> bool {
     // A percentage or a price is no shell.
     let counted = text.ends_with(['%', '$'])
-        && text
-            .chars()
-            .rev()
-            .nth(1)
-            .is_some_and(|char| char.is_ascii_digit())
+        && text.chars().rev().nth(1).is_some_and(|char| char.is_ascii_digit())
         && !text.contains(['-', '@', ':', '~']);
     !counted && !text.contains(" %") && (SHELL.is_match(text) || REPL.is_match(text))
 }
@@ -62,15 +58,7 @@ mod tests {
         ] {
             assert!(is_prompt(text), "{text}");
         }
-        for text in [
-            "48%",
-            "What now>",
-            "Name:",
-            "100 %",
-            "Downloading... 3%",
-            "Cost: 5$ or so",
-            ">",
-        ] {
+        for text in ["48%", "What now>", "Name:", "100 %", "Downloading... 3%", "Cost: 5$ or so", ">"] {
             assert!(!is_prompt(text), "{text}");
         }
     }

@@ -25,9 +25,7 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     };
     let mut reading = Reading::line(look, Kind::FreeText, base, question);
     // A default in brackets goes away with the first letter typed.
-    if let Some(default) = MARKED_DEFAULT
-        .captures(question)
-        .and_then(|captures| captures.get(1))
+    if let Some(default) = MARKED_DEFAULT.captures(question).and_then(|captures| captures.get(1))
         && let Place::Line { question } = &mut reading.place
         && question.len() > default.len()
     {
@@ -46,23 +44,11 @@ pub(super) fn drawn(look: &Look<'_>) -> Option<Reading> {
     if look.kernel.canonical || !open {
         return None;
     }
-    let row = (last.saturating_sub(6)..last)
-        .rev()
-        .find(|&row| page.text(row).starts_with('◆'))?;
+    let row = (last.saturating_sub(6)..last).rev().find(|&row| page.text(row).starts_with('◆'))?;
     let question = page.text(row).trim_start_matches('◆').trim();
     if question.is_empty() {
         return None;
     }
-    let (kind, base) = if SECRET.is_match(question) {
-        (Kind::Password, 85)
-    } else {
-        (Kind::FreeText, 80)
-    };
-    Some(Reading::block(
-        kind,
-        base,
-        question,
-        page.block(row, last),
-        question.to_owned(),
-    ))
+    let (kind, base) = if SECRET.is_match(question) { (Kind::Password, 85) } else { (Kind::FreeText, 80) };
+    Some(Reading::block(kind, base, question, page.block(row, last), question.to_owned()))
 }

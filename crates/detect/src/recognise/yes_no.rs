@@ -47,9 +47,8 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
         reading.identity = format!("{}\n{asked}", reading.identity);
         return Some(reading.with_choices(found.choices(look)));
     }
-    let found = explicit(question)
-        .or_else(|| by_lines_above(look, question))
-        .or_else(|| implied(question))?;
+    let found =
+        explicit(question).or_else(|| by_lines_above(look, question)).or_else(|| implied(question))?;
     let mut reading = Reading::line(look, Kind::YesNo, found.base, question);
     if ONLY_ANSWERS.is_match(question)
         && let Some(above) = look.line.first.checked_sub(1)
@@ -99,16 +98,8 @@ impl Found {
     fn choices(&self, look: &Look<'_>) -> Vec<Choice> {
         let (yes, no) = (&self.answers.0, &self.answers.1);
         let mut choices = vec![
-            Choice {
-                label: "Yes".to_owned(),
-                strokes: Some(look.answer(yes)),
-                effect: Effect::Accepts,
-            },
-            Choice {
-                label: "No".to_owned(),
-                strokes: Some(look.answer(no)),
-                effect: Effect::Refuses,
-            },
+            Choice { label: "Yes".to_owned(), strokes: Some(look.answer(yes)), effect: Effect::Accepts },
+            Choice { label: "No".to_owned(), strokes: Some(look.answer(no)), effect: Effect::Refuses },
         ];
         choices.extend(self.further.iter().map(|label| Choice {
             label: label.clone(),
@@ -142,25 +133,11 @@ fn explicit(question: &str) -> Option<Found> {
         });
     }
     if CAPITALS.is_match(question) {
-        return Some(Found {
-            base: 90,
-            answers: ("YES".to_owned(), "no".to_owned()),
-            further: Vec::new(),
-        });
+        return Some(Found { base: 90, answers: ("YES".to_owned(), "no".to_owned()), further: Vec::new() });
     }
-    for (pattern, base) in [
-        (&WORDS, 90),
-        (&SWAPPED, 90),
-        (&DEFAULT_ONLY, 90),
-        (&PRESS_Y, 90),
-        (&BARE, 85),
-    ] {
+    for (pattern, base) in [(&WORDS, 90), (&SWAPPED, 90), (&DEFAULT_ONLY, 90), (&PRESS_Y, 90), (&BARE, 85)] {
         if let Some(captures) = pattern.captures(question) {
-            return Some(Found {
-                base,
-                answers: answers(is_word(&captures)),
-                further: Vec::new(),
-            });
+            return Some(Found { base, answers: answers(is_word(&captures)), further: Vec::new() });
         }
     }
     None
@@ -182,11 +159,7 @@ fn by_lines_above(look: &Look<'_>, question: &str) -> Option<Found> {
     }
     let first = look.line.first;
     let above = look.page.block(first.saturating_sub(4), first.saturating_sub(1));
-    ONLY_YES.is_match(&above).then(|| Found {
-        base: 85,
-        answers: answers(true),
-        further: Vec::new(),
-    })
+    ONLY_YES.is_match(&above).then(|| Found { base: 85, answers: answers(true), further: Vec::new() })
 }
 
 fn is_asked_by_a_program(question: &str) -> bool {
@@ -200,11 +173,7 @@ fn implied(question: &str) -> Option<Found> {
         _ if words().asks_plainly.is_match(question) || ANYWAY.is_match(question) => 80,
         _ => return None,
     };
-    Some(Found {
-        base,
-        answers: answers(false),
-        further: Vec::new(),
-    })
+    Some(Found { base, answers: answers(false), further: Vec::new() })
 }
 
 #[cfg(test)]
@@ -218,11 +187,7 @@ mod tests {
             ("Do you want to continue? [Y/n]", false, 0),
             ("drop the database? [y/N]:", false, 0),
             ("Proceed (Y/n)?", false, 0),
-            (
-                "Are you sure you want to continue connecting (yes/no/[fingerprint])?",
-                true,
-                1,
-            ),
+            ("Are you sure you want to continue connecting (yes/no/[fingerprint])?", true, 1),
             ("Proceed anyway? (y,N)", false, 0),
             ("do you wish to overwrite (y or n)?", false, 0),
             ("Quit anyway? (y or n)", false, 0),
@@ -238,11 +203,7 @@ mod tests {
             ("Continue (yes/no) [no]:", true, 0),
         ] {
             let found = explicit(question).unwrap_or_else(|| panic!("{question}"));
-            assert_eq!(
-                (found.answers.0 == "yes", found.further.len()),
-                (whole_word, further),
-                "{question}"
-            );
+            assert_eq!((found.answers.0 == "yes", found.further.len()), (whole_word, further), "{question}");
         }
     }
 

@@ -20,9 +20,7 @@ impl Recording {
     pub fn in_pieces(&self, seed: u64) -> Self {
         let mut state = seed.wrapping_mul(2).wrapping_add(1);
         let mut next = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize
         };
         let mut steps = Vec::new();
@@ -99,17 +97,11 @@ impl Recording {
 }
 
 fn output(at: Moment, text: String) -> Step {
-    Step {
-        at,
-        what: What::Output(text),
-    }
+    Step { at, what: What::Output(text) }
 }
 
 fn resize(at: Moment, cols: u16, rows: u16) -> Step {
-    Step {
-        at,
-        what: What::Resize { cols, rows },
-    }
+    Step { at, what: What::Resize { cols, rows } }
 }
 
 /// The text ends inside a sequence of the terminal: its rest is still to come.
@@ -136,13 +128,7 @@ fn spin(screen: &Screen, glyph: char) -> Option<String> {
     let rows = screen.rows();
     // Far from the cursor, between empty rows: a spinner inside a dialog is the dialog's own.
     let is_free = |at: usize| rows.get(at).is_none_or(String::is_empty) && at.abs_diff(usize::from(row)) > 3;
-    let at = (1..rows.len().saturating_sub(1))
-        .rev()
-        .find(|&at| (at - 1..=at + 1).all(is_free))?;
+    let at = (1..rows.len().saturating_sub(1)).rev().find(|&at| (at - 1..=at + 1).all(is_free))?;
     let (to_row, to_column) = (at + 1, cols.saturating_sub(2));
-    Some(format!(
-        "\x1b[{to_row};{to_column}H{glyph}\x1b[{};{}H",
-        row + 1,
-        column + 1
-    ))
+    Some(format!("\x1b[{to_row};{to_column}H{glyph}\x1b[{};{}H", row + 1, column + 1))
 }

@@ -21,10 +21,7 @@ impl Screen {
     pub fn scrolled_off(&self, most: usize) -> Vec<String> {
         let most = most.min(MOST_LINES);
         let rows = self.rows_above();
-        let older = self
-            .older
-            .iter()
-            .skip((self.older.len() + rows.len()).saturating_sub(most));
+        let older = self.older.iter().skip((self.older.len() + rows.len()).saturating_sub(most));
         let newer = rows.iter().skip(rows.len().saturating_sub(most));
         older.chain(newer).cloned().collect()
     }

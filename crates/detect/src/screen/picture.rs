@@ -39,10 +39,7 @@ impl Screen {
         // Over the whole text: a token that goes on in the next row is still one.
         let secrets = mask::secrets(&text);
         let mut left = secrets.as_slice();
-        let rows = rows
-            .iter()
-            .map(|glyphs| row_of(glyphs, &text, &mut left))
-            .collect();
+        let rows = rows.iter().map(|glyphs| row_of(glyphs, &text, &mut left)).collect();
         let (row, column) = self.cursor();
         let shows_cursor = self.term.mode().contains(TermMode::SHOW_CURSOR);
         Picture {
@@ -57,26 +54,16 @@ impl Screen {
     fn glyphs(&self, row: usize, text: &mut String) -> Vec<Glyph> {
         let cells = &self.term.grid()[GridLine(row as i32)];
         let columns = self.term.columns();
-        let end = (0..columns)
-            .rev()
-            .find(|&column| !is_blank(&cells[Column(column)]))
-            .map_or(0, |last| last + 1);
+        let end =
+            (0..columns).rev().find(|&column| !is_blank(&cells[Column(column)])).map_or(0, |last| last + 1);
         let mut glyphs = Vec::with_capacity(end);
         let mut column = 0;
         while column < end {
             let cell = &cells[Column(column)];
-            let width = if cell.flags.contains(Flags::WIDE_CHAR) && column + 1 < columns {
-                2
-            } else {
-                1
-            };
+            let width = if cell.flags.contains(Flags::WIDE_CHAR) && column + 1 < columns { 2 } else { 1 };
             let start = text.len();
             push_shown(cell, width, text);
-            glyphs.push(Glyph {
-                text: start..text.len(),
-                cells: width,
-                style: style_of(cell),
-            });
+            glyphs.push(Glyph { text: start..text.len(), cells: width, style: style_of(cell) });
             column += usize::from(width);
         }
         if self.wraps(row) {
@@ -93,22 +80,13 @@ impl Screen {
 fn row_of(glyphs: &[Glyph], text: &str, secrets: &mut &[Range<usize>]) -> Row {
     let mut runs: Vec<Run> = Vec::new();
     for glyph in glyphs {
-        while secrets
-            .first()
-            .is_some_and(|secret| secret.end <= glyph.text.start)
-        {
+        while secrets.first().is_some_and(|secret| secret.end <= glyph.text.start) {
             *secrets = &secrets[1..];
         }
-        let is_secret = secrets
-            .first()
-            .is_some_and(|secret| secret.start < glyph.text.end);
+        let is_secret = secrets.first().is_some_and(|secret| secret.start < glyph.text.end);
         let run = match runs.last_mut() {
             Some(run) if run.style == glyph.style => run,
-            _ => runs.push_mut(Run {
-                text: String::new(),
-                cells: 0,
-                style: glyph.style,
-            }),
+            _ => runs.push_mut(Run { text: String::new(), cells: 0, style: glyph.style }),
         };
         run.cells += glyph.cells;
         if is_secret {
@@ -200,36 +178,24 @@ mod tests {
     #[track_caller]
     fn check(bytes: &str, expected: &[(&str, u16, Style)]) {
         let picture = screen(bytes.as_bytes()).picture();
-        let runs: Vec<_> = picture.rows[0]
-            .runs
-            .iter()
-            .map(|run| (run.text.as_str(), run.cells, run.style))
-            .collect();
+        let runs: Vec<_> =
+            picture.rows[0].runs.iter().map(|run| (run.text.as_str(), run.cells, run.style)).collect();
         assert_eq!(runs, expected, "{bytes:?}");
     }
 
     fn ink(foreground: Colour) -> Style {
-        Style {
-            foreground,
-            ..Style::default()
-        }
+        Style { foreground, ..Style::default() }
     }
 
     #[test]
     fn colours_and_weights() {
         let plain = Style::default();
         check("ab  ", &[("ab", 2, plain)]);
-        check(
-            "\x1b[31ma\x1b[0mb",
-            &[("a", 1, ink(Colour::Indexed(1))), ("b", 1, plain)],
-        );
+        check("\x1b[31ma\x1b[0mb", &[("a", 1, ink(Colour::Indexed(1))), ("b", 1, plain)]);
         check("\x1b[97ma", &[("a", 1, ink(Colour::Indexed(15)))]);
         check("\x1b[38;5;200ma", &[("a", 1, ink(Colour::Indexed(200)))]);
         check("\x1b[38;2;1;2;3ma", &[("a", 1, ink(Colour::Rgb(1, 2, 3)))]);
-        let ground = Style {
-            background: Colour::Indexed(4),
-            ..plain
-        };
+        let ground = Style { background: Colour::Indexed(4), ..plain };
         check("\x1b[44m  ", &[("  ", 2, ground)]);
         let loud = Style {
             is_bold: true,
@@ -241,14 +207,8 @@ mod tests {
             ..plain
         };
         check("\x1b[1;2;3;4;7;9ma", &[("a", 1, loud)]);
-        let hidden = Style {
-            is_hidden: true,
-            ..plain
-        };
-        check(
-            "a\x1b[8mpin\x1b[0mb",
-            &[("a", 1, plain), ("   ", 3, hidden), ("b", 1, plain)],
-        );
+        let hidden = Style { is_hidden: true, ..plain };
+        check("a\x1b[8mpin\x1b[0mb", &[("a", 1, plain), ("   ", 3, hidden), ("b", 1, plain)]);
     }
 
     #[test]

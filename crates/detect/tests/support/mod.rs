@@ -67,9 +67,7 @@ pub fn all() -> Vec<Labelled> {
     let (odd, even): (Vec<_>, Vec<_>) = paths.iter().enumerate().partition(|(index, _)| index % 2 == 1);
     let mut loaded: Vec<(usize, Labelled)> = std::thread::scope(|scope| {
         let half = |half: Vec<(usize, &PathBuf)>| -> Vec<(usize, Labelled)> {
-            half.into_iter()
-                .map(|(index, path)| (index, load(path)))
-                .collect()
+            half.into_iter().map(|(index, path)| (index, load(path))).collect()
         };
         let other = scope.spawn(move || half(odd));
         let mut loaded = half(even);
@@ -90,9 +88,7 @@ fn load(path: &Path) -> Labelled {
         serde_json::from_str(&fs::read_to_string(path.with_extension("json")).unwrap()).unwrap();
     let list = |name: &str| label[name].as_array().cloned().unwrap_or_default();
     let windows = list("quiet");
-    let quiet = windows
-        .iter()
-        .map(|window| (time(window, "from"), time(window, "to")));
+    let quiet = windows.iter().map(|window| (time(window, "from"), time(window, "to")));
     let tool = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
     Labelled {
         name: format!("{tool}/{}", path.file_stem().unwrap().to_str().unwrap()),
@@ -115,10 +111,7 @@ fn prompt(value: &Value) -> Label {
     let keys = value["keys"].as_object();
     let keys = keys.into_iter().flatten().map(|(name, keys)| {
         // Some labels name a choice by its number.
-        let numbered = name
-            .parse::<usize>()
-            .ok()
-            .and_then(|number| choices.get(number.wrapping_sub(1)));
+        let numbered = name.parse::<usize>().ok().and_then(|number| choices.get(number.wrapping_sub(1)));
         (numbered.unwrap_or(name).clone(), text(keys))
     });
     Label {
@@ -138,19 +131,11 @@ pub fn pack_of(tool: &str) -> Option<Arc<Pack>> {
 
 /// How a recording of this tool is read.
 pub fn config_of(tool: &str) -> DetectorConfig {
-    DetectorConfig {
-        announce_idle: true,
-        pack: pack_of(tool),
-        ..DetectorConfig::default()
-    }
+    DetectorConfig { announce_idle: true, pack: pack_of(tool), ..DetectorConfig::default() }
 }
 
 pub fn played(recording: &Recording, pack: Option<Arc<Pack>>) -> Vec<Replayed> {
-    let config = DetectorConfig {
-        announce_idle: true,
-        pack,
-        ..DetectorConfig::default()
-    };
+    let config = DetectorConfig { announce_idle: true, pack, ..DetectorConfig::default() };
     replay(recording, config)
 }
 

@@ -14,11 +14,7 @@ fn running() -> Running {
     };
     Running {
         start,
-        handle: Handle {
-            name: "chat",
-            targets: vec![target],
-            tasks,
-        },
+        handle: Handle { name: "chat", targets: vec![target], tasks },
         health: Health::Connected,
         busy: HashMap::new(),
         held: Holds::default(),
@@ -49,28 +45,18 @@ fn delay(channels: &mut Channels, hold: i64, mut look_takes: impl FnMut() -> i64
 
 #[tokio::test]
 async fn a_hold_that_ends_while_the_loop_looks_is_not_forgotten() {
-    let mut channels = Channels {
-        running: vec![running()],
-        seen_writes: Some(0),
-        ..Channels::default()
-    };
+    let mut channels = Channels { running: vec![running()], seen_writes: Some(0), ..Channels::default() };
     for hold in 0..50 {
         for look_takes in 0..50 {
             let delay = delay(&mut channels, hold, || look_takes);
-            assert!(
-                (0..=50).contains(&delay),
-                "{delay} ms late after {hold}, {look_takes}"
-            );
+            assert!((0..=50).contains(&delay), "{delay} ms late after {hold}, {look_takes}");
         }
     }
 }
 
 #[tokio::test]
 async fn what_was_written_is_looked_at_whoever_wrote_it() {
-    let mut channels = Channels {
-        seen_writes: Some(4),
-        ..Channels::default()
-    };
+    let mut channels = Channels { seen_writes: Some(4), ..Channels::default() };
     assert!(!channels.must_look(4, BootTime(10)));
     assert!(channels.must_look(5, BootTime(10)));
     channels.post_at = Some(BootTime(10));

@@ -30,25 +30,15 @@ impl Hub {
         visitor: &Visitor,
         reply: oneshot::Sender<Answer>,
     ) -> Result<(), Broken> {
-        let PageAnswer {
-            prompt: id,
-            nonce,
-            said,
-            as_is,
-        } = answer;
+        let PageAnswer { prompt: id, nonce, said, as_is } = answer;
         let prompt: PromptRecord = match self.store.prompt(id).await? {
             Some(prompt) => prompt,
             None => {
-                return self
-                    .page_refused(None, &Refusal::UnknownPrompt, visitor, reply)
-                    .await;
+                return self.page_refused(None, &Refusal::UnknownPrompt, visitor, reply).await;
             }
         };
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
-        let rules = Rules {
-            as_is,
-            ..self.rules()
-        };
+        let rules = Rules { as_is, ..self.rules() };
         // A tool that takes no reason with a refusal gets it as its next instruction.
         let (said, next) = match said {
             Said::DenyWith(reason) if !prompt.sighting.takes.reason && is_waiting => {
@@ -68,16 +58,10 @@ impl Hub {
         match checked {
             Err(refusal) => self.page_refused(Some(&prompt), &refusal, visitor, reply).await,
             Ok(Checked::Cancel) => {
-                let cancel = Cancel {
-                    prompt: prompt.id,
-                    nonce,
-                    source: from_page(),
-                    decided_by: visitor.0.clone(),
-                };
-                let advance = self
-                    .store
-                    .cancel_from(cancel, None, |_| Handled::default(), clock::now())
-                    .await?;
+                let cancel =
+                    Cancel { prompt: prompt.id, nonce, source: from_page(), decided_by: visitor.0.clone() };
+                let advance =
+                    self.store.cancel_from(cancel, None, |_| Handled::default(), clock::now()).await?;
                 match advance {
                     Once::Repeated => Ok(()),
                     Once::First(Advance::Moved(moved)) => {
@@ -103,10 +87,7 @@ impl Hub {
                 let of_pause = self.notices_of_pause(prompt.session).await?;
                 let then = move |outcome: &Outcome| match outcome {
                     Outcome::Won { .. } => next.unwrap_or_default(),
-                    Outcome::Refused(Refusal::TooMany) => Handled {
-                        notices: of_pause,
-                        ..Handled::default()
-                    },
+                    Outcome::Refused(Refusal::TooMany) => Handled { notices: of_pause, ..Handled::default() },
                     Outcome::Refused(_) => Handled::default(),
                 };
                 pause::point("hub-before-accept");
@@ -142,8 +123,7 @@ impl Hub {
         let Some(session) = self.store.session(prompt.session).await? else {
             return Ok(Err(Refusal::UnknownPrompt));
         };
-        self.reason_as_instruction(&session, reason, as_is, at_the_page(visitor))
-            .await
+        self.reason_as_instruction(&session, reason, as_is, at_the_page(visitor)).await
     }
 
     /// A refusal of something that has not contended yet: on record, and told.
@@ -155,27 +135,11 @@ impl Hub {
         reply: oneshot::Sender<Answer>,
     ) -> Result<(), Broken> {
         let tool = match prompt {
-            Some(prompt) => self
-                .store
-                .session(prompt.session)
-                .await?
-                .map(|session| session.tool),
+            Some(prompt) => self.store.session(prompt.session).await?.map(|session| session.tool),
             None => None,
         };
-        let (id, session) = (
-            prompt.map(|prompt| prompt.id),
-            prompt.map(|prompt| prompt.session),
-        );
-        self.store
-            .reject(
-                id,
-                session,
-                refusal.name(),
-                &from_page(),
-                &visitor.0,
-                clock::now(),
-            )
-            .await?;
+        let (id, session) = (prompt.map(|prompt| prompt.id), prompt.map(|prompt| prompt.session));
+        self.store.reject(id, session, refusal.name(), &from_page(), &visitor.0, clock::now()).await?;
         drop(reply.send(match refusal {
             Refusal::NotPlain { opening, given } => Answer::NotPlain {
                 why: format!("{}.", opening.told(given, tool.as_deref().unwrap_or("the tool"))),
@@ -200,24 +164,18 @@ impl Hub {
         };
         let busy = match self.fit(&session, &text, as_is).await? {
             Ok(Fit::Now(prompt)) => {
-                let answer = PageAnswer {
-                    prompt: prompt.id,
-                    nonce: prompt.nonce,
-                    said: Said::Text(text),
-                    as_is,
-                };
+                let answer =
+                    PageAnswer { prompt: prompt.id, nonce: prompt.nonce, said: Said::Text(text), as_is };
                 return self.page_answers(answer, visitor, reply).await;
             }
             Ok(Fit::Later(busy)) => busy,
             Err(unfit) => {
                 let id = Some(session.id);
-                self.store
-                    .reject(None, id, unfit.name(), &from_page(), &visitor.0, clock::now())
-                    .await?;
+                self.store.reject(None, id, unfit.name(), &from_page(), &visitor.0, clock::now()).await?;
                 drop(reply.send(match &unfit {
-                    Unfit::Shape(Refusal::NotPlain { opening, given }) => Answer::NotPlain {
-                        why: format!("{}.", opening.told(given, &session.tool)),
-                    },
+                    Unfit::Shape(Refusal::NotPlain { opening, given }) => {
+                        Answer::NotPlain { why: format!("{}.", opening.told(given, &session.tool)) }
+                    }
                     unfit => refused(words::unfit(&session, unfit)),
                 }));
                 return Ok(());
@@ -226,9 +184,7 @@ impl Hub {
         let (_, replaces, handled) = self.queueing(&session, text, at_the_page(visitor)).await?;
         self.store.handle(handled, clock::now()).await?;
         self.page_changed();
-        drop(reply.send(Answer::Queued {
-            told: words::queued(&session, busy, replaces),
-        }));
+        drop(reply.send(Answer::Queued { told: words::queued(&session, busy, replaces) }));
         Ok(())
     }
 
@@ -252,11 +208,7 @@ impl Hub {
 
 /// Whoever is at the page sees there what became of an instruction.
 fn at_the_page(visitor: &Visitor) -> Author {
-    Author {
-        source: from_page(),
-        decided_by: visitor.0.clone(),
-        heard_at: None,
-    }
+    Author { source: from_page(), decided_by: visitor.0.clone(), heard_at: None }
 }
 
 /// In words for the page, where nobody can send `/resume`.

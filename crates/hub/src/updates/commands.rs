@@ -37,9 +37,7 @@ impl Hub {
             Command::Switch { session } => match self.named_session(session.as_deref()).await? {
                 Err(reason) => words::say(reason),
                 Ok(session) => {
-                    handled
-                        .chat
-                        .push(sender.chat(SWITCHED_TO, Some(session.id.to_string())));
+                    handled.chat.push(sender.chat(SWITCHED_TO, Some(session.id.to_string())));
                     words::say(format!("Plain messages are for {} now.", words::named(&session)))
                 }
             },
@@ -47,18 +45,14 @@ impl Hub {
                 "Say how long, at most {} days: /mute 30m, /mute 2h, /mute 1d, or /mute off to end it.",
                 LONGEST_MUTE.as_secs() / (24 * 3_600)
             )),
-            Command::Mute {
-                time: Some(Duration::ZERO),
-            } => {
+            Command::Mute { time: Some(Duration::ZERO) } => {
                 handled.chat.push(sender.chat(MUTED_UNTIL, None));
                 words::say("Prompts appear here again.")
             }
             Command::Mute { time: Some(time) } => {
                 let time = time.min(LONGEST_MUTE);
                 let until = clock::now().wall.plus_millis(time.as_millis() as i64);
-                handled
-                    .chat
-                    .push(sender.chat(MUTED_UNTIL, Some(until.0.to_string())));
+                handled.chat.push(sender.chat(MUTED_UNTIL, Some(until.0.to_string())));
                 words::say(format!(
                     "No new prompts here for {}. They still wait elsewhere, and silence never approves. /mute off ends it.",
                     words::duration(time.as_secs())
@@ -68,19 +62,16 @@ impl Hub {
                 Err(reason) => words::say(reason),
                 Ok(session) => {
                     let token = atlasbridge_model::id::hex(&random()?);
-                    let question = Question::Stop {
-                        session: session.id.to_string(),
-                    };
+                    let question = Question::Stop { session: session.id.to_string() };
                     handled.ask = Some(self.new_ask(sender, token.clone(), &question));
                     words::stop(&session, &token)
                 }
             },
             Command::Resume { session } => match self.named_session(session.as_deref()).await? {
                 Err(reason) => words::say(reason),
-                Ok(session) if session.paused_at.is_none() => words::say(format!(
-                    "{} is not paused; its answers are taken.",
-                    words::named(&session)
-                )),
+                Ok(session) if session.paused_at.is_none() => {
+                    words::say(format!("{} is not paused; its answers are taken.", words::named(&session)))
+                }
                 Ok(session) => {
                     handled.resume = Some(Resume {
                         session: session.id,
@@ -93,9 +84,7 @@ impl Hub {
             Command::Screen { session } => match self.named_session(session.as_deref()).await? {
                 Err(reason) => words::say(reason),
                 Ok(session) => {
-                    return self
-                        .show_screen(sender, session.id, Some(message.clone()), None)
-                        .await;
+                    return self.show_screen(sender, session.id, Some(message.clone()), None).await;
                 }
             },
         };
@@ -109,10 +98,7 @@ impl Hub {
     }
 
     pub(super) async fn switched_to(&self, sender: &Sender) -> Result<Option<SessionId>, Broken> {
-        let id = self
-            .store
-            .chat_state(sender.channel, &sender.target.0, SWITCHED_TO)
-            .await?;
+        let id = self.store.chat_state(sender.channel, &sender.target.0, SWITCHED_TO).await?;
         Ok(id.and_then(|id| id.parse().ok()))
     }
 
@@ -124,9 +110,7 @@ impl Hub {
         let mut active = self.store.active_sessions().await?;
         let wanted = wanted.map(str::to_ascii_lowercase);
         active.retain(|session| {
-            wanted
-                .as_ref()
-                .is_none_or(|wanted| session.id.to_string().starts_with(wanted))
+            wanted.as_ref().is_none_or(|wanted| session.id.to_string().starts_with(wanted))
         });
         Ok(match (active.len(), wanted) {
             (1, _) => Ok(active.remove(0)),
@@ -134,10 +118,10 @@ impl Hub {
             (0, Some(_)) => {
                 Err("No running session begins with these digits; /sessions lists them.".to_owned())
             }
-            (_, None) => Err(
-                "Several sessions run: name one by the first digits of its id; /sessions lists them."
-                    .to_owned(),
-            ),
+            (_, None) => {
+                Err("Several sessions run: name one by the first digits of its id; /sessions lists them."
+                    .to_owned())
+            }
             (_, Some(_)) => Err("Several sessions begin with these digits; give more of the id.".to_owned()),
         })
     }

@@ -92,20 +92,9 @@ impl Hub {
         let Some(question) = ask.and_then(|ask| serde_json::from_str(&ask.what).ok()) else {
             tell(receipt, STALE.to_owned());
             let audit = Some(sender.rejection(None, "stale_question"));
-            return self
-                .handled(
-                    sender,
-                    Handled {
-                        audit,
-                        ..Handled::default()
-                    },
-                )
-                .await;
+            return self.handled(sender, Handled { audit, ..Handled::default() }).await;
         };
-        let spent = Handled {
-            take_ask: Some(token.to_owned()),
-            ..Handled::default()
-        };
+        let spent = Handled { take_ask: Some(token.to_owned()), ..Handled::default() };
         if word != "y" {
             tell(receipt, "Nothing was done.".to_owned());
             return self.handled(sender, spent).await;
@@ -118,43 +107,22 @@ impl Hub {
                     return Ok(());
                 }
             }
-            Question::DenyAndSay {
-                prompt,
-                nonce,
-                text,
-                message,
-            } => {
+            Question::DenyAndSay { prompt, nonce, text, message } => {
                 if let Some(offered) = self.offered(&prompt, &nonce).await? {
                     let message = message.map(Address);
-                    return self
-                        .deny_and_say(sender, &offered, text, message.as_ref(), spent, receipt)
-                        .await;
+                    return self.deny_and_say(sender, &offered, text, message.as_ref(), spent, receipt).await;
                 }
             }
-            Question::Refuse {
-                prompt,
-                nonce,
-                reason,
-            } => {
+            Question::Refuse { prompt, nonce, reason } => {
                 if let Some(offered) = self.offered(&prompt, &nonce).await? {
-                    let answer = Contender {
-                        offered: &offered,
-                        said: &Said::DenyWith(reason),
-                        as_is: false,
-                    };
+                    let answer = Contender { offered: &offered, said: &Said::DenyWith(reason), as_is: false };
                     return self.contend(sender, answer, spent, Told::Tap(receipt)).await;
                 }
             }
-            Question::Instruct {
-                session,
-                text,
-                message,
-            } => {
+            Question::Instruct { session, text, message } => {
                 if let Ok(session) = session.parse::<SessionId>() {
                     let texted = Texted::meant(text, Address(message));
-                    return self
-                        .instruct(sender, session, &texted, spent, Told::Tap(receipt))
-                        .await;
+                    return self.instruct(sender, session, &texted, spent, Told::Tap(receipt)).await;
                 }
             }
             Question::TakeBack { session, reply } => {
@@ -189,18 +157,11 @@ impl Hub {
         let if_won = match self.store.session(offered.prompt.session).await? {
             Some(session) => {
                 let (_, _, queueing) = self.queueing(&session, text, sender.author(message)).await?;
-                Handled {
-                    take_ask: spent.take_ask,
-                    ..queueing
-                }
+                Handled { take_ask: spent.take_ask, ..queueing }
             }
             None => spent,
         };
-        let answer = Contender {
-            offered,
-            said: &Said::Deny,
-            as_is: false,
-        };
+        let answer = Contender { offered, said: &Said::Deny, as_is: false };
         self.contend(sender, answer, if_won, Told::Tap(receipt)).await
     }
 
@@ -238,11 +199,8 @@ impl Hub {
         session: SessionId,
         mut handled: Handled,
     ) -> Result<String, Broken> {
-        let is_active = self
-            .store
-            .session(session)
-            .await?
-            .is_some_and(|session| session.status == SessionStatus::Active);
+        let is_active =
+            self.store.session(session).await?.is_some_and(|session| session.status == SessionStatus::Active);
         handled.audit = is_active.then(|| AuditEvent {
             session: Some(session),
             value: Some("stop".to_owned()),
@@ -251,11 +209,7 @@ impl Hub {
             ..AuditEvent::new(EventName::ReplyReceived)
         });
         // On record first, then done.
-        match self
-            .store
-            .handle_update(sender.came.clone(), handled, clock::now())
-            .await?
-        {
+        match self.store.handle_update(sender.came.clone(), handled, clock::now()).await? {
             Handling::Done => {}
             Handling::AskGone | Handling::Repeated => return Ok("It was asked to end already.".to_owned()),
         }

@@ -29,13 +29,7 @@ pub(super) struct Texted {
 impl Texted {
     /// A text that its sender was asked about.
     pub(super) fn meant(text: String, message: Address) -> Self {
-        Self {
-            text,
-            message,
-            sent_at: crate::clock::now().wall,
-            is_other_command: false,
-            as_is: true,
-        }
+        Self { text, message, sent_at: crate::clock::now().wall, is_other_command: false, as_is: true }
     }
 
     fn said(&self) -> Said {
@@ -111,9 +105,7 @@ impl Hub {
                 return self.next_instruction(sender, texted, switched).await;
             }
             Meant::Several => {
-                return self
-                    .not_used(sender, texted, &words::several(&waiting), "several_wait")
-                    .await;
+                return self.not_used(sender, texted, &words::several(&waiting), "several_wait").await;
             }
             // Written while the tool worked: what it would have been a moment ago, it is now.
             Meant::TooNew(id) if idle(id).is_some() => {
@@ -129,10 +121,7 @@ impl Hub {
         };
         let offered = match (replied, self.store.prompt(meant).await?) {
             (Some(offered), _) => offered,
-            (None, Some(prompt)) => Offered {
-                nonce: prompt.nonce,
-                prompt,
-            },
+            (None, Some(prompt)) => Offered { nonce: prompt.nonce, prompt },
             (None, None) => return self.handled(sender, Handled::default()).await,
         };
         self.text_for(sender, texted, &offered).await
@@ -147,26 +136,19 @@ impl Hub {
         // A box that has been used means its session: there will be another.
         if is_idle && (!waits || Opening::of(&texted.text).is_some()) {
             let session = prompt.session;
-            return self
-                .instruct(sender, session, texted, Handled::default(), told)
-                .await;
+            return self.instruct(sender, session, texted, Handled::default(), told).await;
         }
         if texted.is_other_command {
             let notice = words::unknown_command(&texted.text);
             return self.not_used(sender, texted, &notice, "unknown_command").await;
         }
         let said = texted.said();
-        if let Some(question) = self
-            .sentence_for_a_dialog(sender, offered, &texted.text, &texted.message)
-            .await?
+        if let Some(question) =
+            self.sentence_for_a_dialog(sender, offered, &texted.text, &texted.message).await?
         {
             return self.handled(sender, question).await;
         }
-        let answer = Contender {
-            offered,
-            said: &said,
-            as_is: texted.as_is,
-        };
+        let answer = Contender { offered, said: &said, as_is: texted.as_is };
         self.contend(sender, answer, Handled::default(), told).await
     }
 
@@ -187,9 +169,7 @@ impl Hub {
         let notice = match routing::addressee(&running, switched) {
             Addressee::Session(session) => {
                 let told = Told::Message(texted.message.clone());
-                return self
-                    .instruct(sender, session, texted, Handled::default(), told)
-                    .await;
+                return self.instruct(sender, session, texted, Handled::default(), told).await;
             }
             _ if texted.is_other_command => words::unknown_command(&texted.text),
             Addressee::Nobody => {
@@ -221,15 +201,8 @@ impl Hub {
         };
         let busy = match self.fit(&session, &texted.text, texted.as_is).await? {
             Ok(Fit::Now(prompt)) => {
-                let offered = Offered {
-                    nonce: prompt.nonce,
-                    prompt: *prompt,
-                };
-                let answer = Contender {
-                    offered: &offered,
-                    said: &texted.said(),
-                    as_is: texted.as_is,
-                };
+                let offered = Offered { nonce: prompt.nonce, prompt: *prompt };
+                let answer = Contender { offered: &offered, said: &texted.said(), as_is: texted.as_is };
                 return self.contend(sender, answer, spent, told).await;
             }
             Ok(Fit::Later(busy)) => busy,
@@ -251,14 +224,9 @@ impl Hub {
         let author = sender.author(Some(&texted.message));
         let (reply, replaces, mut queueing) = self.queueing(&session, texted.text.clone(), author).await?;
         let token = atlasbridge_model::id::hex(&random()?);
-        let way_back = Question::TakeBack {
-            session: session.id.to_string(),
-            reply: reply.to_string(),
-        };
+        let way_back = Question::TakeBack { session: session.id.to_string(), reply: reply.to_string() };
         let notice = words::queued_with_a_way_back(&session, busy, replaces, &token);
-        queueing
-            .notices
-            .push(sender.notice(&notice, Some(&texted.message)));
+        queueing.notices.push(sender.notice(&notice, Some(&texted.message)));
         let handled = Handled {
             take_ask: spent.take_ask,
             ask: Some(self.new_ask(sender, token, &way_back)),
@@ -347,21 +315,14 @@ impl Hub {
         let (id, nonce) = (prompt.id.to_string(), nonce.to_hex());
         let (question, notice) = match check(&Said::DenyWith(text.to_owned())) {
             Ok(_) => {
-                let question = Question::Refuse {
-                    prompt: id,
-                    nonce,
-                    reason: text.to_owned(),
-                };
+                let question = Question::Refuse { prompt: id, nonce, reason: text.to_owned() };
                 (question, words::refuse_with(prompt, &session, text, &token))
             }
             Err(_) => {
                 let Ok(Checked::Type(refusing)) = check(&Said::Deny) else {
                     return Ok(None);
                 };
-                if let Some(refused) = self
-                    .unfit_for_later(sender, prompt, &session, text, message)
-                    .await?
-                {
+                if let Some(refused) = self.unfit_for_later(sender, prompt, &session, text, message).await? {
                     return Ok(Some(refused));
                 }
                 let question = Question::DenyAndSay {

@@ -33,13 +33,9 @@ fn sequence(keys: &str) -> usize {
             .find(|(_, char)| matches!(char, '\x40'..='\x7e'))
             .map(|(at, _)| at + 1),
         Some('O') => rest.chars().nth(1).map(|char| 1 + char.len_utf8()),
-        Some(']' | 'P' | '_' | '^') => rest.find(['\x07', '\x1b']).map(|at| {
-            if rest[at..].starts_with("\x1b\\") {
-                at + 2
-            } else {
-                at + 1
-            }
-        }),
+        Some(']' | 'P' | '_' | '^') => rest
+            .find(['\x07', '\x1b'])
+            .map(|at| if rest[at..].starts_with("\x1b\\") { at + 2 } else { at + 1 }),
         _ => Some(0),
     };
     // A sequence that is cut in the middle is no key that anybody typed as text.

@@ -48,9 +48,8 @@ fn prompt(seen: &Replayed, end: Moment) -> Value {
         other => other.as_str(),
     };
     let rows = || sighting.choices.iter().flat_map(Choices::iter);
-    let keys: Map<String, Value> = rows()
-        .map(|choice| (choice.label.clone(), choice.keys().into()))
-        .collect();
+    let keys: Map<String, Value> =
+        rows().map(|choice| (choice.label.clone(), choice.keys().into())).collect();
     json!({
         "from": seen.t.0.as_secs_f64(),
         "to": seen.gone_at.unwrap_or(end).0.as_secs_f64(),
@@ -68,10 +67,6 @@ fn title(excerpt: &str) -> &str {
 }
 
 pub(super) fn write(path: &Path, draft: &Value) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     writeln!(file, "{draft:#}")
 }

@@ -99,10 +99,7 @@ impl Course {
             Turn::Answering { prompt } => (prompt.clone(), self.complaint(response)),
             Turn::TooLate { prompt } => match response {
                 Response::Refused { .. } => (prompt.clone(), None),
-                other => (
-                    prompt.clone(),
-                    Some(format!("a late answer was not refused: {other:?}")),
-                ),
+                other => (prompt.clone(), Some(format!("a late answer was not refused: {other:?}"))),
             },
             Turn::Next | Turn::Leaving { .. } | Turn::Typing { .. } => {
                 self.fail(format!("the hub said something unasked: {response:?}"));
@@ -125,10 +122,9 @@ impl Course {
         }
         let unseen = self.queue.pop_front().map(|(prompt, _)| prompt.excerpt);
         match unseen {
-            _ if !self.is_done() => self.fail(format!(
-                "the tool ended with code {code} before {}",
-                self.expectation()
-            )),
+            _ if !self.is_done() => {
+                self.fail(format!("the tool ended with code {code} before {}", self.expectation()))
+            }
             Some(excerpt) => self.fail(format!("one prompt too many was offered: {excerpt:?}")),
             None => self.fail(format!("the tool ended with code {code}")),
         }
@@ -156,9 +152,7 @@ impl Course {
         match self.turn.clone() {
             Turn::Next => self.take_offer(now),
             Turn::Leaving { prompt } if !self.present.contains(&prompt) => {
-                self.turn = Turn::TooLate {
-                    prompt: prompt.clone(),
-                };
+                self.turn = Turn::TooLate { prompt: prompt.clone() };
                 vec![ask(prompt, Answer::Approve)]
             }
             Turn::Typing { prompt } if !self.present.contains(&prompt) => self.advance(prompt, now),
@@ -190,12 +184,7 @@ impl Course {
             return Vec::new();
         };
         self.problems.extend(differences(expected, &prompt));
-        self.offered.push(Offer {
-            kind: prompt.kind,
-            excerpt: prompt.excerpt,
-            at,
-            answered_at: None,
-        });
+        self.offered.push(Offer { kind: prompt.kind, excerpt: prompt.excerpt, at, answered_at: None });
         self.perform(prompt.prompt_id, now)
     }
 
@@ -210,9 +199,7 @@ impl Course {
         }
         match act {
             Act::Say(answer) | Act::Refused(answer, _) => {
-                self.turn = Turn::Answering {
-                    prompt: prompt.clone(),
-                };
+                self.turn = Turn::Answering { prompt: prompt.clone() };
                 vec![ask(prompt, answer)]
             }
             Act::Leave => {
@@ -230,25 +217,19 @@ impl Course {
     fn complaint(&self, response: Response) -> Option<String> {
         match (self.current_act(), response) {
             (Some(Act::Refused(_, words)), Response::Refused { reason }) if reason.contains(words) => None,
-            (Some(Act::Refused(answer, words)), other) => Some(format!(
-                "{answer:?} should be refused with {words:?}, but: {other:?}"
-            )),
+            (Some(Act::Refused(answer, words)), other) => {
+                Some(format!("{answer:?} should be refused with {words:?}, but: {other:?}"))
+            }
             (_, Response::Answered { prompt }) if prompt.reason.as_deref() == Some("applied") => None,
-            (_, Response::Answered { prompt }) => Some(format!(
-                "the answer to {:?} was not taken: {}",
-                prompt.excerpt, prompt.word
-            )),
+            (_, Response::Answered { prompt }) => {
+                Some(format!("the answer to {:?} was not taken: {}", prompt.excerpt, prompt.word))
+            }
             (_, other) => Some(format!("the answer was not accepted: {other:?}")),
         }
     }
 
     fn current_act(&self) -> Option<Act> {
-        self.scenario
-            .prompts
-            .get(self.prompt)?
-            .acts
-            .get(self.act)
-            .copied()
+        self.scenario.prompts.get(self.prompt)?.acts.get(self.act).copied()
     }
 }
 
@@ -259,38 +240,22 @@ fn ask(prompt: String, answer: Answer) -> Effect {
         Answer::UseDefault => Said::UseDefault,
         Answer::Text(text) => Said::Text(text.to_owned()),
     };
-    Effect::Ask(Request::Answer {
-        prompt,
-        said,
-        as_is: false,
-    })
+    Effect::Ask(Request::Answer { prompt, said, as_is: false })
 }
 
 /// How an offered prompt differs from the one that was expected.
 fn differences(expected: &Expected, offered: &PromptView) -> Vec<String> {
     let mut differences = Vec::new();
     if offered.kind != expected.kind.as_str() {
-        differences.push(format!(
-            "{:?} was offered as {} and is {}",
-            offered.excerpt, offered.kind, expected.kind
-        ));
+        differences
+            .push(format!("{:?} was offered as {} and is {}", offered.excerpt, offered.kind, expected.kind));
     }
     if !offered.excerpt.contains(expected.says) && !offered.detail.contains(expected.says) {
-        differences.push(format!(
-            "{:?} was offered where {:?} was expected",
-            offered.excerpt, expected.says
-        ));
+        differences.push(format!("{:?} was offered where {:?} was expected", offered.excerpt, expected.says));
     }
-    let labels: Vec<&str> = offered
-        .choices
-        .iter()
-        .map(|choice| choice.label.as_str())
-        .collect();
+    let labels: Vec<&str> = offered.choices.iter().map(|choice| choice.label.as_str()).collect();
     let are_same = labels.len() == expected.choices.len()
-        && labels
-            .iter()
-            .zip(expected.choices)
-            .all(|(one, other)| one.eq_ignore_ascii_case(other));
+        && labels.iter().zip(expected.choices).all(|(one, other)| one.eq_ignore_ascii_case(other));
     if !are_same {
         differences.push(format!(
             "{:?} was offered with the choices {labels:?} and has {:?}",
@@ -352,26 +317,12 @@ mod tests {
         let reason = "at most 20 characters".to_owned();
         let again = course.responded(Response::Refused { reason }, NOW);
         let said = Said::Text("twenty characters ok".to_owned());
-        assert_eq!(
-            again,
-            [Effect::Ask(Request::Answer {
-                prompt: "a".to_owned(),
-                said,
-                as_is: false,
-            })]
-        );
+        assert_eq!(again, [Effect::Ask(Request::Answer { prompt: "a".to_owned(), said, as_is: false })]);
         assert!(course.responded(taken("a"), NOW).is_empty());
-        assert_eq!(
-            course.watched(waiting("b", "Enter commit message:"), NOW).len(),
-            1
-        );
+        assert_eq!(course.watched(waiting("b", "Enter commit message:"), NOW).len(), 1);
         course.responded(taken("b"), NOW);
         course.ended(0);
-        assert!(
-            course.is_done() && course.problems().is_empty(),
-            "{:?}",
-            course.problems()
-        );
+        assert!(course.is_done() && course.problems().is_empty(), "{:?}", course.problems());
     }
 
     #[test]
@@ -382,10 +333,7 @@ mod tests {
             let problems = course.problems().join("; ");
             assert!(problems.contains(expected), "{problems}");
         };
-        check(
-            &|course| course.ended(1),
-            "ended with code 1 before a prompt with \"Note:\"",
-        );
+        check(&|course| course.ended(1), "ended with code 1 before a prompt with \"Note:\"");
         check(
             &|course| drop(course.watched(waiting("a", "Delete it?"), NOW)),
             "\"Delete it?\" was offered where \"Note:\"",

@@ -30,10 +30,7 @@ impl Log {
             let mut words = line.splitn(3, ' ');
             match (words.next(), words.next().and_then(time), words.next()) {
                 (Some("asks"), Some(at), None) => log.asks.push(at),
-                (Some("read"), Some(at), Some(value)) => log.reads.push(Read {
-                    at,
-                    value: value.to_owned(),
-                }),
+                (Some("read"), Some(at), Some(value)) => log.reads.push(Read { at, value: value.to_owned() }),
                 _ => {}
             }
         }
@@ -64,11 +61,7 @@ mod tests {
         let log = Log::parse("asks 10.000001\nread 11.500000 two  words\nread 12.000000 \ngarbage\n");
         let at = |micros| SystemTime::UNIX_EPOCH + Duration::from_micros(micros);
         assert_eq!(log.asks, [at(10_000_001)]);
-        let values: Vec<_> = log
-            .reads
-            .iter()
-            .map(|read| (read.at, read.value.as_str()))
-            .collect();
+        let values: Vec<_> = log.reads.iter().map(|read| (read.at, read.value.as_str())).collect();
         assert_eq!(values, [(at(11_500_000), "two  words"), (at(12_000_000), "")]);
     }
 }

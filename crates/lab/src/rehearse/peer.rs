@@ -23,10 +23,7 @@ impl Peer {
         let stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let mut peer = Self {
-            stream,
-            lines: Lines::default(),
-        };
+        let mut peer = Self { stream, lines: Lines::default() };
         peer.send(&Hello::new(Role::Command, env!("CARGO_PKG_VERSION")))?;
         let line = loop {
             if let Some(line) = peer.lines.next_line().map_err(io::Error::other)? {

@@ -22,12 +22,7 @@ use super::{LabConfig, RehearseError};
 use crate::scenario::Scenario;
 
 const PRELUDE: &str = include_str!("../../scenarios/prelude.sh");
-const SIZE: WindowSize = WindowSize {
-    cols: 100,
-    rows: 30,
-    x_pixels: 0,
-    y_pixels: 0,
-};
+const SIZE: WindowSize = WindowSize { cols: 100, rows: 30, x_pixels: 0, y_pixels: 0 };
 /// How long a hub may take to start.
 const HUB_START: Duration = Duration::from_secs(30);
 /// How long a killed process may take to be gone: as long as the kernel needs, and no longer than anybody waits.
@@ -118,8 +113,7 @@ impl Stage {
     fn take_output(&mut self) {
         let mut buffer = [0; 64 * 1024];
         if let Ok(ReadOutcome::Data(count)) = self.session.reader.read(&mut buffer) {
-            self.shown
-                .extend_from_slice(buffer.get(..count).unwrap_or_default());
+            self.shown.extend_from_slice(buffer.get(..count).unwrap_or_default());
             let old = self.shown.len().saturating_sub(KEPT_OUTPUT);
             self.shown.drain(..old);
         }
@@ -230,15 +224,8 @@ impl Home {
     fn make(scenario: &Scenario, config: &LabConfig) -> Result<Self, RehearseError> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let home = Self {
-            directory: config
-                .scratch
-                .join(format!("ab-lab-{}-{number}", std::process::id())),
-        };
-        home.fill(scenario).map_err(|source| RehearseError::Home {
-            path: home.directory.clone(),
-            source,
-        })?;
+        let home = Self { directory: config.scratch.join(format!("ab-lab-{}-{number}", std::process::id())) };
+        home.fill(scenario).map_err(|source| RehearseError::Home { path: home.directory.clone(), source })?;
         Ok(home)
     }
 
@@ -260,14 +247,8 @@ impl Home {
             // A point in the log's times, and characters that are not ASCII.
             ("LC_ALL", "C.UTF-8".into()),
         ];
-        let theirs = config
-            .env
-            .iter()
-            .filter(|(name, _)| !ours.iter().any(|(our, _)| name == our))
-            .cloned();
-        theirs
-            .chain(ours.iter().map(|(name, value)| (name.into(), value.clone())))
-            .collect()
+        let theirs = config.env.iter().filter(|(name, _)| !ours.iter().any(|(our, _)| name == our)).cloned();
+        theirs.chain(ours.iter().map(|(name, value)| (name.into(), value.clone()))).collect()
     }
 
     fn run_arguments(&self, scenario: &Scenario) -> Vec<OsString> {
@@ -282,10 +263,7 @@ impl Home {
     }
 
     fn start_hub(&self, config: &LabConfig) -> Result<(), RehearseError> {
-        let failed = |source| RehearseError::Hub {
-            log: self.path("home/hub.log"),
-            source,
-        };
+        let failed = |source| RehearseError::Hub { log: self.path("home/hub.log"), source };
         let args = ["hub", "serve", "--background"].map(OsString::from);
         let ready = spawn_detached(&config.program, &args, &self.environment(config)).map_err(failed)?;
         poll(&mut [PollFd::new(&ready, PollFlags::IN)], Some(HUB_START)).map_err(failed)?;
@@ -303,9 +281,7 @@ impl Home {
     /// The prompts that the session host saw, also those that were gone before anybody could be told.
     fn seen(&self) -> Vec<String> {
         let text = fs::read_to_string(self.path("events")).unwrap_or_default();
-        let events = text
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         events
             .filter(|event| event["event"] == "seen")
             .map(|event| format!("{} {}", event["kind"], event["excerpt"]))

@@ -28,11 +28,7 @@ fn yes_and_no_in_the_words_people_use() {
     row(Said::Approve, &yes_no(), "type yes");
     row(Said::Deny, &yes_no(), "type no");
     row(Said::UseDefault, &yes_no(), "type no");
-    row(
-        text("sure"),
-        &yes_no(),
-        "refused: \"sure\" is none of the choices: yes · no",
-    );
+    row(text("sure"), &yes_no(), "refused: \"sure\" is none of the choices: yes · no");
 }
 
 #[test]
@@ -44,18 +40,10 @@ fn a_button_means_its_row_and_enter_only_what_takes_one() {
         &approval,
         "refused: \"4\" is none of the choices: Yes · Yes, and don't ask again · No",
     );
-    row(
-        Said::Row(0),
-        &free_text(),
-        "refused: \"1\" is none of the choices: (none were read)",
-    );
+    row(Said::Row(0), &free_text(), "refused: \"1\" is none of the choices: (none were read)");
     row(Said::Enter, &confirm_enter(), "type enter");
     row(Said::Enter, &unknown(), "type enter");
-    row(
-        Said::Enter,
-        &yes_no(),
-        "refused: \"enter\" is none of the choices: yes · no",
-    );
+    row(Said::Enter, &yes_no(), "refused: \"enter\" is none of the choices: yes · no");
     row(
         Said::Enter,
         &password(),
@@ -87,32 +75,16 @@ fn a_menu_is_answered_by_label_key_or_number() {
     }
     row(text("2"), &approval, "type Yes, and don't ask again");
     row(text("no"), &approval, "type No");
-    row(
-        text("YES, AND DON'T ASK AGAIN"),
-        &approval,
-        "type Yes, and don't ask again",
-    );
-    row(
-        text("4"),
-        &approval,
-        "refused: \"4\" is none of the choices: Yes · Yes, and don't ask again · No",
-    );
+    row(text("YES, AND DON'T ASK AGAIN"), &approval, "type Yes, and don't ask again");
+    row(text("4"), &approval, "refused: \"4\" is none of the choices: Yes · Yes, and don't ask again · No");
     row(
         text("stop it please"),
         &approval,
         "refused: \"stop it please\" is none of the choices: Yes · Yes, and don't ask again · No",
     );
     let colours = menu(&["Red", "Green"]);
-    row(
-        Said::Deny,
-        &colours,
-        &format!("refused: {}", Refusal::NoRefusingAnswer),
-    );
-    row(
-        Said::UseDefault,
-        &colours,
-        "refused: this prompt has no safe default; nothing was typed",
-    );
+    row(Said::Deny, &colours, &format!("refused: {}", Refusal::NoRefusingAnswer));
+    row(Said::UseDefault, &colours, "refused: this prompt has no safe default; nothing was typed");
     row(
         Said::Approve,
         &colours,
@@ -122,28 +94,16 @@ fn a_menu_is_answered_by_label_key_or_number() {
 
 #[test]
 fn text_is_one_line_without_control_characters_and_not_too_long() {
-    row(
-        text("fix: parser\r\n"),
-        &free_text(),
-        "type text of 11 characters",
-    );
+    row(text("fix: parser\r\n"), &free_text(), "type text of 11 characters");
     row(text("a\nb"), &free_text(), "refused: the answer must be one line");
-    row(
-        text("\u{1b}[31mred\u{3}\u{9b}"),
-        &free_text(),
-        "type text of 7 characters",
-    );
+    row(text("\u{1b}[31mred\u{3}\u{9b}"), &free_text(), "type text of 7 characters");
     row(
         text(&"x".repeat(201)),
         &free_text(),
         "refused: the answer has 201 characters, this prompt takes at most 200",
     );
     row(text(""), &free_text(), "type enter");
-    row(
-        Said::Deny,
-        &free_text(),
-        &format!("refused: {}", Refusal::NoRefusingAnswer),
-    );
+    row(Said::Deny, &free_text(), &format!("refused: {}", Refusal::NoRefusingAnswer));
     row(Said::UseDefault, &free_text(), "type enter");
 }
 
@@ -151,18 +111,10 @@ fn text_is_one_line_without_control_characters_and_not_too_long() {
 fn enter_is_pressed_where_enter_is_asked_for() {
     row(Said::Approve, &confirm_enter(), "type enter");
     row(text("Enter"), &confirm_enter(), "type enter");
-    row(
-        text("q"),
-        &confirm_enter(),
-        "refused: \"q\" is none of the choices: enter",
-    );
+    row(text("q"), &confirm_enter(), "refused: \"q\" is none of the choices: enter");
     row(text("enter"), &unknown(), "type enter");
     row(Said::Cancel, &unknown(), "cancel");
-    row(
-        Said::UseDefault,
-        &unknown(),
-        "refused: this prompt has no safe default; nothing was typed",
-    );
+    row(Said::UseDefault, &unknown(), "refused: this prompt has no safe default; nothing was typed");
 }
 
 #[test]
@@ -170,27 +122,16 @@ fn on_a_channel_nobody_is_sent_to_a_command_line() {
     let all = [
         Refusal::UnknownPrompt,
         Refusal::AmbiguousPrompt,
-        Refusal::NotWaiting {
-            status: "reply_received",
-            reason: String::new(),
-        },
+        Refusal::NotWaiting { status: "reply_received", reason: String::new() },
         Refusal::Expired,
         Refusal::Queued,
         Refusal::InsideSession,
-        Refusal::NotAChoice {
-            given: "sure".to_owned(),
-            choices: "yes · no".to_owned(),
-        },
+        Refusal::NotAChoice { given: "sure".to_owned(), choices: "yes · no".to_owned() },
         Refusal::NeedsValue { wanted: "a text" },
-        Refusal::NoPlainYes {
-            choices: "Yes, always · No".to_owned(),
-        },
+        Refusal::NoPlainYes { choices: "Yes, always · No".to_owned() },
         Refusal::NoRefusingAnswer,
         Refusal::NoDefault,
-        Refusal::TooLong {
-            length: 201,
-            limit: 200,
-        },
+        Refusal::TooLong { length: 201, limit: 200 },
         Refusal::NotOneLine,
         Refusal::SecretsOff,
         Refusal::Replaced,
@@ -206,22 +147,13 @@ fn on_a_channel_nobody_is_sent_to_a_command_line() {
             "{told}"
         );
         let told = told.replace(ends_a_pause[1], "");
-        assert!(
-            !told.contains(['`', '_']) && !told.contains("atlasbridge"),
-            "{told}"
-        );
+        assert!(!told.contains(['`', '_']) && !told.contains("atlasbridge"), "{told}");
         assert!(told.ends_with('.'), "{told}");
-        assert!(
-            told.chars().count() <= 200,
-            "a tap is told at most so much: {told}"
-        );
+        assert!(told.chars().count() <= 200, "a tap is told at most so much: {told}");
     }
     assert_eq!(
-        Refusal::NotWaiting {
-            status: "resolved",
-            reason: " (answered locally)".to_owned()
-        }
-        .told_on_channel(),
+        Refusal::NotWaiting { status: "resolved", reason: " (answered locally)".to_owned() }
+            .told_on_channel(),
         "Too late: this prompt is resolved (answered locally). Nothing was typed."
     );
 }
@@ -230,14 +162,8 @@ fn on_a_channel_nobody_is_sent_to_a_command_line() {
 fn a_password_is_taken_only_where_it_was_switched_on() {
     let refused = "refused: a password is taken from here only with `secrets_over_channels = true`; type it at the terminal";
     row(text("hunter2"), &password(), refused);
-    let allowed = check(
-        &text("hunter2"),
-        &password(),
-        Rules {
-            secrets_over_channels: true,
-            ..Rules::default()
-        },
-    );
+    let allowed =
+        check(&text("hunter2"), &password(), Rules { secrets_over_channels: true, ..Rules::default() });
     assert_eq!(allowed, Ok(Checked::Type(Value::Secret("hunter2".to_owned()))));
     assert!(!format!("{allowed:?}").contains("hunter2"));
 }
@@ -245,12 +171,7 @@ fn a_password_is_taken_only_where_it_was_switched_on() {
 /// A question that the tool's own hook answers: one's own words, several rows, a reason.
 fn by_hook(labels: &[&str]) -> Sighting {
     Sighting {
-        takes: crate::Takes {
-            reason: true,
-            own_text: true,
-            several: true,
-            lines: false,
-        },
+        takes: crate::Takes { reason: true, own_text: true, several: true, lines: false },
         ..menu(labels)
     }
 }
@@ -270,10 +191,7 @@ fn an_instruction_is_what_its_first_character_says_so_its_sender_is_asked() {
     row(text("fix it!"), &idle(), "type text of 7 characters");
     row(text("!rm -rf x"), &free_text(), "type text of 9 characters");
     row(text("/etc/passwd"), &unknown(), "type text of 11 characters");
-    let rules = Rules {
-        as_is: true,
-        ..Rules::default()
-    };
+    let rules = Rules { as_is: true, ..Rules::default() };
     let meant = check(&text("!ls"), &idle(), rules);
     assert_eq!(meant, Ok(Checked::Type(Value::Text("!ls".to_owned()))));
 }
@@ -282,29 +200,17 @@ fn an_instruction_is_what_its_first_character_says_so_its_sender_is_asked() {
 fn what_only_a_hook_takes() {
     let checks = ["Unit tests", "Lint", "Coverage"];
     row(text("1, 3"), &by_hook(&checks), "type Unit tests, Coverage");
-    row(
-        text("lint,unit tests"),
-        &by_hook(&checks),
-        "type Unit tests, Lint",
-    );
+    row(text("lint,unit tests"), &by_hook(&checks), "type Unit tests, Lint");
     row(text("2"), &by_hook(&checks), "type Lint");
     row(text("1, 1"), &by_hook(&checks), "type text of 4 characters");
-    row(
-        text("all\nof them"),
-        &by_hook(&checks),
-        "type text of 11 characters",
-    );
+    row(text("all\nof them"), &by_hook(&checks), "type text of 11 characters");
     row(
         Said::DenyWith("use rm -i".to_owned()),
         &by_hook(&checks),
         "type refused with a reason of 9 characters",
     );
     let plain = menu(&checks);
-    row(
-        text("1, 3"),
-        &plain,
-        "refused: \"1, 3\" is none of the choices: Unit tests · Lint · Coverage",
-    );
+    row(text("1, 3"), &plain, "refused: \"1, 3\" is none of the choices: Unit tests · Lint · Coverage");
     row(
         text("all of them"),
         &plain,
@@ -331,18 +237,9 @@ fn limited(numbers: Option<(u16, u16)>, picks: Option<(u16, u16)>, several: bool
 fn a_number_that_the_prompt_does_not_have_is_told_by_its_range() {
     let sighting = limited(Some((1, 4)), None, false);
     for (given, expected) in [
-        (
-            "7",
-            "7 is none of the choices, numbered 1 to 4: Logs · Cache · Backups · No",
-        ),
-        (
-            "0",
-            "0 is none of the choices, numbered 1 to 4: Logs · Cache · Backups · No",
-        ),
-        (
-            "all",
-            "\"all\" is none of the choices: Logs · Cache · Backups · No",
-        ),
+        ("7", "7 is none of the choices, numbered 1 to 4: Logs · Cache · Backups · No"),
+        ("0", "0 is none of the choices, numbered 1 to 4: Logs · Cache · Backups · No"),
+        ("all", "\"all\" is none of the choices: Logs · Cache · Backups · No"),
     ] {
         let refusal = check(&text(given), &sighting, Rules::default()).unwrap_err();
         assert_eq!(refusal.to_string(), expected);
@@ -353,9 +250,7 @@ fn a_number_that_the_prompt_does_not_have_is_told_by_its_range() {
 #[test]
 fn an_answer_has_as_many_rows_as_the_prompt_takes() {
     let refused = |said: Said, sighting: &Sighting| {
-        check(&said, sighting, Rules::default())
-            .err()
-            .map(|refusal| refusal.to_string())
+        check(&said, sighting, Rules::default()).err().map(|refusal| refusal.to_string())
     };
     let two_or_three = limited(None, Some((2, 3)), true);
     let too_few = Some("the answer has 1 row, this prompt takes 2 to 3".to_owned());

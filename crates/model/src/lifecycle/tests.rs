@@ -6,24 +6,15 @@ use super::*;
 use crate::Timestamp;
 
 const DEADLINE: BootTime = BootTime(600_000);
-const IN_TIME: Now = Now {
-    wall: Timestamp(1),
-    boot: BootTime(1_000),
-};
-const LATE: Now = Now {
-    wall: Timestamp(2),
-    boot: BootTime(600_000),
-};
+const IN_TIME: Now = Now { wall: Timestamp(1), boot: BootTime(1_000) };
+const LATE: Now = Now { wall: Timestamp(2), boot: BootTime(600_000) };
 
 fn reply(n: u8) -> ReplyId {
     ReplyId::from_random([n; 16])
 }
 
 fn answered(n: u8) -> Event {
-    Event::Answered {
-        reply: reply(n),
-        source: Source::Command,
-    }
+    Event::Answered { reply: reply(n), source: Source::Command }
 }
 
 fn typed(n: u8) -> Event {
@@ -35,10 +26,7 @@ fn taken(n: u8) -> Event {
 }
 
 fn not_applied(n: u8, failure: Failure) -> Event {
-    Event::NotApplied {
-        reply: reply(n),
-        why: NotApplied::Failed(failure),
-    }
+    Event::NotApplied { reply: reply(n), why: NotApplied::Failed(failure) }
 }
 
 fn left(how: Departure) -> Event {
@@ -54,15 +42,8 @@ fn check(events: &[(Event, Now)], expected: &str) {
         match step(&state, event, Some(DEADLINE), *now) {
             Step::Moved(next, effects) => {
                 let delivers = effects.iter().any(|effect| matches!(effect, Do::Deliver(_)));
-                let reason = next
-                    .reason()
-                    .map(|reason| format!(":{reason}"))
-                    .unwrap_or_default();
-                told.push(format!(
-                    "{}{reason}{}",
-                    next.status(),
-                    if delivers { "!" } else { "" }
-                ));
+                let reason = next.reason().map(|reason| format!(":{reason}")).unwrap_or_default();
+                told.push(format!("{}{reason}{}", next.status(), if delivers { "!" } else { "" }));
                 state = next;
             }
             Step::Refused(_) => told.push("-".to_owned()),
@@ -113,9 +94,7 @@ fn a_late_answer_is_refused_and_the_deadline_takes_the_safe_default() {
         &[
             first(),
             late(answered(1)),
-            late(Event::Deadline {
-                fallback: Some(reply(9)),
-            }),
+            late(Event::Deadline { fallback: Some(reply(9)) }),
             late(answered(2)),
             late(typed(9)),
             late(taken(9)),
@@ -126,15 +105,7 @@ fn a_late_answer_is_refused_and_the_deadline_takes_the_safe_default() {
 
 #[test]
 fn an_early_deadline_does_nothing() {
-    check(
-        &[
-            first(),
-            ok(Event::Deadline {
-                fallback: Some(reply(9)),
-            }),
-        ],
-        "awaiting_reply -",
-    );
+    check(&[first(), ok(Event::Deadline { fallback: Some(reply(9)) })], "awaiting_reply -");
 }
 
 #[test]
@@ -142,37 +113,18 @@ fn without_a_safe_default_an_expired_prompt_stays_until_it_leaves_the_screen() {
     let expired = [first(), late(Event::Deadline { fallback: None })];
     let then = |event| [expired.to_vec(), vec![late(event)]].concat();
     check(&then(answered(1)), "awaiting_reply expired -");
-    check(
-        &then(left(Departure::AnsweredLocally)),
-        "awaiting_reply expired resolved:answered_locally",
-    );
-    check(
-        &then(left(Departure::ToolEnded)),
-        "awaiting_reply expired canceled:tool_gone",
-    );
+    check(&then(left(Departure::AnsweredLocally)), "awaiting_reply expired resolved:answered_locally");
+    check(&then(left(Departure::ToolEnded)), "awaiting_reply expired canceled:tool_gone");
 }
 
 #[test]
 fn a_queued_prompt_waits_its_turn_and_is_never_typed_for() {
     let queued = (Event::Routed { first: false }, IN_TIME);
     check(
-        &[
-            queued.clone(),
-            ok(answered(1)),
-            ok(Event::Promoted),
-            ok(answered(2)),
-        ],
+        &[queued.clone(), ok(answered(1)), ok(Event::Promoted), ok(answered(2))],
         "routed - awaiting_reply reply_received!",
     );
-    check(
-        &[
-            queued,
-            late(Event::Deadline {
-                fallback: Some(reply(9)),
-            }),
-        ],
-        "routed expired",
-    );
+    check(&[queued, late(Event::Deadline { fallback: Some(reply(9)) })], "routed expired");
 }
 
 #[test]
@@ -181,22 +133,10 @@ fn the_keyboard_and_the_tool_end_a_waiting_prompt() {
         &[first(), ok(left(Departure::AnsweredLocally)), ok(answered(1))],
         "awaiting_reply resolved:answered_locally -",
     );
-    check(
-        &[first(), ok(left(Departure::Withdrawn))],
-        "awaiting_reply canceled:withdrawn",
-    );
-    check(
-        &[first(), ok(left(Departure::OutOfBand))],
-        "awaiting_reply resolved:answered_out_of_band",
-    );
-    check(
-        &[first(), ok(left(Departure::ToolEnded))],
-        "awaiting_reply canceled:tool_gone",
-    );
-    check(
-        &[first(), ok(Event::CanceledByOperator)],
-        "awaiting_reply canceled:by_operator",
-    );
+    check(&[first(), ok(left(Departure::Withdrawn))], "awaiting_reply canceled:withdrawn");
+    check(&[first(), ok(left(Departure::OutOfBand))], "awaiting_reply resolved:answered_out_of_band");
+    check(&[first(), ok(left(Departure::ToolEnded))], "awaiting_reply canceled:tool_gone");
+    check(&[first(), ok(Event::CanceledByOperator)], "awaiting_reply canceled:by_operator");
 }
 
 #[test]
@@ -210,35 +150,21 @@ fn while_a_reply_is_under_way_only_the_gate_ends_it() {
         ],
         "awaiting_reply reply_received! - failed:prompt_changed",
     );
-    let keyboard_first = Event::NotApplied {
-        reply: reply(1),
-        why: NotApplied::AnsweredLocally,
-    };
+    let keyboard_first = Event::NotApplied { reply: reply(1), why: NotApplied::AnsweredLocally };
     check(
         &[first(), ok(answered(1)), ok(keyboard_first)],
         "awaiting_reply reply_received! resolved:answered_locally",
     );
     check(
-        &[
-            first(),
-            ok(answered(1)),
-            ok(typed(1)),
-            ok(not_applied(1, Failure::NotTaken)),
-        ],
+        &[first(), ok(answered(1)), ok(typed(1)), ok(not_applied(1, Failure::NotTaken))],
         "awaiting_reply reply_received! injected failed:not_taken",
     );
 }
 
 #[test]
 fn a_dead_host_leaves_no_prompt_open() {
-    check(
-        &[first(), ok(Event::HostLost)],
-        "awaiting_reply canceled:host_gone",
-    );
-    check(
-        &[first(), ok(answered(1)), ok(Event::HostLost)],
-        "awaiting_reply reply_received! failed:unknown",
-    );
+    check(&[first(), ok(Event::HostLost)], "awaiting_reply canceled:host_gone");
+    check(&[first(), ok(answered(1)), ok(Event::HostLost)], "awaiting_reply reply_received! failed:unknown");
     check(
         &[first(), ok(answered(1)), ok(typed(1)), ok(Event::HostLost)],
         "awaiting_reply reply_received! injected failed:unknown",
@@ -247,10 +173,7 @@ fn a_dead_host_leaves_no_prompt_open() {
 
 #[test]
 fn what_nothing_can_take_fails_at_once() {
-    check(
-        &[ok(Event::NotRoutable), ok(Event::Routed { first: true })],
-        "failed:no_channel -",
-    );
+    check(&[ok(Event::NotRoutable), ok(Event::Routed { first: true })], "failed:no_channel -");
 }
 
 fn any_event() -> impl Strategy<Value = Event> {

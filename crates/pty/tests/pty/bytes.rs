@@ -2,15 +2,8 @@ use atlasbridge_pty::{ChildEvent, LineMode, TtyWait, WindowSize, WriteOutcome};
 
 use crate::stage::Stage;
 
-const COOKED: LineMode = LineMode {
-    canonical: true,
-    echo: true,
-    signals: true,
-    cr_to_nl: true,
-    eof: 4,
-    intr: 3,
-    susp: 26,
-};
+const COOKED: LineMode =
+    LineMode { canonical: true, echo: true, signals: true, cr_to_nl: true, eof: 4, intr: 3, susp: 26 };
 
 #[test]
 fn every_byte_goes_through_both_ways() {
@@ -18,28 +11,18 @@ fn every_byte_goes_through_both_ways() {
     stage.until_output("ready\n");
     stage.output.clear();
     // Every byte value after every other, and long runs; four megabytes.
-    let block: Vec<u8> = (0..=255_u8)
-        .flat_map(|first| (0..=255).flat_map(move |second| [first, second]))
-        .collect();
+    let block: Vec<u8> =
+        (0..=255_u8).flat_map(|first| (0..=255).flat_map(move |second| [first, second])).collect();
     let sent: Vec<u8> = block.iter().copied().cycle().take(4 << 20).collect();
     stage.type_in(&sent);
-    stage.until("all bytes", |stage| {
-        (stage.output.len() >= sent.len()).then_some(())
-    });
+    stage.until("all bytes", |stage| (stage.output.len() >= sent.len()).then_some(()));
     assert!(stage.output == sent, "the bytes differ");
 }
 
 /// Whatever the outer terminal was set to: the tool has one on which lines are edited and end as lines do.
 #[test]
 fn a_tool_starts_on_a_sane_terminal() {
-    for settings in [
-        "sane",
-        "raw -echo",
-        "-icanon -echo min 2",
-        "-onlcr",
-        "-opost",
-        "ocrnl onlret",
-    ] {
+    for settings in ["sane", "raw -echo", "-icanon -echo min 2", "-onlcr", "-opost", "ocrnl onlret"] {
         let mut outer = Stage::sh(&format!("stty {settings}; echo ready; sleep 1000"));
         outer.until_output("ready");
         let settings = outer.session.control.termios().unwrap();
@@ -63,12 +46,7 @@ fn the_tool_starts_with_the_given_settings() {
     assert!(second.text().contains(" -echo "));
     assert_eq!(
         second.session.control.line_mode(),
-        LineMode {
-            echo: false,
-            intr: 2,
-            cr_to_nl: false,
-            ..COOKED
-        }
+        LineMode { echo: false, intr: 2, cr_to_nl: false, ..COOKED }
     );
 }
 
@@ -77,13 +55,7 @@ fn the_line_mode_follows_the_tool() {
     let mut stage = Stage::sh("read a; stty raw -echo; read b; stty sane; read c");
     stage.until_equal(COOKED, |stage| stage.session.control.line_mode());
     stage.type_in("\r");
-    let raw = LineMode {
-        canonical: false,
-        echo: false,
-        signals: false,
-        cr_to_nl: false,
-        ..COOKED
-    };
+    let raw = LineMode { canonical: false, echo: false, signals: false, cr_to_nl: false, ..COOKED };
     stage.until_equal(raw, |stage| stage.session.control.line_mode());
     stage.type_in("\n");
     stage.until_equal(COOKED, |stage| stage.session.control.line_mode());
@@ -95,16 +67,7 @@ fn a_new_size_is_signalled() {
     stage.until_output("24 80\r\n");
     // A signal that comes before bash waits is kept until the wait is over.
     stage.until_equal(TtyWait::Poll, |stage| stage.session.control.probe().wait);
-    stage
-        .session
-        .control
-        .resize(WindowSize {
-            cols: 132,
-            rows: 50,
-            x_pixels: 1320,
-            y_pixels: 1000,
-        })
-        .unwrap();
+    stage.session.control.resize(WindowSize { cols: 132, rows: 50, x_pixels: 1320, y_pixels: 1000 }).unwrap();
     stage.until_output("50 132\r\n");
 }
 
@@ -117,12 +80,7 @@ fn a_terminal_nobody_reads_says_so_instead_of_blocking() {
     let refused = (0..1000).any(|_| stage.session.writer.write(&chunk).unwrap() == WriteOutcome::WouldBlock);
     assert!(refused);
     stage.session.child.kill_tool().unwrap();
-    assert_eq!(
-        stage.until_end(),
-        ChildEvent::Signaled {
-            signal: libc::SIGKILL
-        }
-    );
+    assert_eq!(stage.until_end(), ChildEvent::Signaled { signal: libc::SIGKILL });
     // The kernel takes what is typed to nobody; it must only never be an error or a wait.
     stage.session.writer.write(b"x").unwrap();
 }

@@ -9,11 +9,7 @@ use crate::stage::{LIMIT, Scratch};
 /// What comes first: the byte, or the end.
 fn wait_ready(ready: &OwnedFd) -> usize {
     let mut descriptors = [PollFd::new(ready, PollFlags::IN)];
-    assert_eq!(
-        poll(&mut descriptors, Some(LIMIT)).unwrap(),
-        1,
-        "neither ready nor gone"
-    );
+    assert_eq!(poll(&mut descriptors, Some(LIMIT)).unwrap(), 1, "neither ready nor gone");
     rustix::io::read(ready, &mut [0; 8]).unwrap()
 }
 
@@ -27,10 +23,7 @@ fn it_owes_us_nothing() {
         file.display()
     );
     let args: Vec<OsString> = vec!["-c".into(), script.into()];
-    let env = [
-        ("PATH".into(), std::env::var_os("PATH").unwrap()),
-        ("GREETING".into(), "hello".into()),
-    ];
+    let env = [("PATH".into(), std::env::var_os("PATH").unwrap()), ("GREETING".into(), "hello".into())];
     let ready = spawn_detached(Path::new("/bin/sh"), &args, &env).unwrap();
     assert_eq!(wait_ready(&ready), 1);
     let report = std::fs::read_to_string(file).unwrap();

@@ -10,10 +10,7 @@ fn exit_codes_come_through() {
         let mut stage = Stage::sh(&format!("exit {code}"));
         assert_eq!(stage.until_end(), ChildEvent::Exited { code });
         assert!(
-            matches!(
-                stage.events[..],
-                [ChildEvent::Started { .. }, ChildEvent::Exited { .. }]
-            ),
+            matches!(stage.events[..], [ChildEvent::Started { .. }, ChildEvent::Exited { .. }]),
             "{:?}",
             stage.events
         );
@@ -22,14 +19,7 @@ fn exit_codes_come_through() {
 
 #[test]
 fn deadly_signals_come_through() {
-    for signal in [
-        libc::SIGKILL,
-        libc::SIGTERM,
-        libc::SIGHUP,
-        libc::SIGABRT,
-        libc::SIGUSR1,
-        libc::SIGPIPE,
-    ] {
+    for signal in [libc::SIGKILL, libc::SIGTERM, libc::SIGHUP, libc::SIGABRT, libc::SIGUSR1, libc::SIGPIPE] {
         let mut stage = Stage::sh(&format!("kill -{signal} $$"));
         assert_eq!(stage.until_end(), ChildEvent::Signaled { signal });
     }
@@ -58,10 +48,7 @@ fn what_cannot_be_executed_says_why() {
     check_exec("", failed(libc::ENOENT));
     check_exec("/tmp", failed(libc::EACCES));
     check_exec(&scratch.file("plain", "#!/bin/sh\n", 0o644), failed(libc::EACCES));
-    check_exec(
-        &scratch.file("foreign", b"\x7fELF\0\0nonsense\n", 0o755),
-        failed(libc::ENOEXEC),
-    );
+    check_exec(&scratch.file("foreign", b"\x7fELF\0\0nonsense\n", 0o755), failed(libc::ENOEXEC));
     let file = scratch.file("file", "", 0o755);
     check_exec(&format!("{file}/below"), failed(libc::ENOENT));
 }
@@ -91,14 +78,8 @@ fn the_search_passes_over_what_cannot_be_run() {
         });
         stage.until_end()
     };
-    assert_eq!(
-        search([place("a"), place("b"), place("c")].join(":")),
-        ChildEvent::Exited { code: 9 }
-    );
-    assert_eq!(
-        search([place("a"), place("b")].join(":")),
-        ChildEvent::ExecFailed { errno: libc::EACCES }
-    );
+    assert_eq!(search([place("a"), place("b"), place("c")].join(":")), ChildEvent::Exited { code: 9 });
+    assert_eq!(search([place("a"), place("b")].join(":")), ChildEvent::ExecFailed { errno: libc::EACCES });
     assert_eq!(search(place("b")), ChildEvent::ExecFailed { errno: libc::ENOENT });
 }
 
@@ -123,12 +104,7 @@ fn the_tool_gets_what_the_shell_passed_on_and_nothing_of_ours() {
     drop(passed_on);
     let mut found: Vec<_> = stage.text().split_whitespace().map(str::to_owned).collect();
     // The lowest free number is the directory that `ls` itself reads.
-    expected.push(
-        (3..)
-            .map(|free| free.to_string())
-            .find(|free| !expected.contains(free))
-            .unwrap(),
-    );
+    expected.push((3..).map(|free| free.to_string()).find(|free| !expected.contains(free)).unwrap());
     found.sort();
     expected.sort();
     assert_eq!(found, expected);
@@ -147,18 +123,11 @@ fn open_without_close_on_exec() -> Vec<String> {
     let numbers = std::fs::read_dir("/proc/self/fdinfo").unwrap().flatten();
     let is_handed_down = |number: &String| {
         let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
-        let flags = info
-            .lines()
-            .find_map(|line| line.strip_prefix("flags:"))
-            .unwrap_or_default()
-            .trim()
-            .to_owned();
+        let flags =
+            info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or_default().trim().to_owned();
         i32::from_str_radix(&flags, 8).is_ok_and(|flags| flags & libc::O_CLOEXEC == 0)
     };
-    numbers
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .filter(is_handed_down)
-        .collect()
+    numbers.map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(is_handed_down).collect()
 }
 
 #[test]
@@ -167,10 +136,7 @@ fn all_signals_mean_what_they_mean_by_default() {
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
     let mut stage = Stage::sh("grep -E '^Sig(Blk|Ign)' /proc/self/status");
     stage.until_end();
-    assert_eq!(
-        stage.text(),
-        "SigBlk:\t0000000000000000\r\nSigIgn:\t0000000000000000\r\n"
-    );
+    assert_eq!(stage.text(), "SigBlk:\t0000000000000000\r\nSigIgn:\t0000000000000000\r\n");
 }
 
 #[test]

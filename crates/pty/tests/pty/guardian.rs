@@ -26,13 +26,7 @@ pub(crate) fn play_host() {
     let mut session = spawn(&config).unwrap();
     let mut terminal = RawTerminal::enter(&stdin, false).unwrap();
     let alternate_screen = mode == "alternate";
-    session
-        .child
-        .note(&GuardianNote {
-            restore: terminal.change(),
-            alternate_screen,
-        })
-        .unwrap();
+    session.child.note(&GuardianNote { restore: terminal.change(), alternate_screen }).unwrap();
     if mode == "suspended" {
         terminal.suspend().unwrap();
         session.child.note(&GuardianNote::default()).unwrap();
@@ -73,14 +67,7 @@ fn scene(name: &str, mode: &str) -> Scene {
         Some((tool.parse::<i32>().ok()?, leader.parse::<i32>().ok()?))
     });
     until("the tool's traps", || file.exists().then_some(()));
-    Scene {
-        outer,
-        before,
-        tool: ids.0,
-        leader: ids.1,
-        host,
-        scratch,
-    }
+    Scene { outer, before, tool: ids.0, leader: ids.1, host, scratch }
 }
 
 impl Scene {
@@ -100,23 +87,15 @@ fn kill(process: i32) {
 #[test]
 fn a_killed_host_leaves_a_usable_terminal_and_no_tool() {
     let mut scene = scene("killed", "raw");
-    assert_ne!(
-        scene.outer.session.control.termios().unwrap(),
-        scene.before,
-        "not raw"
-    );
+    assert_ne!(scene.outer.session.control.termios().unwrap(), scene.before, "not raw");
     scene.outer.output.clear();
     kill(scene.host);
-    scene.outer.until_event(ChildEvent::Signaled {
-        signal: libc::SIGKILL,
-    });
+    scene.outer.until_event(ChildEvent::Signaled { signal: libc::SIGKILL });
     scene.until_all_are_gone();
     let written = std::fs::read_to_string(scene.scratch.path("signal")).unwrap();
     assert!(written.contains("HUP"), "{written:?}");
     assert_eq!(scene.outer.session.control.termios().unwrap(), scene.before);
-    scene.outer.until("the guardian's words", |stage| {
-        stage.text().contains("\u{1b}[<u\r").then_some(())
-    });
+    scene.outer.until("the guardian's words", |stage| stage.text().contains("\u{1b}[<u\r").then_some(()));
     assert!(scene.outer.text().contains("\u{1b}[?25h"));
     assert!(!scene.outer.text().contains("\u{1b}[?1049l"));
 }
@@ -127,14 +106,8 @@ fn the_alternate_screen_is_left_if_the_tool_was_on_it() {
     scene.outer.output.clear();
     kill(scene.host);
     scene.until_all_are_gone();
-    scene.outer.until("the guardian's words", |stage| {
-        stage.text().contains("\u{1b}[<u\r").then_some(())
-    });
-    assert!(
-        scene.outer.text().starts_with("\u{1b}[?1049l"),
-        "{:?}",
-        scene.outer.text()
-    );
+    scene.outer.until("the guardian's words", |stage| stage.text().contains("\u{1b}[<u\r").then_some(()));
+    assert!(scene.outer.text().starts_with("\u{1b}[?1049l"), "{:?}", scene.outer.text());
     assert_eq!(scene.outer.session.control.termios().unwrap(), scene.before);
 }
 

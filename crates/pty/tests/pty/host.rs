@@ -32,12 +32,8 @@ fn a_host_stops_as_a_job_and_comes_back() {
     for round in 1..=2 {
         stage.until_output(&format!("stopping {round}."));
         stage.until("a stop", |stage| {
-            let stops = stage.events.iter().filter(|&&event| {
-                event
-                    == ChildEvent::Stopped {
-                        signal: libc::SIGTSTP,
-                    }
-            });
+            let stops =
+                stage.events.iter().filter(|&&event| event == ChildEvent::Stopped { signal: libc::SIGTSTP });
             (stops.count() == round).then_some(())
         });
         stage.session.child.continue_tool().unwrap();
@@ -68,12 +64,7 @@ pub(crate) fn play_raw() {
 fn raw_mode_is_entered_and_left() {
     let mut stage = play("raw", &[]);
     let before = fresh_settings();
-    for (word, is_raw) in [
-        ("entered", true),
-        ("suspended", false),
-        ("resumed", true),
-        ("left", false),
-    ] {
+    for (word, is_raw) in [("entered", true), ("suspended", false), ("resumed", true), ("left", false)] {
         stage.until_output(&format!("{word}."));
         let now = stage.session.control.termios().unwrap();
         assert_eq!(now != before, is_raw, "{word}");
@@ -132,9 +123,7 @@ fn fill(output: &mut HostOutput) -> usize {
 /// or executed.
 #[track_caller]
 fn until_closed(output: &mut HostOutput) {
-    until("closed", || {
-        (output.write(b"more").unwrap() == WriteOutcome::Closed).then_some(())
-    });
+    until("closed", || (output.write(b"more").unwrap() == WriteOutcome::Closed).then_some(()));
 }
 
 #[test]
@@ -176,10 +165,7 @@ fn a_file_is_continued_where_it_stands() {
 #[test]
 fn dev_null_takes_everything() {
     let file = std::fs::File::options().write(true).open("/dev/null").unwrap();
-    assert!(matches!(
-        HostOutput::open(&file).unwrap().write(&[0; 9000]).unwrap(),
-        WriteOutcome::Wrote(1..)
-    ));
+    assert!(matches!(HostOutput::open(&file).unwrap().write(&[0; 9000]).unwrap(), WriteOutcome::Wrote(1..)));
 }
 
 #[test]
@@ -192,9 +178,7 @@ fn input_is_taken_only_when_there_is_some() {
     assert_eq!(input.read(&mut buffer).unwrap(), ReadOutcome::Data(5));
     assert!(!is_nonblocking(&reader));
     drop(writer);
-    until("the end", || {
-        (input.read(&mut buffer).unwrap() == ReadOutcome::End).then_some(())
-    });
+    until("the end", || (input.read(&mut buffer).unwrap() == ReadOutcome::End).then_some(()));
 }
 
 /// The same on a terminal, without privileges, and from a process that is not dumpable.
@@ -213,22 +197,14 @@ pub(crate) fn play_streams() {
     let stdout = std::io::stdout();
     let mut output = HostOutput::open(&stdout).unwrap();
     assert!(!is_nonblocking(&stdout));
-    assert!(matches!(
-        output.write(b"streams are well\n").unwrap(),
-        WriteOutcome::Wrote(_)
-    ));
+    assert!(matches!(output.write(b"streams are well\n").unwrap(), WriteOutcome::Wrote(_)));
 }
 
 #[test]
 fn streams_work_without_privileges_in_a_protected_process() {
     let mut stage = play("streams", &[]);
     stage.until_output("streams are well");
-    assert_eq!(
-        stage.until_end(),
-        ChildEvent::Exited { code: 0 },
-        "{}",
-        stage.text()
-    );
+    assert_eq!(stage.until_end(), ChildEvent::Exited { code: 0 }, "{}", stage.text());
 }
 
 #[test]
@@ -236,12 +212,8 @@ fn a_terminal_is_opened_for_us_alone() {
     let mut stage = Stage::sh("stty raw -echo; tty; sleep 1000");
     stage.until_output("\n");
     let path = stage.text().trim().to_owned();
-    let terminal = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NOCTTY)
-        .open(path)
-        .unwrap();
+    let terminal =
+        std::fs::File::options().read(true).write(true).custom_flags(libc::O_NOCTTY).open(path).unwrap();
     let mut output = HostOutput::open(&terminal).unwrap();
     let taken = fill(&mut output);
     stage.output.clear();
@@ -255,12 +227,8 @@ fn a_terminal_is_opened_for_us_alone() {
     });
     assert!(!is_nonblocking(&terminal));
     drop(stage);
-    until("the end", || {
-        (input.read(&mut [0; 64]).unwrap() == ReadOutcome::End).then_some(())
-    });
-    until("closed", || {
-        (output.write(b"x").unwrap() == WriteOutcome::Closed).then_some(())
-    });
+    until("the end", || (input.read(&mut [0; 64]).unwrap() == ReadOutcome::End).then_some(()));
+    until("closed", || (output.write(b"x").unwrap() == WriteOutcome::Closed).then_some(()));
 }
 
 /// Started to ignore SIGHUP, as by `nohup`.
@@ -280,12 +248,7 @@ pub(crate) fn play_nohup() {
 #[test]
 fn what_we_were_started_to_ignore_stays_ignored() {
     let mut stage = play("nohup", &[]);
-    assert_eq!(
-        stage.until_end(),
-        ChildEvent::Exited { code: 0 },
-        "{}",
-        stage.text()
-    );
+    assert_eq!(stage.until_end(), ChildEvent::Exited { code: 0 }, "{}", stage.text());
 }
 
 #[test]
@@ -318,7 +281,5 @@ fn a_wait_is_never_shorter_than_asked() {
 fn clocks_go_forward() {
     let (mono, boot) = (monotonic(), boot_time());
     assert!(boot >= mono && mono > Duration::ZERO);
-    until("the clocks", || {
-        (boot_time() > boot && monotonic() > mono).then_some(())
-    });
+    until("the clocks", || (boot_time() > boot && monotonic() > mono).then_some(()));
 }

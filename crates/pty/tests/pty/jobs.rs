@@ -10,18 +10,11 @@ const CTRL_Z: &[u8] = &[26];
 fn the_terminal_controls_the_tool() {
     let mut stage = Stage::sh("tty; ps -o pid=,pgid=,tpgid=,sid=,ppid= -p $$; sleep 1000 < /dev/tty");
     let tool = stage.until_started();
-    stage.until("two lines", |stage| {
-        (stage.text().lines().count() >= 2).then_some(())
-    });
+    stage.until("two lines", |stage| (stage.text().lines().count() >= 2).then_some(()));
     let text = stage.text();
     let mut lines = text.lines();
     assert!(lines.next().unwrap().starts_with("/dev/pts/"));
-    let ids: Vec<i32> = lines
-        .next()
-        .unwrap()
-        .split_whitespace()
-        .map(|id| id.parse().unwrap())
-        .collect();
+    let ids: Vec<i32> = lines.next().unwrap().split_whitespace().map(|id| id.parse().unwrap()).collect();
     let leader = stage.session.child.leader_pid();
     assert_eq!(ids, [tool, tool, tool, leader, leader]);
     assert_eq!(stage.session.control.foreground_group(), Some(tool));
@@ -43,27 +36,14 @@ fn ctrl_z_suspends_and_the_tool_can_be_continued() {
     for round in 1..=3 {
         stage.type_in(CTRL_Z);
         stage.until("a stop", |stage| {
-            (count(
-                stage,
-                ChildEvent::Stopped {
-                    signal: libc::SIGTSTP,
-                },
-            ) == round)
-                .then_some(())
+            (count(stage, ChildEvent::Stopped { signal: libc::SIGTSTP }) == round).then_some(())
         });
         assert_eq!(state(tool), Some('T'));
         stage.session.child.continue_tool().unwrap();
-        stage.until("going on", |stage| {
-            (count(stage, ChildEvent::Continued) == round).then_some(())
-        });
+        stage.until("going on", |stage| (count(stage, ChildEvent::Continued) == round).then_some(()));
     }
     stage.session.child.signal_tool(Signal::Term).unwrap();
-    assert_eq!(
-        stage.until_end(),
-        ChildEvent::Signaled {
-            signal: libc::SIGTERM
-        }
-    );
+    assert_eq!(stage.until_end(), ChildEvent::Signaled { signal: libc::SIGTERM });
 }
 
 fn count(stage: &Stage, event: ChildEvent) -> usize {
@@ -77,11 +57,7 @@ fn signals_reach_the_job_in_front_and_not_its_shell() {
     stage.type_in("PS1=; echo rea''dy; sleep 1000\r");
     stage.until_output("ready\r\n");
     stage.until("a job in front", |stage| {
-        let group = stage
-            .session
-            .control
-            .foreground_group()
-            .filter(|&group| group != shell)?;
+        let group = stage.session.control.foreground_group().filter(|&group| group != shell)?;
         // Before it is `sleep` it is a copy of the shell, which handles the signal itself.
         (std::fs::read_to_string(format!("/proc/{group}/comm")).ok()? == "sleep\n").then_some(())
     });
@@ -108,9 +84,7 @@ fn a_stopped_tool_hears_of_the_hang_up_too() {
     let tool = stage.until_started();
     stage.until_output("ready");
     stage.type_in(CTRL_Z);
-    stage.until_event(ChildEvent::Stopped {
-        signal: libc::SIGTSTP,
-    });
+    stage.until_event(ChildEvent::Stopped { signal: libc::SIGTSTP });
     drop(stage);
     until("the tool's end", || is_dead(tool).then_some(()));
 }
@@ -119,12 +93,7 @@ fn a_stopped_tool_hears_of_the_hang_up_too() {
 fn a_tool_can_be_signalled_before_it_is_known_to_run() {
     let mut stage = Stage::sh("sleep 1000");
     stage.session.child.signal_tool(Signal::Term).unwrap();
-    assert_eq!(
-        stage.until_end(),
-        ChildEvent::Signaled {
-            signal: libc::SIGTERM
-        }
-    );
+    assert_eq!(stage.until_end(), ChildEvent::Signaled { signal: libc::SIGTERM });
 }
 
 #[test]
@@ -132,12 +101,7 @@ fn a_killed_tool_is_reported_and_no_longer_signalled() {
     let mut stage = Stage::sh("trap '' HUP INT TERM; echo ready; while :; do sleep 1000; done");
     stage.until_output("ready");
     stage.session.child.kill_tool().unwrap();
-    assert_eq!(
-        stage.until_end(),
-        ChildEvent::Signaled {
-            signal: libc::SIGKILL
-        }
-    );
+    assert_eq!(stage.until_end(), ChildEvent::Signaled { signal: libc::SIGKILL });
     let error = stage.session.child.signal_tool(Signal::Term).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ESRCH));
     assert_eq!(stage.session.child.next_event().unwrap(), None);
@@ -161,13 +125,7 @@ fn a_killed_leader_is_reported() {
 fn the_leader_does_not_die_of_what_only_means_the_host() {
     let mut stage = Stage::sh("echo ready; read line; exit 4");
     stage.until_output("ready");
-    for signal in [
-        libc::SIGHUP,
-        libc::SIGTERM,
-        libc::SIGINT,
-        libc::SIGQUIT,
-        libc::SIGTSTP,
-    ] {
+    for signal in [libc::SIGHUP, libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP] {
         // SAFETY: signals the leader that this test started.
         unsafe { libc::kill(stage.session.child.leader_pid(), signal) };
     }
@@ -180,12 +138,7 @@ fn what_the_tool_leaves_in_the_background_lives_on() {
     let mut stage = Stage::sh("sleep 1000 > /dev/null 2>&1 < /dev/null & echo pid=$!.; exit 0");
     stage.until_output(".");
     let text = stage.text();
-    let left: i32 = text
-        .trim()
-        .trim_start_matches("pid=")
-        .trim_end_matches('.')
-        .parse()
-        .unwrap();
+    let left: i32 = text.trim().trim_start_matches("pid=").trim_end_matches('.').parse().unwrap();
     assert_eq!(stage.until_end(), ChildEvent::Exited { code: 0 });
     let leader = stage.session.child.leader_pid();
     drop(stage);
@@ -201,12 +154,7 @@ pub(crate) fn play_reaping_host() {
     let mut stage = Stage::sh("(sleep 1000 > /dev/null 2>&1 < /dev/null & echo orphan=$!.)");
     stage.until_output(".");
     let text = stage.text();
-    let orphan: i32 = text
-        .trim()
-        .trim_start_matches("orphan=")
-        .trim_end_matches('.')
-        .parse()
-        .unwrap();
+    let orphan: i32 = text.trim().trim_start_matches("orphan=").trim_end_matches('.').parse().unwrap();
     assert_eq!(stage.until_end(), ChildEvent::Exited { code: 0 });
     stage.until_equal(Some(std::process::id() as i32), |_| parent(orphan));
     // SAFETY: ends the process that this test left behind.
@@ -226,11 +174,6 @@ fn parent(process: i32) -> Option<i32> {
 #[test]
 fn orphans_come_to_the_host_and_are_reaped() {
     let mut stage = play("reaping-host", &[]);
-    assert_eq!(
-        stage.until_end(),
-        ChildEvent::Exited { code: 0 },
-        "{}",
-        stage.text()
-    );
+    assert_eq!(stage.until_end(), ChildEvent::Exited { code: 0 }, "{}", stage.text());
     assert!(stage.text().contains("all as expected"));
 }

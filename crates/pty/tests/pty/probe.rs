@@ -45,55 +45,31 @@ fn check_never_another(mut stage: Stage, expected: TtyWait) {
 
 #[test]
 fn a_question_is_a_read() {
-    check(
-        Stage::bash("echo ready; read answer"),
-        (TtyWait::Read, Lines::Shown),
-    );
+    check(Stage::bash("echo ready; read answer"), (TtyWait::Read, Lines::Shown));
 }
 
 #[test]
 fn a_password_is_a_read_without_echo() {
     // Bash prompts with echo still on for a moment; what counts is where it comes to rest.
-    check(
-        Stage::bash("echo ready; read -s answer"),
-        (TtyWait::Read, Lines::Hidden),
-    );
+    check(Stage::bash("echo ready; read -s answer"), (TtyWait::Read, Lines::Hidden));
 }
 
 #[test]
 fn a_read_in_raw_mode() {
-    check(
-        Stage::sh("stty raw -echo; echo ready; exec cat"),
-        (TtyWait::Read, Lines::Raw),
-    );
+    check(Stage::sh("stty raw -echo; echo ready; exec cat"), (TtyWait::Read, Lines::Raw));
 }
 
 #[test]
 fn another_descriptor_than_standard_input() {
-    check(
-        Stage::sh("echo ready; exec cat 7< /dev/tty <&7 7<&-"),
-        (TtyWait::Read, Lines::Shown),
-    );
-    check(
-        Stage::sh("echo ready; exec cat /dev/tty < /dev/null"),
-        (TtyWait::Read, Lines::Shown),
-    );
-    check(
-        Stage::sh("echo ready; exec cat $(tty) < /dev/null"),
-        (TtyWait::Read, Lines::Shown),
-    );
+    check(Stage::sh("echo ready; exec cat 7< /dev/tty <&7 7<&-"), (TtyWait::Read, Lines::Shown));
+    check(Stage::sh("echo ready; exec cat /dev/tty < /dev/null"), (TtyWait::Read, Lines::Shown));
+    check(Stage::sh("echo ready; exec cat $(tty) < /dev/null"), (TtyWait::Read, Lines::Shown));
 }
 
 #[test]
 fn a_reader_that_is_not_the_first_of_its_group() {
-    check(
-        Stage::sh("echo ready; cat /dev/tty; :"),
-        (TtyWait::Read, Lines::Shown),
-    );
-    check(
-        Stage::sh("echo ready; sleep 1000 | cat /dev/tty"),
-        (TtyWait::Read, Lines::Shown),
-    );
+    check(Stage::sh("echo ready; cat /dev/tty; :"), (TtyWait::Read, Lines::Shown));
+    check(Stage::sh("echo ready; sleep 1000 | cat /dev/tty"), (TtyWait::Read, Lines::Shown));
 }
 
 #[test]
@@ -121,26 +97,14 @@ fn who_sleeps_does_not_wait() {
 
 #[test]
 fn a_read_of_something_else_is_none() {
-    check_never_another(
-        Stage::sh("sleep 1000 | { echo ready; read line; }"),
-        TtyWait::None,
-    );
+    check_never_another(Stage::sh("sleep 1000 | { echo ready; read line; }"), TtyWait::None);
 }
 
 #[test]
 fn a_background_reader_does_not_count() {
     // It is stopped by SIGTTIN, in another group than the one in front.
     check_never_another(
-        Stage::run(
-            "bash",
-            &[
-                "--norc",
-                "--noprofile",
-                "-m",
-                "-c",
-                "cat /dev/tty & echo ready; sleep 1000",
-            ],
-        ),
+        Stage::run("bash", &["--norc", "--noprofile", "-m", "-c", "cat /dev/tty & echo ready; sleep 1000"]),
         TtyWait::None,
     );
 }
@@ -167,10 +131,7 @@ fn after_the_end_nobody_waits_for_sure() {
 /// A host without privileges looks at a program like any other, and at one that does not let itself be looked at.
 pub(crate) fn play_unprivileged_host() {
     drop_privileges();
-    check(
-        Stage::sh("echo ready; read answer"),
-        (TtyWait::Read, Lines::Shown),
-    );
+    check(Stage::sh("echo ready; read answer"), (TtyWait::Read, Lines::Shown));
     check(play("poll", &[]), (TtyWait::Poll, Lines::Shown));
     check(play("not-dumpable", &[]), (TtyWait::Unknown, Lines::Shown));
     println!("all as expected");
@@ -179,11 +140,6 @@ pub(crate) fn play_unprivileged_host() {
 #[test]
 fn what_cannot_be_looked_at_is_unknown() {
     let mut stage = play("unprivileged-host", &[]);
-    assert_eq!(
-        stage.until_end(),
-        ChildEvent::Exited { code: 0 },
-        "{}",
-        stage.text()
-    );
+    assert_eq!(stage.until_end(), ChildEvent::Exited { code: 0 }, "{}", stage.text());
     assert!(stage.text().contains("all as expected"));
 }

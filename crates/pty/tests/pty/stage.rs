@@ -16,12 +16,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 /// How often to look at what no descriptor announces.
 const GLANCE: Duration = Duration::from_millis(5);
 
-pub(crate) const SIZE: WindowSize = WindowSize {
-    cols: 80,
-    rows: 24,
-    x_pixels: 0,
-    y_pixels: 0,
-};
+pub(crate) const SIZE: WindowSize = WindowSize { cols: 80, rows: 24, x_pixels: 0, y_pixels: 0 };
 
 pub(crate) struct Stage {
     pub(crate) session: Session,
@@ -64,12 +59,7 @@ impl Stage {
         };
         change(&mut config);
         let session = spawn(&config).unwrap();
-        Self {
-            session,
-            output: Vec::new(),
-            events: Vec::new(),
-            is_closed: false,
-        }
+        Self { session, output: Vec::new(), events: Vec::new(), is_closed: false }
     }
 
     /// Looks again and again until there is something to see.
@@ -97,9 +87,7 @@ impl Stage {
 
     #[track_caller]
     pub(crate) fn until_event(&mut self, event: ChildEvent) {
-        self.until(&format!("{event:?}"), |stage| {
-            stage.events.contains(&event).then_some(())
-        });
+        self.until(&format!("{event:?}"), |stage| stage.events.contains(&event).then_some(()));
     }
 
     #[track_caller]
@@ -146,11 +134,7 @@ impl Stage {
         let mut left = bytes.as_ref();
         let deadline = Instant::now() + LIMIT;
         while !left.is_empty() {
-            assert!(
-                Instant::now() < deadline,
-                "the terminal does not take {} bytes",
-                left.len()
-            );
+            assert!(Instant::now() < deadline, "the terminal does not take {} bytes", left.len());
             match self.session.writer.write(left).unwrap() {
                 WriteOutcome::Wrote(count) => left = &left[count..],
                 WriteOutcome::WouldBlock => self.pump(GLANCE),
@@ -165,15 +149,9 @@ impl Stage {
 
     /// Takes what has come, or comes within `patience`.
     pub(crate) fn pump(&mut self, patience: Duration) {
-        let mut descriptors = vec![PollFd::from_borrowed_fd(
-            self.session.child.as_fd(),
-            PollFlags::IN,
-        )];
+        let mut descriptors = vec![PollFd::from_borrowed_fd(self.session.child.as_fd(), PollFlags::IN)];
         if !self.is_closed {
-            descriptors.push(PollFd::from_borrowed_fd(
-                self.session.reader.as_fd(),
-                PollFlags::IN,
-            ));
+            descriptors.push(PollFd::from_borrowed_fd(self.session.reader.as_fd(), PollFlags::IN));
         }
         poll(&mut descriptors, Some(patience)).unwrap();
         while let Some(event) = self.session.child.next_event().unwrap() {

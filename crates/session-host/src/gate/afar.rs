@@ -119,10 +119,7 @@ pub(crate) fn keys_of(what: &Typing, modes: InputModes) -> Option<Keys> {
         Typing::Key(Key::CtrlC) => vec![0x03],
         Typing::Key(Key::CtrlD) => vec![0x04],
     };
-    Some(Keys {
-        first: key,
-        then_enter: false,
-    })
+    Some(Keys { first: key, then_enter: false })
 }
 
 /// # No-control-characters invariant
@@ -134,10 +131,7 @@ fn line(text: &str, enter: bool, bracketed_paste: bool) -> Option<Keys> {
     }
     match (chars, enter) {
         (0, false) => None,
-        (0, true) => Some(Keys {
-            first: vec![b'\r'],
-            then_enter: false,
-        }),
+        (0, true) => Some(Keys { first: vec![b'\r'], then_enter: false }),
         (_, then_enter) => Some(Keys {
             first: match bracketed_paste && chars > 1 {
                 true => [b"\x1b[200~", text.as_bytes(), b"\x1b[201~"].concat(),
@@ -153,28 +147,16 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const PLAIN: InputModes = InputModes {
-        application_cursor: false,
-        bracketed_paste: false,
-    };
-    const FULL: InputModes = InputModes {
-        application_cursor: true,
-        bracketed_paste: true,
-    };
+    const PLAIN: InputModes = InputModes { application_cursor: false, bracketed_paste: false };
+    const FULL: InputModes = InputModes { application_cursor: true, bracketed_paste: true };
 
     fn text(text: &str, enter: bool) -> Typing {
-        Typing::Text {
-            text: text.to_owned(),
-            enter,
-        }
+        Typing::Text { text: text.to_owned(), enter }
     }
 
     #[track_caller]
     fn check(what: &Typing, modes: InputModes, first: &str, then_enter: bool) {
-        let keys = Keys {
-            first: first.as_bytes().to_vec(),
-            then_enter,
-        };
+        let keys = Keys { first: first.as_bytes().to_vec(), then_enter };
         assert_eq!(keys_of(what, modes), Some(keys), "{what:?}");
     }
 
@@ -201,9 +183,7 @@ mod tests {
     #[test]
     fn what_is_no_key_and_no_line_is_not_typed() {
         let long = "a".repeat(MOST_CHARS + 1);
-        for bad in [
-            "a\rb", "a\nb", "\x1b[A", "\x03", "\u{9b}A", "a\x7f", "\t", &long, "",
-        ] {
+        for bad in ["a\rb", "a\nb", "\x1b[A", "\x03", "\u{9b}A", "a\x7f", "\t", &long, ""] {
             assert_eq!(keys_of(&text(bad, false), FULL), None, "{bad:?}");
         }
         assert_eq!(keys_of(&Typing::Key(Key::Unknown), PLAIN), None);
@@ -217,20 +197,11 @@ mod tests {
         assert!(matches!(afar.judge(id(1), key(), free), Verdict::Type(_)));
         afar.await_enter(id(1), Moment(Duration::from_millis(200)));
         assert_eq!(afar.judge(id(1), key(), free), Verdict::UnderWay);
-        assert_eq!(
-            afar.judge(id(2), key(), free),
-            Verdict::Refuse(TypingOutcome::Busy)
-        );
+        assert_eq!(afar.judge(id(2), key(), free), Verdict::Refuse(TypingOutcome::Busy));
         assert_eq!(afar.take_due(Some(Moment(Duration::from_millis(199)))), None);
-        assert_eq!(
-            afar.take_due(Some(Moment(Duration::from_millis(200)))),
-            Some(id(1))
-        );
+        assert_eq!(afar.take_due(Some(Moment(Duration::from_millis(200)))), Some(id(1)));
         afar.settle(id(1), TypingOutcome::Typed);
-        assert_eq!(
-            afar.judge(id(1), key(), free),
-            Verdict::Remembered(TypingOutcome::Typed)
-        );
+        assert_eq!(afar.judge(id(1), key(), free), Verdict::Remembered(TypingOutcome::Typed));
         assert!(matches!(afar.judge(id(2), key(), free), Verdict::Type(_)));
     }
 
@@ -238,33 +209,12 @@ mod tests {
     fn each_objection_in_its_own_word() {
         let afar = Afar::default();
         for (around, outcome) in [
-            (
-                Surroundings {
-                    tool_gone: true,
-                    ..Surroundings::default()
-                },
-                TypingOutcome::Gone,
-            ),
-            (
-                Surroundings {
-                    is_injecting: true,
-                    ..Surroundings::default()
-                },
-                TypingOutcome::Busy,
-            ),
-            (
-                Surroundings {
-                    is_typed_at: true,
-                    ..Surroundings::default()
-                },
-                TypingOutcome::TypingLocally,
-            ),
+            (Surroundings { tool_gone: true, ..Surroundings::default() }, TypingOutcome::Gone),
+            (Surroundings { is_injecting: true, ..Surroundings::default() }, TypingOutcome::Busy),
+            (Surroundings { is_typed_at: true, ..Surroundings::default() }, TypingOutcome::TypingLocally),
         ] {
             assert_eq!(afar.judge(id(1), key(), around), Verdict::Refuse(outcome));
         }
-        assert_eq!(
-            afar.judge(id(1), None, Surroundings::default()),
-            Verdict::Refuse(TypingOutcome::Refused)
-        );
+        assert_eq!(afar.judge(id(1), None, Surroundings::default()), Verdict::Refuse(TypingOutcome::Refused));
     }
 }

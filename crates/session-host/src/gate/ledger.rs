@@ -144,13 +144,9 @@ impl Ledger {
             return Err(Outcome::NotReading);
         }
         match value {
-            Value::Choice { row, label } if strokes.is_guided() => Ok(Way::Steer {
-                aim: Aim {
-                    row: *row,
-                    label: label.clone(),
-                },
-                strokes,
-            }),
+            Value::Choice { row, label } if strokes.is_guided() => {
+                Ok(Way::Steer { aim: Aim { row: *row, label: label.clone() }, strokes })
+            }
             _ => Ok(Way::Type(strokes)),
         }
     }
@@ -171,11 +167,7 @@ pub(super) fn objection(request: &Request, facts: &Facts) -> Option<Outcome> {
         Some(Outcome::PromptChanged)
     } else if facts.half_typed {
         Some(Outcome::TypingLocally)
-    } else if !facts
-        .standing
-        .as_ref()
-        .is_some_and(|seen| is_heard(request, facts, seen))
-    {
+    } else if !facts.standing.as_ref().is_some_and(|seen| is_heard(request, facts, seen)) {
         Some(Outcome::NotReading)
     } else if request.by_silence && !facts.standing.as_ref().is_some_and(|seen| is_safe(request, seen)) {
         Some(Outcome::PromptChanged)
@@ -217,8 +209,7 @@ fn is_safe(request: &Request, standing: &Sighting) -> bool {
     match (SafeDefault::of(standing), &request.value) {
         (Some(SafeDefault::Refuse { .. }), Some(Value::Choice { row, .. })) => {
             let rows = standing.choices.as_ref();
-            rows.and_then(|rows| rows.get(*row))
-                .is_some_and(|row| row.effect == Effect::Refuses)
+            rows.and_then(|rows| rows.get(*row)).is_some_and(|row| row.effect == Effect::Refuses)
         }
         (Some(SafeDefault::Enter | SafeDefault::EmptyLine), Some(Value::Enter)) => true,
         (Some(_) | None, _) => false,
@@ -304,10 +295,7 @@ mod tests {
             epoch: 5,
             deadline: Some(1_000),
             by_silence: false,
-            value: Some(Value::Choice {
-                row: 0,
-                label: "yes".to_owned(),
-            }),
+            value: Some(Value::Choice { row: 0, label: "yes".to_owned() }),
         }
     }
 
@@ -331,10 +319,7 @@ mod tests {
         let standing = sighting(1);
         let (mut request, mut facts) = (request(1, 1, 1), facts(&standing));
         change(&mut request, &mut facts);
-        assert_eq!(
-            Ledger::default().judge(&request, &facts),
-            Verdict::Refuse(expected)
-        );
+        assert_eq!(Ledger::default().judge(&request, &facts), Verdict::Refuse(expected));
     }
 
     #[test]
@@ -346,10 +331,7 @@ mod tests {
             Verdict::Go(Way::Type(Strokes::once("y\r")))
         );
         ledger.settle(ReplyId::from_random([1; 16]), Outcome::Taken);
-        assert_eq!(
-            ledger.judge(&request(1, 1, 1), &facts(&standing)),
-            Verdict::Remembered(Outcome::Taken)
-        );
+        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Verdict::Remembered(Outcome::Taken));
         assert_eq!(
             ledger.judge(&request(2, 1, 1), &facts(&standing)),
             Verdict::Refuse(Outcome::PromptChanged)
@@ -359,14 +341,8 @@ mod tests {
     #[test]
     fn each_check_refuses_in_its_own_words() {
         refused(|_, facts| facts.standing = None, Outcome::PromptChanged);
-        refused(
-            |request, _| request.sighting = SightingNo(2),
-            Outcome::PromptChanged,
-        );
-        refused(
-            |request, _| request.fingerprint = Fingerprint([9; 16]),
-            Outcome::PromptChanged,
-        );
+        refused(|request, _| request.sighting = SightingNo(2), Outcome::PromptChanged);
+        refused(|request, _| request.fingerprint = Fingerprint([9; 16]), Outcome::PromptChanged);
         refused(|_, facts| facts.other_foreground = true, Outcome::PromptChanged);
         refused(|_, facts| facts.answered_locally = true, Outcome::AnsweredLocally);
         refused(|_, facts| facts.half_typed = true, Outcome::TypingLocally);
@@ -374,31 +350,18 @@ mod tests {
         refused(|_, facts| facts.reader = Reader::Nobody, Outcome::NotReading);
         refused(|_, facts| facts.tool_gone = true, Outcome::ToolGone);
         refused(|request, _| request.value = None, Outcome::NotRecorded);
-        let other_label = Value::Choice {
-            row: 0,
-            label: "no".to_owned(),
-        };
-        refused(
-            |request, _| request.value = Some(other_label),
-            Outcome::PromptChanged,
-        );
+        let other_label = Value::Choice { row: 0, label: "no".to_owned() };
+        refused(|request, _| request.value = Some(other_label), Outcome::PromptChanged);
     }
 
     #[test]
     fn a_dialog_takes_only_its_rows_whatever_a_hub_sends() {
-        for value in [
-            Value::Enter,
-            Value::Text("stop".to_owned()),
-            Value::Secret("y".to_owned()),
-        ] {
+        for value in [Value::Enter, Value::Text("stop".to_owned()), Value::Secret("y".to_owned())] {
             for kind in [Kind::YesNo, Kind::MultipleChoice] {
                 refused(
                     |request, facts| {
                         request.value = Some(value.clone());
-                        facts
-                            .standing
-                            .iter_mut()
-                            .for_each(|standing| standing.kind = kind);
+                        facts.standing.iter_mut().for_each(|standing| standing.kind = kind);
                     },
                     Outcome::PromptChanged,
                 );
@@ -430,14 +393,8 @@ mod tests {
             standing.confidence = Confidence::new(hundredths).unwrap();
             let mut request = request(1, 1, 1);
             request.by_silence = by_silence;
-            request.value = Some(Value::Choice {
-                row: 1,
-                label: "no".to_owned(),
-            });
-            let facts = Facts {
-                reader,
-                ..facts(&standing)
-            };
+            request.value = Some(Value::Choice { row: 1, label: "no".to_owned() });
+            let facts = Facts { reader, ..facts(&standing) };
             matches!(Ledger::default().judge(&request, &facts), Verdict::Go(_))
         };
         let row = |reader, by_silence| [Low, Medium, High].map(|level| goes(reader, level, by_silence));
@@ -460,10 +417,7 @@ mod tests {
                 strokes: Some(Strokes::once("1")),
                 effect: Effect::Accepts,
             }]);
-            let facts = Facts {
-                takes_lines,
-                ..facts(&standing)
-            };
+            let facts = Facts { takes_lines, ..facts(&standing) };
             Ledger::default().judge(&request(1, 1, 1), &facts)
         };
         assert_eq!(by_key(true), Verdict::Refuse(Outcome::NotReading));
@@ -478,18 +432,12 @@ mod tests {
                     request.by_silence = true;
                     request.deadline = None;
                     request.value = Some(value.clone());
-                    facts
-                        .standing
-                        .iter_mut()
-                        .for_each(|standing| standing.kind = kind);
+                    facts.standing.iter_mut().for_each(|standing| standing.kind = kind);
                 },
                 Outcome::PromptChanged,
             );
         };
-        let accepts = Value::Choice {
-            row: 0,
-            label: "yes".to_owned(),
-        };
+        let accepts = Value::Choice { row: 0, label: "yes".to_owned() };
         by_silence(accepts.clone(), Kind::YesNo);
         by_silence(accepts, Kind::MultipleChoice);
         by_silence(Value::Enter, Kind::Idle);
@@ -515,18 +463,10 @@ mod tests {
                 ..sighting(1)
             }
         };
-        let seen = |marked| Facts {
-            takes_lines: false,
-            ..facts(&menu(marked))
-        };
+        let seen = |marked| Facts { takes_lines: false, ..facts(&menu(marked)) };
         let mut request = request(1, 1, 1);
-        request.value = Some(Value::Choice {
-            row: 1,
-            label: "no".to_owned(),
-        });
-        let Verdict::Go(way) = Ledger::default().judge(&request, &seen(1)) else {
-            panic!("it may be typed")
-        };
+        request.value = Some(Value::Choice { row: 1, label: "no".to_owned() });
+        let Verdict::Go(way) = Ledger::default().judge(&request, &seen(1)) else { panic!("it may be typed") };
         assert_eq!(astray(&way, &request, &seen(1)), None);
         assert_eq!(astray(&way, &request, &seen(0)), Some(Outcome::PromptChanged));
     }
@@ -537,10 +477,7 @@ mod tests {
         let mut ledger = Ledger::default();
         assert!(ledger.meet_hub(6));
         assert!(!ledger.meet_hub(5));
-        assert_eq!(
-            ledger.judge(&request(1, 1, 1), &facts(&standing)),
-            Verdict::FromOldHub
-        );
+        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Verdict::FromOldHub);
     }
 
     proptest! {

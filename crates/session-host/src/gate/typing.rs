@@ -119,14 +119,7 @@ pub(crate) enum Next {
 impl Typing {
     /// The first of the ticket's strokes has been written at `now`.
     pub(crate) fn begun(ticket: Ticket, settle: Duration, now: Moment) -> Self {
-        let Ticket {
-            reply,
-            prompt,
-            sighting,
-            is_dialog,
-            by_key,
-            way,
-        } = ticket;
+        let Ticket { reply, prompt, sighting, is_dialog, by_key, way } = ticket;
         let bytes_of = |strokes: &Strokes| strokes.iter().next().map_or(0, |first| first.bytes.len() as u64);
         let last_bytes = match &way {
             Way::Type(strokes) | Way::Steer { strokes, .. } => bytes_of(strokes),
@@ -145,10 +138,7 @@ impl Typing {
                     insisted: false,
                 }
             }
-            Way::Steer { aim, strokes } => Course::Steered {
-                aim,
-                needed: strokes.len(),
-            },
+            Way::Steer { aim, strokes } => Course::Steered { aim, needed: strokes.len() },
             Way::Say(_) => Course::Said,
         };
         Self {
@@ -191,11 +181,7 @@ impl Typing {
     /// The text that an Enter of its own sends, as it stands in its box.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.course {
-            Course::Listed {
-                typed,
-                sends_apart: true,
-                ..
-            } if self.is_text() => Some(typed),
+            Course::Listed { typed, sends_apart: true, .. } if self.is_text() => Some(typed),
             Course::Said | Course::Listed { .. } | Course::Steered { .. } => None,
         }
     }
@@ -372,10 +358,7 @@ impl Typing {
             return Next::WaitUntil(due);
         }
         *insisted = true;
-        let stroke = Stroke {
-            bytes: b"\r".to_vec(),
-            pace: Pace::IfStillThere,
-        };
+        let stroke = Stroke { bytes: b"\r".to_vec(), pace: Pace::IfStillThere };
         self.press(stroke, now)
     }
 

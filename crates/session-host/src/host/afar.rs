@@ -88,9 +88,6 @@ impl Host {
         if let Some(events) = &mut self.events {
             events.typed(&id.to_string(), &serde_json::json!(outcome), now);
         }
-        self.link.send(&FromSession::TypingDone {
-            typing_id: id.to_string(),
-            outcome,
-        });
+        self.link.send(&FromSession::TypingDone { typing_id: id.to_string(), outcome });
     }
 }

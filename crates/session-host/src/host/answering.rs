@@ -21,10 +21,8 @@ impl Host {
                 }
                 Heard::Message(ToSession::Inject(inject)) => self.on_inject(&inject),
                 Heard::Message(ToSession::HowAreYou { asked }) => {
-                    let silent_for_ms = self
-                        .detector
-                        .last_output()
-                        .map(|last| (self.now() - last).as_millis() as u64);
+                    let silent_for_ms =
+                        self.detector.last_output().map(|last| (self.now() - last).as_millis() as u64);
                     self.link.send(&FromSession::Health(Health {
                         asked,
                         pty_alive: matches!(self.phase, Phase::Running | Phase::Ending { .. }),
@@ -64,11 +62,7 @@ impl Host {
         let facts = self.facts(&request, reader);
         if let Some(due) = self.takes_keys_at(&request, &facts, tries) {
             let is_looked_for = reader == Reader::Nobody || facts.standing.is_none();
-            self.early = Some(Early {
-                inject: inject.clone(),
-                due,
-                tries: tries + u32::from(is_looked_for),
-            });
+            self.early = Some(Early { inject: inject.clone(), due, tries: tries + u32::from(is_looked_for) });
             return;
         }
         let is_new = self.gate.is_new(&request);
@@ -192,19 +186,12 @@ impl Host {
     }
 
     pub(super) fn facts(&self, request: &Request, reader: Reader) -> Facts {
-        let decision = request
-            .value
-            .as_ref()
-            .and_then(|value| self.hooks.decision(request.sighting, value));
+        let decision = request.value.as_ref().and_then(|value| self.hooks.decision(request.sighting, value));
         // What is said to the request's own connection needs no screen where none has shown it: a clock that runs there
         // would otherwise keep every answer out.
         let asked = || {
             let asks = |seen: &&Sighting| self.detector.still_asks(seen.no, seen.fingerprint);
-            self.detector
-                .current()
-                .filter(|_| decision.is_some())
-                .filter(asks)
-                .cloned()
+            self.detector.current().filter(|_| decision.is_some()).filter(asks).cloned()
         };
         Facts {
             now: boot_time().as_millis() as i64,
@@ -239,10 +226,7 @@ impl Host {
             over: is_over,
             reacted: self.reacted,
             still_shown: now_shown.is_some(),
-            shows_typed: self
-                .gate
-                .typed()
-                .is_some_and(|typed| self.detector.shows_typed(typed)),
+            shows_typed: self.gate.typed().is_some_and(|typed| self.detector.shows_typed(typed)),
             drafted: self.detector.holds_draft(),
             needs: now_shown.and_then(|seen| needs(&seen, self.gate.aim()?)),
             unread: self.unread(),
@@ -318,11 +302,7 @@ impl Host {
             events.injected(&reply.to_string(), &serde_json::json!(outcome), by, now);
         }
         let prompt_id = prompt_id.to_owned();
-        self.link.report(Report::Outcome {
-            reply_id: reply.to_string(),
-            prompt_id,
-            outcome,
-        });
+        self.link.report(Report::Outcome { reply_id: reply.to_string(), prompt_id, outcome });
     }
 }
 

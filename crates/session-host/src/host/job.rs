@@ -38,10 +38,7 @@ impl Host {
     pub(super) fn resize(&mut self) {
         let size = terminal_size();
         let _ = self.control.resize(size);
-        self.observe(Observation::Resized {
-            cols: size.cols,
-            rows: size.rows,
-        });
+        self.observe(Observation::Resized { cols: size.cols, rows: size.rows });
         self.watch.stir();
     }
 
@@ -51,10 +48,8 @@ impl Host {
         let _ = self.child.continue_tool();
         match self.phase {
             Phase::Running => {
-                self.phase = Phase::Ending {
-                    kill_at: self.now() + STOP_GRACE,
-                    hung_up: signal == Signal::Hup,
-                };
+                self.phase =
+                    Phase::Ending { kill_at: self.now() + STOP_GRACE, hung_up: signal == Signal::Hup };
             }
             Phase::LastWords { .. } => self.relay.give_up(),
             Phase::Ending { .. } | Phase::LastNotes { .. } => {}
@@ -79,15 +74,9 @@ impl Host {
                 ChildEvent::Exited { code } => End::Exited { code },
                 ChildEvent::Signaled { signal } if was_asked => End::Terminated { code: 128 + signal },
                 ChildEvent::Signaled { signal } => End::Signaled { signal },
-                ChildEvent::LeaderLost => End::Signaled {
-                    signal: Signal::Hup.number(),
-                },
+                ChildEvent::LeaderLost => End::Signaled { signal: Signal::Hup.number() },
             };
-            self.phase = Phase::LastWords {
-                end,
-                until: self.now() + LAST_WORDS,
-                heard: 0,
-            };
+            self.phase = Phase::LastWords { end, until: self.now() + LAST_WORDS, heard: 0 };
         }
     }
 
@@ -159,10 +148,7 @@ impl Host {
 
     pub(super) fn tell_guardian(&self) {
         let restore = self.front.as_ref().and_then(Front::change);
-        let _ = self.child.note(&GuardianNote {
-            restore,
-            alternate_screen: self.is_alternate,
-        });
+        let _ = self.child.note(&GuardianNote { restore, alternate_screen: self.is_alternate });
     }
 
     pub(super) fn follow_alternate_screen(&mut self) {

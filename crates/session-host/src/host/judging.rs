@@ -24,9 +24,9 @@ impl Host {
         let current = self.detector.current().filter(|seen| seen.no == request.sighting);
         let choices = current.and_then(|seen| seen.choices.as_ref());
         let answer = match &request.value {
-            Some(Value::Choice { row, .. }) => choices
-                .and_then(|choices| choices.get(*row))
-                .map(|choice| choice.effect),
+            Some(Value::Choice { row, .. }) => {
+                choices.and_then(|choices| choices.get(*row)).map(|choice| choice.effect)
+            }
             Some(Value::Refused { .. }) => Some(Effect::Refuses),
             Some(Value::Several(_) | Value::Enter | Value::Text(_) | Value::Secret(_)) | None => None,
         };

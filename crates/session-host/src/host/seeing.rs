@@ -87,10 +87,7 @@ impl Host {
         if let Some(captures) = &mut self.captures {
             captures.seen(sighting, self.detector.screen(), now);
         }
-        self.link.report(Report::Sighted {
-            sighting: sighting.into(),
-            typed_ms_ago: self.typed_ms_ago(),
-        });
+        self.link.report(Report::Sighted { sighting: sighting.into(), typed_ms_ago: self.typed_ms_ago() });
     }
 
     /// What the tool says of itself and what its screen shows disagree: for whoever improves the detector.
@@ -174,10 +171,7 @@ impl Host {
             events.gone(no, word, now);
         }
         if let Some(how) = how.filter(|_| !was_ours) {
-            self.link.report(Report::Left {
-                sighting: no.0,
-                how: how.into(),
-            });
+            self.link.report(Report::Left { sighting: no.0, how: how.into() });
         }
     }
 }

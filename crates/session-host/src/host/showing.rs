@@ -46,12 +46,7 @@ pub(super) struct Watcher {
 
 impl Watch {
     pub(super) fn begin(now: Moment) -> Self {
-        Watch::Somebody(Watcher {
-            known: None,
-            is_stale: true,
-            not_before: now,
-            resume_at: 0,
-        })
+        Watch::Somebody(Watcher { known: None, is_stale: true, not_before: now, resume_at: 0 })
     }
 
     /// The screen may look different now.
@@ -88,11 +83,7 @@ fn cut(change: &mut Change, resume_at: &mut u16) -> bool {
     change.rows.rotate_left(first);
     let mut bytes = 0;
     let fits = |(_, row): &&(u16, Row)| {
-        bytes += row
-            .runs
-            .iter()
-            .map(|run| run.text.len() + RUN_BYTES)
-            .sum::<usize>();
+        bytes += row.runs.iter().map(|run| run.text.len() + RUN_BYTES).sum::<usize>();
         bytes <= MOST_BYTES
     };
     // One row always fits: its width is bounded.
@@ -109,11 +100,7 @@ fn cut(change: &mut Change, resume_at: &mut u16) -> bool {
 
 impl Host {
     pub(super) fn on_watch(&mut self, is_on: bool) {
-        self.watch = if is_on {
-            Watch::begin(self.now())
-        } else {
-            Watch::Nobody
-        };
+        self.watch = if is_on { Watch::begin(self.now()) } else { Watch::Nobody };
     }
 
     /// There is room in the socket: show what changed.
@@ -165,11 +152,8 @@ mod tests {
     use atlasbridge_model::picture::{Run, Style};
 
     fn picture(rows: usize, width: usize, letter: char) -> Picture {
-        let run = Run {
-            text: letter.to_string().repeat(width),
-            cells: width as u16,
-            style: Style::default(),
-        };
+        let run =
+            Run { text: letter.to_string().repeat(width), cells: width as u16, style: Style::default() };
         Picture {
             columns: width as u16,
             rows: vec![Row { runs: vec![run] }; rows],
@@ -189,11 +173,7 @@ mod tests {
     fn a_still_screen_is_shown_once() {
         let mut watcher = watcher();
         let picture = picture(3, 4, 'a');
-        assert!(
-            watcher
-                .change_to(&picture, Moment::default())
-                .is_some_and(|change| change.is_whole)
-        );
+        assert!(watcher.change_to(&picture, Moment::default()).is_some_and(|change| change.is_whole));
         assert_eq!(watcher.change_to(&picture, Moment::default()), None);
         assert!(!watcher.is_stale);
     }
@@ -206,19 +186,14 @@ mod tests {
         for letter in "abcdefghijkl".chars() {
             let shown = picture(1000, 2000, letter);
             let change = watcher.change_to(&shown, Moment::default()).unwrap();
-            let bytes = serde_json::to_vec(&FromSession::Picture((&change).into()))
-                .unwrap()
-                .len();
+            let bytes = serde_json::to_vec(&FromSession::Picture((&change).into())).unwrap().len();
             assert!(bytes < 2 * MOST_BYTES, "{bytes}");
             seen.apply(change);
             assert!(watcher.is_stale, "more is to come");
             last = Some(shown);
         }
         let last = last.unwrap();
-        assert!(
-            seen.rows.iter().all(|row| !row.runs.is_empty()),
-            "the bottom was shown, too"
-        );
+        assert!(seen.rows.iter().all(|row| !row.runs.is_empty()), "the bottom was shown, too");
         while watcher.is_stale {
             if let Some(change) = watcher.change_to(&last, Moment::default()) {
                 seen.apply(change);

@@ -85,12 +85,7 @@ impl Host {
             | HookEvent::Ended
             | HookEvent::Other => {}
         }
-        if released
-            || matches!(
-                event,
-                HookEvent::Done(_) | HookEvent::Finished { .. } | HookEvent::Ended
-            )
-        {
+        if released || matches!(event, HookEvent::Done(_) | HookEvent::Finished { .. } | HookEvent::Ended) {
             self.tell_what_waits();
         }
     }
@@ -106,11 +101,7 @@ impl Host {
     /// What the tool told about the prompt that was just seen.
     fn join_word(&mut self, sighting: &mut Sighting) {
         if sighting.kind == Kind::Idle {
-            if let Some(words) = self
-                .last_words
-                .as_deref()
-                .filter(|words| !words.trim().is_empty())
-            {
+            if let Some(words) = self.last_words.as_deref().filter(|words| !words.trim().is_empty()) {
                 sighting.excerpt = atlasbridge_model::Excerpt::new(words);
                 sighting.detail = atlasbridge_model::Detail::new(words);
             }

@@ -45,44 +45,24 @@ async fn answers_for_a_hook_are_read_back_as_they_were() {
     let session = begin(&store).await;
     let values = [
         Value::Several(vec![(0, "yes".to_owned()), (1, "no".to_owned())]),
-        Value::Refused {
-            reason: "not now\nlater".to_owned(),
-        },
+        Value::Refused { reason: "not now\nlater".to_owned() },
     ];
     for (number, value) in (1..).zip(values) {
-        let takes = Takes {
-            reason: true,
-            own_text: false,
-            several: true,
-            lines: number == 1,
-        };
+        let takes = Takes { reason: true, own_text: false, several: true, lines: number == 1 };
         let constraints = Constraints {
             max_length: 40,
             numbers: Span::new(0, 12),
             picks: Span::new(u16::from(number == 1), 3),
         };
-        let sighting = Sighting {
-            takes,
-            constraints,
-            ..yes_no(number)
-        };
+        let sighting = Sighting { takes, constraints, ..yes_no(number) };
         let prompt = ask_with(&store, session, &sighting).await;
         let kept = store.prompt(prompt.id).await.unwrap().unwrap().sighting;
         assert_eq!((kept.takes, kept.constraints), (takes, constraints));
-        let answer = AcceptedAnswer {
-            value: value.clone(),
-            ..tap(&prompt)
-        };
+        let answer = AcceptedAnswer { value: value.clone(), ..tap(&prompt) };
         let reply = answer.reply;
-        assert!(matches!(
-            store.accept(answer, at(1)).await.unwrap(),
-            Outcome::Won { .. }
-        ));
+        assert!(matches!(store.accept(answer, at(1)).await.unwrap(), Outcome::Won { .. }));
         assert_eq!(store.reply(reply).await.unwrap().unwrap().value, Some(value));
-        let left = Event::NotApplied {
-            reply,
-            why: NotApplied::AnsweredLocally,
-        };
+        let left = Event::NotApplied { reply, why: NotApplied::AnsweredLocally };
         store.advance(prompt.id, &left, at(2)).await.unwrap();
     }
     dir.assert_good();
@@ -100,13 +80,7 @@ async fn the_winner_is_recorded_whole() {
     assert_eq!(reply.id, answer.reply);
     assert_eq!(reply.value, Some(yes()));
     assert_eq!(reply.at, at(5).wall);
-    assert_eq!(
-        after.state,
-        PromptState::ReplyReceived {
-            reply: answer.reply,
-            source: answer.source,
-        }
-    );
+    assert_eq!(after.state, PromptState::ReplyReceived { reply: answer.reply, source: answer.source });
     assert_eq!(store.prompt(prompt.id).await.unwrap(), Some(after));
     assert_eq!(store.reply(reply.id).await.unwrap(), Some(reply));
     assert_eq!(
@@ -137,24 +111,15 @@ async fn waiting() -> (Dir, Store, PromptRecord) {
 #[tokio::test]
 async fn a_wrong_answer_is_refused_and_on_record() {
     let (dir, store, prompt) = waiting().await;
-    let unknown = AcceptedAnswer {
-        prompt: PromptId::from_random(random()),
-        ..tap(&prompt)
-    };
+    let unknown = AcceptedAnswer { prompt: PromptId::from_random(random()), ..tap(&prompt) };
     let outcome = store.accept(unknown, at(1)).await.unwrap();
     refused(outcome, Refusal::UnknownPrompt, &dir, "unknown_prompt");
 
-    let elsewhere = AcceptedAnswer {
-        session: SessionId::from_random(random()),
-        ..tap(&prompt)
-    };
+    let elsewhere = AcceptedAnswer { session: SessionId::from_random(random()), ..tap(&prompt) };
     let outcome = store.accept(elsewhere, at(1)).await.unwrap();
     refused(outcome, Refusal::UnknownPrompt, &dir, "wrong_session");
 
-    let guessed = AcceptedAnswer {
-        nonce: Nonce::from_random(random()),
-        ..tap(&prompt)
-    };
+    let guessed = AcceptedAnswer { nonce: Nonce::from_random(random()), ..tap(&prompt) };
     let outcome = store.accept(guessed, at(1)).await.unwrap();
     refused(outcome, Refusal::UnknownPrompt, &dir, "wrong_nonce");
 
@@ -162,10 +127,7 @@ async fn a_wrong_answer_is_refused_and_on_record() {
     refused(outcome, Refusal::Expired, &dir, "expired");
 
     let outcome = store.accept(tap(&prompt), at(599)).await.unwrap();
-    assert!(
-        matches!(outcome, Outcome::Won { .. }),
-        "none of these has spent the nonce"
-    );
+    assert!(matches!(outcome, Outcome::Won { .. }), "none of these has spent the nonce");
     dir.assert_good();
 }
 
@@ -175,10 +137,7 @@ async fn a_second_tap_changes_nothing() {
     store.accept(tap(&prompt), at(1)).await.unwrap();
     let before = store.prompt(prompt.id).await.unwrap();
     let outcome = store.accept(tap(&prompt), at(2)).await.unwrap();
-    let refusal = Refusal::NotWaiting {
-        status: "reply_received",
-        reason: String::new(),
-    };
+    let refusal = Refusal::NotWaiting { status: "reply_received", reason: String::new() };
     refused(outcome, refusal, &dir, "not_waiting");
     assert_eq!(store.prompt(prompt.id).await.unwrap(), before);
 }
@@ -195,35 +154,22 @@ async fn a_queued_prompt_cannot_be_answered_yet() {
 async fn a_deadline_of_another_boot_has_passed() {
     let (dir, store, prompt) = waiting().await;
     store.close().await.unwrap();
-    let config = StoreConfig {
-        boot_id: "another".to_owned(),
-        ..dir.config()
-    };
+    let config = StoreConfig { boot_id: "another".to_owned(), ..dir.config() };
     let (store, recovery) = Store::open(config, at(0)).await.unwrap();
     assert!(recovery.is_clean(), "{recovery}");
     let outcome = store.accept(tap(&prompt), at(1)).await.unwrap();
     refused(outcome, Refusal::Expired, &dir, "expired");
-    assert_eq!(
-        store.due(at(9999)).await.unwrap(),
-        [],
-        "its host is gone: another event"
-    );
+    assert_eq!(store.due(at(9999)).await.unwrap(), [], "its host is gone: another event");
 }
 
 #[tokio::test]
 async fn the_deadline_types_the_safe_default_once() {
     let (dir, store, prompt) = waiting().await;
     let fallback = ReplyId::from_random(random());
-    let early = store
-        .expire(prompt.id, Some((fallback, no())), at(599))
-        .await
-        .unwrap();
+    let early = store.expire(prompt.id, Some((fallback, no())), at(599)).await.unwrap();
     assert!(matches!(early, Advance::Refused(_)), "{early:?}");
 
-    let Advance::Moved(moved) = store
-        .expire(prompt.id, Some((fallback, no())), at(600))
-        .await
-        .unwrap()
+    let Advance::Moved(moved) = store.expire(prompt.id, Some((fallback, no())), at(600)).await.unwrap()
     else {
         panic!("its time is up")
     };
@@ -233,40 +179,22 @@ async fn the_deadline_types_the_safe_default_once() {
     assert_eq!(undelivered[0].reply.value, Some(no()));
     assert_eq!(undelivered[0].reply.source, Source::Timeout);
 
-    let again = store
-        .expire(prompt.id, Some((fallback, no())), at(601))
-        .await
-        .unwrap();
+    let again = store.expire(prompt.id, Some((fallback, no())), at(601)).await.unwrap();
     assert!(matches!(again, Advance::Refused(_)));
-    let taken = |applied| Refusal::DefaultTaken {
-        value: no().on_record(),
-        applied,
-    };
+    let taken = |applied| Refusal::DefaultTaken { value: no().on_record(), applied };
     let late = store.accept(tap(&prompt), at(601)).await.unwrap();
     refused(late, taken(false), &dir, "expired");
 
     for event in [Event::Typed { reply: fallback }, Event::Taken { reply: fallback }] {
-        assert!(matches!(
-            store.advance(prompt.id, &event, at(602)).await.unwrap(),
-            Advance::Moved(_)
-        ));
+        assert!(matches!(store.advance(prompt.id, &event, at(602)).await.unwrap(), Advance::Moved(_)));
     }
     assert_eq!(
         store.prompt(prompt.id).await.unwrap().unwrap().state,
-        PromptState::Resolved {
-            how: Resolution::Applied {
-                source: Source::Timeout
-            }
-        }
+        PromptState::Resolved { how: Resolution::Applied { source: Source::Timeout } }
     );
     assert_eq!(
         dir.story()[3..],
-        [
-            "PROMPT_EXPIRED no",
-            "REPLY_REJECTED expired",
-            "REPLY_INJECTED no",
-            "PROMPT_RESOLVED applied"
-        ]
+        ["PROMPT_EXPIRED no", "REPLY_REJECTED expired", "REPLY_INJECTED no", "PROMPT_RESOLVED applied"]
     );
 }
 
@@ -276,10 +204,7 @@ async fn silence_never_approves() {
     let fallback = Some((ReplyId::from_random(random()), yes()));
     let expired = store.expire(prompt.id, fallback, at(600)).await;
     assert!(matches!(expired, Err(AdvanceError::UnsafeFallback { .. })));
-    assert_eq!(
-        store.prompt(prompt.id).await.unwrap().unwrap().state,
-        PromptState::AwaitingReply
-    );
+    assert_eq!(store.prompt(prompt.id).await.unwrap().unwrap().state, PromptState::AwaitingReply);
 }
 
 #[tokio::test]
@@ -295,10 +220,7 @@ async fn answers_and_deadlines_have_their_own_doors() {
 #[tokio::test]
 async fn whoever_cancels_is_on_record() {
     let (dir, store, prompt) = waiting().await;
-    let canceled = store
-        .cancel(prompt.id, &Source::Command, "uid:1000", at(1))
-        .await
-        .unwrap();
+    let canceled = store.cancel(prompt.id, &Source::Command, "uid:1000", at(1)).await.unwrap();
     assert!(matches!(canceled, Advance::Moved(_)));
     let last = atlasbridge_store::tail(&dir.log(), 1).unwrap().pop().unwrap();
     assert_eq!(last.event, "PROMPT_CANCELED");
@@ -311,24 +233,11 @@ async fn refusals_before_the_contest_are_on_record() {
     let (dir, store, prompt) = waiting().await;
     let source = Source::Command;
     store
-        .reject(
-            Some(prompt.id),
-            Some(prompt.session),
-            "inside_session",
-            &source,
-            "pid:1",
-            at(1),
-        )
+        .reject(Some(prompt.id), Some(prompt.session), "inside_session", &source, "pid:1", at(1))
         .await
         .unwrap();
-    store
-        .reject(None, None, "unknown_prompt", &source, "pid:1", at(1))
-        .await
-        .unwrap();
-    assert_eq!(
-        dir.story()[3..],
-        ["REPLY_REJECTED inside_session", "REPLY_REJECTED unknown_prompt"]
-    );
+    store.reject(None, None, "unknown_prompt", &source, "pid:1", at(1)).await.unwrap();
+    assert_eq!(dir.story()[3..], ["REPLY_REJECTED inside_session", "REPLY_REJECTED unknown_prompt"]);
 }
 
 #[tokio::test]
@@ -336,25 +245,16 @@ async fn what_cannot_be_recorded_leaves_no_trace() {
     let (dir, store, prompt) = waiting().await;
     let nowhere = SessionId::from_random(random());
     let sighting = yes_no(1);
-    assert!(
-        store.record_prompt(new(nowhere, &sighting), at(1)).await.is_err(),
-        "no such session"
-    );
+    assert!(store.record_prompt(new(nowhere, &sighting), at(1)).await.is_err(), "no such session");
     assert_eq!(dir.assert_good(), 3);
-    assert!(matches!(
-        store.accept(tap(&prompt), at(1)).await.unwrap(),
-        Outcome::Won { .. }
-    ));
+    assert!(matches!(store.accept(tap(&prompt), at(1)).await.unwrap(), Outcome::Won { .. }));
     assert_eq!(dir.assert_good(), 4);
 }
 
 #[tokio::test]
 async fn a_text_is_on_record_by_its_length() {
     let (dir, store, prompt) = waiting().await;
-    let answer = AcceptedAnswer {
-        value: Value::Text("fix: parser".to_owned()),
-        ..tap(&prompt)
-    };
+    let answer = AcceptedAnswer { value: Value::Text("fix: parser".to_owned()), ..tap(&prompt) };
     let reply = answer.reply;
     store.accept(answer, at(1)).await.unwrap();
     let failed = Event::NotApplied {
@@ -364,15 +264,9 @@ async fn a_text_is_on_record_by_its_length() {
     store.advance(prompt.id, &failed, at(2)).await.unwrap();
     assert_eq!(
         events(&dir.log())[3..],
-        [
-            "REPLY_RECEIVED text of 11 characters",
-            "REPLY_REJECTED prompt_changed"
-        ]
+        ["REPLY_RECEIVED text of 11 characters", "REPLY_REJECTED prompt_changed"]
     );
-    assert_eq!(
-        store.reply(reply).await.unwrap().unwrap().value,
-        Some(Value::Text("fix: parser".to_owned()))
-    );
+    assert_eq!(store.reply(reply).await.unwrap().unwrap().value, Some(Value::Text("fix: parser".to_owned())));
 }
 
 #[tokio::test]

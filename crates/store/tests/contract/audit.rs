@@ -28,9 +28,7 @@ async fn closed() -> Dir {
 
 fn line_starts(bytes: &[u8]) -> Vec<usize> {
     let breaks = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-    std::iter::once(0)
-        .chain(breaks.map(|(index, _)| index + 1))
-        .collect()
+    std::iter::once(0).chain(breaks.map(|(index, _)| index + 1)).collect()
 }
 
 #[tokio::test]
@@ -40,10 +38,7 @@ async fn an_untouched_log_is_good() {
     let good = Verdict::Good { records: 7, head };
     assert_eq!(dir.verify(), good);
     assert_eq!(verify(&dir.log(), None).unwrap(), good);
-    assert!(matches!(
-        verify(Path::new("/nowhere/audit.log"), None),
-        Err(VerifyError::Log { .. })
-    ));
+    assert!(matches!(verify(Path::new("/nowhere/audit.log"), None), Err(VerifyError::Log { .. })));
     assert!(matches!(
         verify(&dir.log(), Some(Path::new("/nowhere/atlasbridge.db"))),
         Err(VerifyError::Database { .. })
@@ -102,11 +97,7 @@ async fn a_line_that_says_the_same_in_other_bytes_is_tampering() {
         assert!(
             matches!(
                 verdict,
-                Verdict::Tampered {
-                    line: 1 | 2,
-                    why: Flaw::NoRecord | Flaw::NotCanonical,
-                    ..
-                }
+                Verdict::Tampered { line: 1 | 2, why: Flaw::NoRecord | Flaw::NotCanonical, .. }
             ),
             "{to:?}: {verdict:?}"
         );
@@ -139,11 +130,7 @@ async fn a_line_without_end_is_named() {
     let mut bytes = fs::read(dir.log()).unwrap();
     bytes.extend(std::iter::repeat_n(b'x', 1 << 20));
     fs::write(dir.log(), bytes).unwrap();
-    let expected = Verdict::Tampered {
-        line: 8,
-        seq: 8,
-        why: Flaw::TooLong,
-    };
+    let expected = Verdict::Tampered { line: 8, seq: 8, why: Flaw::TooLong };
     assert_eq!(dir.verify(), expected);
 }
 
@@ -154,10 +141,7 @@ async fn missing_lines_are_counted_and_never_written_again() {
         let bytes = fs::read(dir.log()).unwrap();
         let keep = 7 - cut;
         fs::write(dir.log(), &bytes[..line_starts(&bytes)[keep]]).unwrap();
-        let truncated = Verdict::Truncated {
-            have: keep as u64,
-            expected: 7,
-        };
+        let truncated = Verdict::Truncated { have: keep as u64, expected: 7 };
         assert_eq!(dir.verify(), truncated);
         assert!(matches!(verify(&dir.log(), None).unwrap(), Verdict::Good { .. }));
 
@@ -207,11 +191,7 @@ async fn a_log_that_was_hashed_anew_differs_from_the_table() {
         matches!(verify(&dir.log(), None).unwrap(), Verdict::Good { .. }),
         "a chain alone proves nothing"
     );
-    let expected = Verdict::Tampered {
-        line: 7,
-        seq: 7,
-        why: Flaw::NotInTable,
-    };
+    let expected = Verdict::Tampered { line: 7, seq: 7, why: Flaw::NotInTable };
     assert_eq!(dir.verify(), expected);
 }
 
@@ -252,10 +232,7 @@ async fn a_file_that_somebody_else_touched_stops_all_writing() {
         let error = store.accept(tap(&prompt), at(1)).await.unwrap_err();
         let cause = std::error::Error::source(&error).unwrap().to_string();
         assert!(cause.contains("until the hub restarts"), "{cause}");
-        assert!(
-            store.prompt(prompt.id).await.unwrap().is_some(),
-            "looking is still allowed"
-        );
+        assert!(store.prompt(prompt.id).await.unwrap().is_some(), "looking is still allowed");
         drop(store);
         let (store, _) = dir.open().await;
         begin(&store).await;
@@ -270,22 +247,14 @@ async fn records_are_found_by_what_they_belong_to() {
         records.map(|record| record.unwrap().seq).collect()
     };
     assert_eq!(all(RecordFilter::default()), [1, 2, 3, 4, 5, 6, 7]);
-    let since = RecordFilter {
-        since: Some(at(2).wall),
-        ..RecordFilter::default()
-    };
+    let since = RecordFilter { since: Some(at(2).wall), ..RecordFilter::default() };
     assert_eq!(all(since), [7]);
     let session = tail(&dir.log(), 7).unwrap()[0].session_id.clone().unwrap();
-    let of_session = RecordFilter {
-        session: Some(session.parse::<SessionId>().unwrap()),
-        ..RecordFilter::default()
-    };
+    let of_session =
+        RecordFilter { session: Some(session.parse::<SessionId>().unwrap()), ..RecordFilter::default() };
     assert_eq!(all(of_session), [1, 2, 3, 4, 5, 6]);
     let prompt = tail(&dir.log(), 6).unwrap()[0].prompt_id.clone().unwrap();
-    let of_prompt = RecordFilter {
-        prompt: Some(prompt.parse().unwrap()),
-        ..RecordFilter::default()
-    };
+    let of_prompt = RecordFilter { prompt: Some(prompt.parse().unwrap()), ..RecordFilter::default() };
     assert_eq!(all(of_prompt), [2, 3, 4]);
 }
 
@@ -294,29 +263,19 @@ async fn the_tail_is_read_from_the_end() {
     let dir = Dir::new();
     let store = dir.store().await;
     for number in 0..300 {
-        let event = AuditEvent {
-            value: Some("x".repeat(number * 7)),
-            ..AuditEvent::new(EventName::ConfigReloaded)
-        };
+        let event =
+            AuditEvent { value: Some("x".repeat(number * 7)), ..AuditEvent::new(EventName::ConfigReloaded) };
         store.audit(event, at(0)).await.unwrap();
     }
     for count in [0, 1, 2, 63, 299, 300, 1000] {
-        let seqs: Vec<u64> = tail(&dir.log(), count)
-            .unwrap()
-            .iter()
-            .map(|record| record.seq)
-            .collect();
+        let seqs: Vec<u64> = tail(&dir.log(), count).unwrap().iter().map(|record| record.seq).collect();
         let expected: Vec<u64> = (301 - count.min(300) as u64..=300).collect();
         assert_eq!(seqs, expected, "{count}");
     }
     let mut bytes = fs::read(dir.log()).unwrap();
     bytes.truncate(bytes.len() - 10);
     fs::write(dir.log(), bytes).unwrap();
-    assert_eq!(
-        tail(&dir.log(), 1).unwrap()[0].seq,
-        299,
-        "a torn line is left out"
-    );
+    assert_eq!(tail(&dir.log(), 1).unwrap()[0].seq, 299, "a torn line is left out");
 }
 
 #[test]
@@ -333,10 +292,7 @@ fn times_have_one_spelling() {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        ".{0,20}",
-        "[\\x00-\\x20\"\\\\/\u{7f}-\u{a0}\u{2028}\u{10ffff}]{0,12}"
-    ]
+    prop_oneof![".{0,20}", "[\\x00-\\x20\"\\\\/\u{7f}-\u{a0}\u{2028}\u{10ffff}]{0,12}"]
 }
 
 proptest! {

@@ -108,14 +108,8 @@ async fn what_was_on_the_disk_before_is_not_explained_by_a_crash() {
     assert_eq!((missing.have, missing.expected), (4, 5));
     assert_eq!(recovery.torn.clone().unwrap().bytes, 10);
     assert_eq!(recovery.reexported, 2, "those after the mark");
-    assert!(
-        recovery.to_string().contains("records 5 to 5 are missing"),
-        "{recovery}"
-    );
-    assert!(matches!(
-        crashed.verify(),
-        Verdict::Tampered { line: 5, seq: 5, .. }
-    ));
+    assert!(recovery.to_string().contains("records 5 to 5 are missing"), "{recovery}");
+    assert!(matches!(crashed.verify(), Verdict::Tampered { line: 5, seq: 5, .. }));
 }
 
 #[tokio::test]
@@ -142,13 +136,7 @@ async fn a_new_or_old_database_learns_the_records_back() {
     let head = dir.verify();
 
     fs::copy(dir.log(), old.log()).unwrap();
-    assert_eq!(
-        old.verify(),
-        Verdict::TableDiffers {
-            in_file: 9,
-            in_table: 7
-        }
-    );
+    assert_eq!(old.verify(), Verdict::TableDiffers { in_file: 9, in_table: 7 });
     let (store, recovery) = old.open().await;
     assert_eq!((recovery.imported, recovery.reexported), (2, 0));
     assert_eq!(old.verify(), head);
@@ -156,13 +144,7 @@ async fn a_new_or_old_database_learns_the_records_back() {
     assert_eq!(old.assert_good(), 10);
 
     execute(&dir, "DELETE FROM audit_events WHERE seq > 3").await;
-    assert_eq!(
-        dir.verify(),
-        Verdict::TableDiffers {
-            in_file: 9,
-            in_table: 3
-        }
-    );
+    assert_eq!(dir.verify(), Verdict::TableDiffers { in_file: 9, in_table: 3 });
     let (_store, recovery) = dir.open().await;
     assert_eq!((recovery.imported, recovery.reexported), (6, 0));
     assert_eq!(dir.verify(), head);
@@ -204,10 +186,7 @@ fn child() {
     let Some(path) = std::env::var_os(CHILD) else {
         return;
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let dir = std::mem::ManuallyDrop::new(Dir(path.into()));
         let (store, recovery) = dir.open().await;

@@ -11,12 +11,8 @@ use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
 use crate::world::{Dir, ask_with, at, begin, password, tap};
 
 pub(crate) async fn execute(dir: &Dir, sql: &'static str) {
-    let mut conn = SqliteConnectOptions::new()
-        .filename(dir.database())
-        .create_if_missing(true)
-        .connect()
-        .await
-        .unwrap();
+    let mut conn =
+        SqliteConnectOptions::new().filename(dir.database()).create_if_missing(true).connect().await.unwrap();
     sqlx::raw_sql(sql).execute(&mut conn).await.unwrap();
     sqlx::Connection::close(conn).await.unwrap();
 }
@@ -49,23 +45,9 @@ async fn a_second_hub_is_refused() {
 async fn a_newer_database_is_refused() {
     let dir = Dir::new();
     dir.store().await.close().await.unwrap();
-    execute(
-        &dir,
-        "INSERT INTO schema_version (version, applied_at) VALUES (99, 0)",
-    )
-    .await;
+    execute(&dir, "INSERT INTO schema_version (version, applied_at) VALUES (99, 0)").await;
     let opened = Store::open(dir.config(), at(0)).await;
-    assert!(
-        matches!(
-            opened,
-            Err(OpenError::Newer {
-                found: 99,
-                known: 6,
-                ..
-            })
-        ),
-        "{opened:?}"
-    );
+    assert!(matches!(opened, Err(OpenError::Newer { found: 99, known: 6, .. })), "{opened:?}");
 }
 
 #[tokio::test]
@@ -79,11 +61,7 @@ async fn a_database_of_something_else_is_refused() {
 #[tokio::test]
 async fn a_damaged_database_is_refused() {
     let dir = Dir::new();
-    fs::write(
-        dir.database(),
-        "this is no database, however long it may be".repeat(100),
-    )
-    .unwrap();
+    fs::write(dir.database(), "this is no database, however long it may be".repeat(100)).unwrap();
     let opened = Store::open(dir.config(), at(0)).await;
     assert!(matches!(opened, Err(OpenError::Corrupt { .. })), "{opened:?}");
 
@@ -107,47 +85,25 @@ async fn a_secret_is_never_on_the_disk() {
     let dir = Dir::new();
     let store = dir.store().await;
     let prompt = ask_with(&store, begin(&store).await, &password(1)).await;
-    let answer = AcceptedAnswer {
-        value: Value::Secret(CANARY.to_owned()),
-        ..tap(&prompt)
-    };
+    let answer = AcceptedAnswer { value: Value::Secret(CANARY.to_owned()), ..tap(&prompt) };
     let Outcome::Won { reply, .. } = store.accept(answer, at(1)).await.unwrap() else {
         panic!("nobody else is there")
     };
-    assert_eq!(
-        reply.value,
-        Some(Value::Secret(CANARY.to_owned())),
-        "the gate needs it"
-    );
-    assert_eq!(
-        store.undelivered(prompt.session).await.unwrap()[0].reply.value,
-        None
-    );
-    store
-        .advance(prompt.id, &Event::Typed { reply: reply.id }, at(2))
-        .await
-        .unwrap();
-    store
-        .advance(prompt.id, &Event::Taken { reply: reply.id }, at(3))
-        .await
-        .unwrap();
+    assert_eq!(reply.value, Some(Value::Secret(CANARY.to_owned())), "the gate needs it");
+    assert_eq!(store.undelivered(prompt.session).await.unwrap()[0].reply.value, None);
+    store.advance(prompt.id, &Event::Typed { reply: reply.id }, at(2)).await.unwrap();
+    store.advance(prompt.id, &Event::Taken { reply: reply.id }, at(3)).await.unwrap();
     for _ in 0..2 {
         for entry in fs::read_dir(&dir.0).unwrap() {
             let entry = entry.unwrap();
             let bytes = fs::read(entry.path()).unwrap();
-            let found = bytes
-                .windows(CANARY.len())
-                .any(|window| window == CANARY.as_bytes());
+            let found = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
             assert!(!found, "{:?}", entry.file_name());
         }
         store.clone().close().await.ok();
     }
     assert_eq!(
         dir.story()[3..],
-        [
-            "REPLY_RECEIVED secret",
-            "REPLY_INJECTED secret",
-            "PROMPT_RESOLVED applied"
-        ]
+        ["REPLY_RECEIVED secret", "REPLY_INJECTED secret", "PROMPT_RESOLVED applied"]
     );
 }

@@ -10,11 +10,7 @@ use crate::files::execute;
 use crate::world::{Dir, ask, ask_with, at, begin, new, tap, yes_no};
 
 fn search(text: &str, most: u32) -> Search {
-    Search {
-        text: Some(text.to_owned()),
-        most,
-        ..Search::default()
-    }
+    Search { text: Some(text.to_owned()), most, ..Search::default() }
 }
 
 #[tokio::test]
@@ -23,10 +19,7 @@ async fn words_are_found_and_patterns_are_words() {
     let store = dir.store().await;
     let session = begin(&store).await;
     for (no, text) in [(1, "Delete 100% of it?"), (2, "Größe ändern?"), (3, "Write a_b?")] {
-        let sighting = Sighting {
-            excerpt: Excerpt::new(text),
-            ..yes_no(no)
-        };
+        let sighting = Sighting { excerpt: Excerpt::new(text), ..yes_no(no) };
         ask_with(&store, session, &sighting).await;
     }
     for (text, expected) in [
@@ -58,20 +51,13 @@ async fn pages_follow_each_other_without_gaps() {
     ask(&store, other, 1).await;
     // Three of the same moment in the middle.
     for (no, seconds) in [(1, 1), (2, 2), (3, 2), (4, 2), (5, 3)] {
-        store
-            .record_prompt(new(session, &yes_no(no)), at(seconds))
-            .await
-            .unwrap();
+        store.record_prompt(new(session, &yes_no(no)), at(seconds)).await.unwrap();
     }
     let prompt = store.prompts_of(session).await.unwrap().remove(0);
     store.accept(tap(&prompt), at(4)).await.unwrap();
     store.accept(tap(&prompt), at(5)).await.unwrap();
 
-    let mut wanted = Search {
-        session: Some(session),
-        most: 2,
-        ..Search::default()
-    };
+    let mut wanted = Search { session: Some(session), most: 2, ..Search::default() };
     let mut numbers = Vec::new();
     loop {
         let page = store.search_prompts(&wanted).await.unwrap();
@@ -80,21 +66,12 @@ async fn pages_follow_each_other_without_gaps() {
         numbers.extend(page.iter().map(|past| past.prompt.sighting.no.0));
     }
     assert_eq!(numbers, [5, 4, 3, 2, 1]);
-    let page = store
-        .search_prompts(&Search {
-            most: 100,
-            ..Search::default()
-        })
-        .await
-        .unwrap();
+    let page = store.search_prompts(&Search { most: 100, ..Search::default() }).await.unwrap();
     assert_eq!(page.len(), 6);
     assert_eq!(page.iter().filter(|past| past.reply.is_some()).count(), 1);
     assert_eq!(store.search_prompts(&Search::default()).await.unwrap(), []);
 
-    let mut wanted = Search {
-        most: 4,
-        ..Search::default()
-    };
+    let mut wanted = Search { most: 4, ..Search::default() };
     let mut seqs = Vec::new();
     loop {
         let page = store.search_audit(&wanted).await.unwrap();
@@ -108,10 +85,7 @@ async fn pages_follow_each_other_without_gaps() {
     assert!(seqs.is_sorted());
 
     let counts = store.figures().await.unwrap();
-    assert_eq!(
-        (counts.prompts_total, counts.replies_total, counts.rejected_total),
-        (6, 1, 1)
-    );
+    assert_eq!((counts.prompts_total, counts.replies_total, counts.rejected_total), (6, 1, 1));
     let counts = store.session_prompt_counts().await.unwrap();
     assert_eq!((counts[&session], counts[&other]), (5, 1));
 }
@@ -141,10 +115,7 @@ async fn a_database_of_the_first_version_is_taken_over() {
     let (store, recovery) = dir.open().await;
     let migration = recovery.migration.unwrap();
     assert_eq!((migration.from, migration.to), (1, 6));
-    let kept = store
-        .reply_of("0ddddddd-dddd-4ddd-8ddd-dddddddddddd".parse().unwrap())
-        .await
-        .unwrap();
+    let kept = store.reply_of("0ddddddd-dddd-4ddd-8ddd-dddddddddddd".parse().unwrap()).await.unwrap();
     assert_eq!(kept.unwrap().value, Some(Value::Text("Ada".to_owned())));
     assert!(fs::metadata(migration.backup.unwrap()).unwrap().len() > 0);
     let open = store.open_prompts().await.unwrap();
@@ -153,13 +124,7 @@ async fn a_database_of_the_first_version_is_taken_over() {
     assert_eq!(open[0].prompt.sighting.takes, Takes::NOTHING);
     let prompt = &open[0].prompt;
     let targets = ["42".to_owned()];
-    assert_eq!(
-        store
-            .offer(prompt.id, "telegram", &targets, at(0).wall, at(0))
-            .await
-            .unwrap(),
-        1
-    );
+    assert_eq!(store.offer(prompt.id, "telegram", &targets, at(0).wall, at(0)).await.unwrap(), 1);
     let outcome = store.accept(tap(prompt), at(1)).await.unwrap();
     assert!(matches!(outcome, Outcome::Won { .. }), "{outcome:?}");
     drop(store);

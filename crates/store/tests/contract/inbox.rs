@@ -11,10 +11,7 @@ use atlasbridge_store::{
 use crate::world::{Dir, ask, at, begin, random, tap};
 
 fn by(update: i64) -> CameBy {
-    CameBy {
-        channel: "telegram".to_owned(),
-        update,
-    }
+    CameBy { channel: "telegram".to_owned(), update }
 }
 
 fn nothing<T>(_: &T) -> Handled {
@@ -54,30 +51,21 @@ async fn an_update_that_comes_again_changes_nothing_even_after_a_crash() {
         })],
         ..Handled::default()
     };
-    let first = store
-        .accept_from(tap(&prompt), Some(by(7)), told, at(1))
-        .await
-        .unwrap();
+    let first = store.accept_from(tap(&prompt), Some(by(7)), told, at(1)).await.unwrap();
     assert!(matches!(first, Once::First(Outcome::Won { .. })), "{first:?}");
     let records = dir.assert_good();
     drop(store);
 
     let store = dir.store().await;
     assert_eq!(store.offset("telegram", at(2)).await.unwrap(), Some(8));
-    let again = store
-        .accept_from(tap(&prompt), Some(by(7)), told, at(2))
-        .await
-        .unwrap();
+    let again = store.accept_from(tap(&prompt), Some(by(7)), told, at(2)).await.unwrap();
     assert_eq!(again, Once::Repeated);
     let again = store.handle_update(by(7), Handled::default(), at(2)).await;
     assert_eq!(again.unwrap(), Handling::Repeated);
     assert_eq!(dir.assert_good(), records, "nothing is on record twice");
     assert_eq!(bodies(&store, 2).await, ["won"]);
 
-    let other = store
-        .accept_from(tap(&prompt), Some(by(8)), told, at(3))
-        .await
-        .unwrap();
+    let other = store.accept_from(tap(&prompt), Some(by(8)), told, at(3)).await.unwrap();
     assert!(matches!(other, Once::First(Outcome::Refused(_))), "{other:?}");
     assert_eq!(bodies(&store, 3).await, ["won", "refused"]);
 }
@@ -95,12 +83,7 @@ async fn of_two_channels_one_wins_and_each_update_counts_once() {
                 // Every update comes twice.
                 update: number as i64 / 4,
             };
-            tokio::spawn(async move {
-                store
-                    .accept_from(answer, Some(came), nothing, at(1))
-                    .await
-                    .unwrap()
-            })
+            tokio::spawn(async move { store.accept_from(answer, Some(came), nothing, at(1)).await.unwrap() })
         })
         .collect();
     let (mut won, mut refused, mut repeated) = (0, 0, 0);
@@ -129,11 +112,7 @@ async fn numbers_are_remembered_below_the_highest_and_begin_anew_after_a_week() 
     assert_eq!(handle(4_999, 0).await, Handling::Done, "late, but new");
     assert_eq!(store.offset("telegram", at(0)).await.unwrap(), Some(5_001));
     assert_eq!(handle(20_000, 0).await, Handling::Done);
-    assert_eq!(
-        handle(5_000, 0).await,
-        Handling::Repeated,
-        "pruned numbers were handled"
-    );
+    assert_eq!(handle(5_000, 0).await, Handling::Repeated, "pruned numbers were handled");
     assert_eq!(handle(4_000, 0).await, Handling::Repeated);
     assert_eq!(handle(19_000, 0).await, Handling::Done);
     assert_eq!(store.offset("telegram", at(0)).await.unwrap(), Some(20_001));
@@ -158,11 +137,8 @@ async fn a_question_is_answered_once() {
         expires_at: at(seconds).wall,
     };
     for (update, token) in [(1, "aa"), (2, "bb")] {
-        let asked = Handled {
-            ask: Some(question(token, 60)),
-            notices: vec![notice("stop?")],
-            ..Handled::default()
-        };
+        let asked =
+            Handled { ask: Some(question(token, 60)), notices: vec![notice("stop?")], ..Handled::default() };
         store.handle_update(by(update), asked, at(0)).await.unwrap();
     }
     assert_eq!(store.ask("aa", at(1)).await.unwrap(), Some(question("aa", 60)));
@@ -176,10 +152,7 @@ async fn a_question_is_answered_once() {
     let first = store.handle_update(by(3), yes("aa"), at(1)).await.unwrap();
     let second = store.handle_update(by(4), yes("aa"), at(1)).await.unwrap();
     let late = store.handle_update(by(5), yes("bb"), at(60)).await.unwrap();
-    assert_eq!(
-        (first, second, late),
-        (Handling::Done, Handling::AskGone, Handling::AskGone)
-    );
+    assert_eq!((first, second, late), (Handling::Done, Handling::AskGone, Handling::AskGone));
     assert_eq!(bodies(&store, 60).await, ["stop?", "stop?", "stopped"]);
     assert_eq!(dir.story(), ["SESSION_END"]);
     assert_eq!(store.ask("bb", at(60)).await.unwrap(), None);
@@ -199,10 +172,7 @@ async fn a_chat_remembers_and_forgets() {
         ..Handled::default()
     };
     for (update, value) in [(1, Some("a")), (2, Some("b")), (3, None)] {
-        store
-            .handle_update(by(update), change(value), at(0))
-            .await
-            .unwrap();
+        store.handle_update(by(update), change(value), at(0)).await.unwrap();
         let known = store.chat_state("telegram", "42", "switch").await.unwrap();
         assert_eq!(known.as_deref(), value);
     }
@@ -219,35 +189,17 @@ async fn cancelling_needs_the_card_and_happens_once() {
         source: Source::Channel("telegram".to_owned()),
         decided_by: "telegram:42".to_owned(),
     };
-    let forged = Cancel {
-        nonce: "0".repeat(32).parse().unwrap(),
-        ..cancel(&prompt)
-    };
-    let outcome = store
-        .cancel_from(forged, Some(by(1)), nothing, at(1))
-        .await
-        .unwrap();
+    let forged = Cancel { nonce: "0".repeat(32).parse().unwrap(), ..cancel(&prompt) };
+    let outcome = store.cancel_from(forged, Some(by(1)), nothing, at(1)).await.unwrap();
     assert_eq!(outcome, Once::First(Advance::Refused(Refusal::UnknownPrompt)));
     let last = atlasbridge_store::tail(&dir.log(), 1).unwrap().pop().unwrap();
-    assert_eq!(
-        (last.event.as_str(), last.value.as_deref()),
-        ("REPLY_REJECTED", Some("unknown_prompt"))
-    );
-    let outcome = store
-        .cancel_from(cancel(&prompt), Some(by(2)), nothing, at(1))
-        .await
-        .unwrap();
+    assert_eq!((last.event.as_str(), last.value.as_deref()), ("REPLY_REJECTED", Some("unknown_prompt")));
+    let outcome = store.cancel_from(cancel(&prompt), Some(by(2)), nothing, at(1)).await.unwrap();
     assert!(matches!(outcome, Once::First(Advance::Moved(_))));
-    let outcome = store
-        .cancel_from(cancel(&prompt), Some(by(2)), nothing, at(1))
-        .await
-        .unwrap();
+    let outcome = store.cancel_from(cancel(&prompt), Some(by(2)), nothing, at(1)).await.unwrap();
     assert_eq!(outcome, Once::Repeated);
     let last = atlasbridge_store::tail(&dir.log(), 1).unwrap().pop().unwrap();
-    assert_eq!(
-        (last.event.as_str(), last.decided_by.as_deref()),
-        ("PROMPT_CANCELED", Some("telegram:42"))
-    );
+    assert_eq!((last.event.as_str(), last.decided_by.as_deref()), ("PROMPT_CANCELED", Some("telegram:42")));
 }
 
 #[tokio::test]
@@ -255,10 +207,7 @@ async fn notices_wait_and_are_forgotten() {
     let dir = Dir::new();
     let store = dir.store().await;
     let session = begin(&store).await;
-    let of_session = NewNotice {
-        session: Some(session),
-        ..notice("began")
-    };
+    let of_session = NewNotice { session: Some(session), ..notice("began") };
     let nowhere = NewNotice {
         session: Some(SessionId::from_random(random())),
         not_before: Some(at(20).wall),
@@ -281,9 +230,5 @@ async fn notices_wait_and_are_forgotten() {
     let store = dir.store().await;
     assert_eq!(bodies(&store, 20).await, ["later"]);
     store.forget_ended_before(at(0).wall, at(90_000)).await.unwrap();
-    assert_eq!(
-        bodies(&store, 90_000).await,
-        ["later"],
-        "what was not sent is kept"
-    );
+    assert_eq!(bodies(&store, 90_000).await, ["later"], "what was not sent is kept");
 }

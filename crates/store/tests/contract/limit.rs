@@ -10,21 +10,12 @@ use crate::world::{Dir, ask, at, begin, new, tap, yes_no};
 /// Asks and answers once, as the next prompt of the session.
 async fn answer_next(store: &Store, session: SessionId, no: u32, source: Source, seconds: i64) -> Outcome {
     let sighting = yes_no(no);
-    let prompt = NewPrompt {
-        ttl: None,
-        ..new(session, &sighting)
-    };
+    let prompt = NewPrompt { ttl: None, ..new(session, &sighting) };
     let prompt = store.record_prompt(prompt, at(seconds)).await.unwrap().prompt;
-    let answer = AcceptedAnswer {
-        source,
-        ..tap(&prompt)
-    };
+    let answer = AcceptedAnswer { source, ..tap(&prompt) };
     let outcome = store.accept(answer, at(seconds)).await.unwrap();
     // It leaves the screen, so that the next one waits.
-    let _ = store
-        .advance(prompt.id, &Event::HostLost, at(seconds))
-        .await
-        .unwrap();
+    let _ = store.advance(prompt.id, &Event::HostLost, at(seconds)).await.unwrap();
     outcome
 }
 
@@ -43,22 +34,10 @@ async fn the_eleventh_answer_within_a_minute_pauses_the_session() {
         let outcome = answer(session, telegram(), second).await;
         assert!(matches!(outcome, Outcome::Won { .. }), "{second}: {outcome:?}");
     }
-    assert!(matches!(
-        answer(session, Source::Command, 20).await,
-        Outcome::Won { .. }
-    ));
+    assert!(matches!(answer(session, Source::Command, 20).await, Outcome::Won { .. }));
     let slack = Source::Channel("slack".to_owned());
-    assert_eq!(
-        answer(session, slack, 59).await,
-        Outcome::Refused(Refusal::TooMany)
-    );
-    assert_eq!(
-        dir.story()
-            .iter()
-            .filter(|line| *line == "REPLY_REJECTED too_many")
-            .count(),
-        1
-    );
+    assert_eq!(answer(session, slack, 59).await, Outcome::Refused(Refusal::TooMany));
+    assert_eq!(dir.story().iter().filter(|line| *line == "REPLY_REJECTED too_many").count(), 1);
     let paused = store.session(session).await.unwrap().unwrap();
     assert_eq!(paused.paused_at, Some(at(59).wall));
 
@@ -67,39 +46,18 @@ async fn the_eleventh_answer_within_a_minute_pauses_the_session() {
         Outcome::Refused(Refusal::Paused),
         "until somebody resumes it"
     );
-    assert!(matches!(
-        answer(session, Source::Command, 501).await,
-        Outcome::Won { .. }
-    ));
-    assert!(matches!(
-        answer(other, telegram(), 501).await,
-        Outcome::Won { .. }
-    ));
+    assert!(matches!(answer(session, Source::Command, 501).await, Outcome::Won { .. }));
+    assert!(matches!(answer(other, telegram(), 501).await, Outcome::Won { .. }));
 
-    let came = CameBy {
-        channel: "telegram".to_owned(),
-        update: 1,
-    };
+    let came = CameBy { channel: "telegram".to_owned(), update: 1 };
     let resume = Handled {
-        resume: Some(Resume {
-            session,
-            source: telegram(),
-            decided_by: "telegram:42".to_owned(),
-        }),
+        resume: Some(Resume { session, source: telegram(), decided_by: "telegram:42".to_owned() }),
         ..Handled::default()
     };
     store.handle_update(came, resume, at(502)).await.unwrap();
     assert_eq!(dir.story().last().unwrap(), "PROMPT_ROUTED routing resumed");
-    assert!(
-        !store
-            .resume_session(session, &telegram(), "telegram:42", at(502))
-            .await
-            .unwrap()
-    );
-    assert!(matches!(
-        answer(session, telegram(), 503).await,
-        Outcome::Won { .. }
-    ));
+    assert!(!store.resume_session(session, &telegram(), "telegram:42", at(502)).await.unwrap());
+    assert!(matches!(answer(session, telegram(), 503).await, Outcome::Won { .. }));
     dir.assert_good();
 }
 
@@ -116,12 +74,7 @@ async fn the_minute_moves_on_and_a_resumed_session_counts_anew() {
     }
     let outcome = answer_next(&store, session, 100, telegram(), 145).await;
     assert_eq!(outcome, Outcome::Refused(Refusal::TooMany));
-    assert!(
-        store
-            .resume_session(session, &Source::Command, "uid:1000", at(146))
-            .await
-            .unwrap()
-    );
+    assert!(store.resume_session(session, &Source::Command, "uid:1000", at(146)).await.unwrap());
     for number in 0..MOST_ANSWERS {
         let outcome = answer_next(&store, session, 200 + number as u32, telegram(), 147).await;
         assert!(matches!(outcome, Outcome::Won { .. }), "{number}: {outcome:?}");
@@ -143,14 +96,8 @@ async fn late_taps_do_not_pause_a_session() {
     let mut done = store.prompts_of(session).await.unwrap();
     done.retain(|prompt| prompt.state != PromptState::AwaitingReply);
     let outcome = store.accept(tap(&done[0]), at(1)).await.unwrap();
-    assert!(
-        matches!(outcome, Outcome::Refused(Refusal::NotWaiting { .. })),
-        "{outcome:?}"
-    );
-    let guessed = AcceptedAnswer {
-        nonce: "0".repeat(32).parse().unwrap(),
-        ..tap(&waiting)
-    };
+    assert!(matches!(outcome, Outcome::Refused(Refusal::NotWaiting { .. })), "{outcome:?}");
+    let guessed = AcceptedAnswer { nonce: "0".repeat(32).parse().unwrap(), ..tap(&waiting) };
     let outcome = store.accept(guessed, at(1)).await.unwrap();
     assert_eq!(outcome, Outcome::Refused(Refusal::UnknownPrompt));
     assert_eq!(store.session(session).await.unwrap().unwrap().paused_at, None);

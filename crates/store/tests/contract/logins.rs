@@ -55,33 +55,18 @@ async fn a_link_has_its_time_and_a_login_its_end() {
     assert_eq!(seen("1").await, Some(at(72).wall));
 
     let named = Logins::Named("web:2".to_owned());
-    assert_eq!(
-        store
-            .revoke_logins(named.clone(), "uid:1000", at(80))
-            .await
-            .unwrap(),
-        1
-    );
+    assert_eq!(store.revoke_logins(named.clone(), "uid:1000", at(80)).await.unwrap(), 1);
     assert_eq!(store.revoke_logins(named, "uid:1000", at(80)).await.unwrap(), 0);
     assert_eq!(seen("2").await, None);
     drop(store);
     let store = dir.store().await;
-    assert_eq!(
-        store
-            .revoke_logins(Logins::All, "uid:1000", at(81))
-            .await
-            .unwrap(),
-        2
-    );
+    assert_eq!(store.revoke_logins(Logins::All, "uid:1000", at(81)).await.unwrap(), 2);
     for hash in ["1", "2", "3"] {
         assert_eq!(store.login(hash).await.unwrap(), None);
     }
     assert_eq!(store.logins().await.unwrap().len(), 3, "who was here stays known");
     assert_eq!(
         dir.story()[3..],
-        [
-            "CONFIG_RELOADED login web:2 revoked",
-            "CONFIG_RELOADED all logins revoked"
-        ]
+        ["CONFIG_RELOADED login web:2 revoked", "CONFIG_RELOADED all logins revoked"]
     );
 }

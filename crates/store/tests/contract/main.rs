@@ -11,11 +11,7 @@
 //! - `logins`: links become logins, once.
 //! - `history`: looking back, and databases of earlier versions.
 //! - `walks`, `post_walks`: random walks against the pure model, and against a chat.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "Clippy knows test functions, not what helps them"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "Clippy knows test functions, not what helps them")]
 
 mod answers;
 mod audit;

@@ -57,8 +57,7 @@ impl Chat {
         let next = format!("m{}", self.messages.len());
         let address = due.post.address.clone().unwrap_or(next);
         let text = shown(&due.prompt, due.post.nonce);
-        self.messages
-            .insert(address.clone(), (due.prompt.id, due.post.nonce, text));
+        self.messages.insert(address.clone(), (due.prompt.id, due.post.nonce, text));
         address
     }
 }
@@ -96,11 +95,7 @@ async fn walk(acts: Vec<Act>) {
         match act {
             Act::Ask => {
                 let sighting = yes_no(prompts.len() as u32 + 1);
-                let prompt = store
-                    .record_prompt(new(session, &sighting), at(0))
-                    .await
-                    .unwrap()
-                    .prompt;
+                let prompt = store.record_prompt(new(session, &sighting), at(0)).await.unwrap().prompt;
                 offer(&store, &prompt).await;
                 prompts.push(prompt.id);
             }
@@ -119,9 +114,7 @@ async fn walk(acts: Vec<Act>) {
             }
             Act::Left(index) => {
                 if let Some(id) = one(index) {
-                    let left = Event::Left {
-                        how: Departure::Withdrawn,
-                    };
+                    let left = Event::Left { how: Departure::Withdrawn };
                     store.advance(id, &left, at(1)).await.unwrap();
                 }
             }
@@ -167,10 +160,7 @@ async fn walk(acts: Vec<Act>) {
     }
     for id in prompts {
         let prompt = store.prompt(id).await.unwrap().unwrap();
-        let is_there = chat
-            .messages
-            .values()
-            .any(|(of, nonce, _)| *of == id && *nonce == prompt.nonce);
+        let is_there = chat.messages.values().any(|(of, nonce, _)| *of == id && *nonce == prompt.nonce);
         assert!(is_there || prompt.state != PromptState::AwaitingReply);
     }
     dir.assert_good();
@@ -197,9 +187,6 @@ async fn tap_unknown(store: &Store, chat: &Chat) {
             .await
             .unwrap()
             .expect("what was sent is known");
-        store
-            .adopt_post(&offered, CHANNEL, "42", address, at(1))
-            .await
-            .unwrap();
+        store.adopt_post(&offered, CHANNEL, "42", address, at(1)).await.unwrap();
     }
 }

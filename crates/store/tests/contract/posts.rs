@@ -13,10 +13,7 @@ pub(crate) const CHANNEL: &str = "telegram";
 
 async fn offer_on(store: &Store, prompt: &PromptRecord, channel: &str, names: &[&str], after: i64) -> u64 {
     let targets: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    store
-        .offer(prompt.id, channel, &targets, at(after).wall, at(0))
-        .await
-        .unwrap()
+    store.offer(prompt.id, channel, &targets, at(after).wall, at(0)).await.unwrap()
 }
 
 pub(crate) async fn offer(store: &Store, prompt: &PromptRecord) {
@@ -41,11 +38,7 @@ async fn show_one(store: &Store, now: Now) -> Option<DuePost> {
 async fn show_all(store: &Store, now: Now) -> Vec<String> {
     let mut shown = Vec::new();
     while let Some(one) = show_one(store, now).await {
-        let what = if one.post.address.is_some() {
-            "edit"
-        } else {
-            "post"
-        };
+        let what = if one.post.address.is_some() { "edit" } else { "post" };
         let replaced = if one.is_replaced() { " replaced" } else { "" };
         shown.push(format!("{what} {}{replaced}", one.prompt.state.status()));
     }
@@ -73,11 +66,7 @@ async fn every_move_is_shown_and_moves_in_between_are_one_edit() {
     };
     drop(store);
     let store = dir.store().await;
-    assert_eq!(
-        show_all(&store, at(1)).await,
-        ["edit reply_received"],
-        "a crash lost nothing"
-    );
+    assert_eq!(show_all(&store, at(1)).await, ["edit reply_received"], "a crash lost nothing");
     for event in [Event::Typed { reply: reply.id }, Event::Taken { reply: reply.id }] {
         store.advance(prompt.id, &event, at(2)).await.unwrap();
     }
@@ -117,11 +106,7 @@ async fn buttons_go_first_then_new_posts_then_other_edits() {
     offer(&store, &prompts[1]).await;
     show_all(&store, at(0)).await;
     assert_eq!(store.touch_waiting(CHANNEL, at(1)).await.unwrap(), 2);
-    assert_eq!(
-        store.touch_waiting(CHANNEL, at(1)).await.unwrap(),
-        0,
-        "they are behind already"
-    );
+    assert_eq!(store.touch_waiting(CHANNEL, at(1)).await.unwrap(), 0, "they are behind already");
     offer(&store, &prompts[2]).await;
     store.accept(tap(&prompts[1]), at(2)).await.unwrap();
     let order: Vec<PromptId> = due(&store, at(2)).await.iter().map(|due| due.prompt.id).collect();
@@ -154,10 +139,8 @@ async fn many_that_are_due_come_in_portions_and_none_is_left_out() {
         let prompt = ask(&store, session, number).await;
         offer_on(&store, &prompt, CHANNEL, &["42"], 0).await;
     }
-    let (edits, new): (Vec<_>, Vec<_>) = due(&store, at(0))
-        .await
-        .into_iter()
-        .partition(|due| due.post.address.is_some());
+    let (edits, new): (Vec<_>, Vec<_>) =
+        due(&store, at(0)).await.into_iter().partition(|due| due.post.address.is_some());
     assert_eq!((edits.len(), new.len()), (40, 1));
 }
 
@@ -169,15 +152,9 @@ async fn what_nobody_can_answer_is_not_sent() {
     assert_eq!(due(&store, at(9)).await, []);
     assert_eq!(store.next_post_time(CHANNEL, at(9)).await.unwrap(), Some(grace));
     assert_eq!(due(&store, at(10)).await.len(), 2);
-    assert_eq!(
-        due(&store, at(600)).await,
-        [],
-        "its time is up, though nobody said so yet"
-    );
+    assert_eq!(due(&store, at(600)).await, [], "its time is up, though nobody said so yet");
     assert_eq!(store.next_post_time(CHANNEL, at(600)).await.unwrap(), None);
-    let left = Event::Left {
-        how: Departure::AnsweredLocally,
-    };
+    let left = Event::Left { how: Departure::AnsweredLocally };
     store.advance(prompt.id, &left, at(11)).await.unwrap();
     assert_eq!(due(&store, at(11)).await, []);
     let posts = store.posts_of(prompt.id).await.unwrap();
@@ -191,10 +168,7 @@ async fn later_and_never() {
     offer_on(&store, &prompt, CHANNEL, &["42"], 30).await;
     let id = store.posts_of(prompt.id).await.unwrap()[0].id;
     assert_eq!(due(&store, at(29)).await, []);
-    assert_eq!(
-        store.next_post_time(CHANNEL, at(0)).await.unwrap(),
-        Some(at(30).wall)
-    );
+    assert_eq!(store.next_post_time(CHANNEL, at(0)).await.unwrap(), Some(at(30).wall));
     assert_eq!(
         store.next_post_time(CHANNEL, at(30)).await.unwrap(),
         None,
@@ -213,14 +187,8 @@ async fn more_is_shown_when_somebody_asks() {
     show_all(&store, at(0)).await;
     let id = store.posts_of(prompt.id).await.unwrap()[0].id;
     for (update, level, edits) in [(1, 1, 1), (2, 1, 0), (3, 2, 1)] {
-        let handled = Handled {
-            level: Some((id, level)),
-            ..Handled::default()
-        };
-        let came = atlasbridge_store::CameBy {
-            channel: CHANNEL.to_owned(),
-            update,
-        };
+        let handled = Handled { level: Some((id, level)), ..Handled::default() };
+        let came = atlasbridge_store::CameBy { channel: CHANNEL.to_owned(), update };
         store.handle_update(came, handled, at(1)).await.unwrap();
         let found = due(&store, at(1)).await;
         assert_eq!(found.len(), edits, "{level}");
@@ -243,32 +211,18 @@ async fn an_offer_that_was_replaced_is_worth_nothing_and_says_so() {
     assert_eq!(dir.story().last().unwrap(), "PROMPT_ROUTED offered again");
     drop(store);
     let store = dir.store().await;
-    assert_eq!(
-        store.due_posts("slack", at(200)).await.unwrap().len(),
-        1,
-        "only the newer one"
-    );
-    assert_eq!(
-        show_all(&store, at(200)).await,
-        ["edit awaiting_reply replaced", "post awaiting_reply"]
-    );
+    assert_eq!(store.due_posts("slack", at(200)).await.unwrap().len(), 1, "only the newer one");
+    assert_eq!(show_all(&store, at(200)).await, ["edit awaiting_reply replaced", "post awaiting_reply"]);
 
     let old = store.accept(tap(&prompt), at(201)).await.unwrap();
     assert_eq!(old, Outcome::Refused(Refusal::Replaced));
     assert_eq!(dir.story().last().unwrap(), "REPLY_REJECTED replaced");
-    let forged = AcceptedAnswer {
-        nonce: Nonce::from_random(random()),
-        ..tap(&prompt)
-    };
+    let forged = AcceptedAnswer { nonce: Nonce::from_random(random()), ..tap(&prompt) };
     let forged = store.accept(forged, at(201)).await.unwrap();
     assert_eq!(forged, Outcome::Refused(Refusal::UnknownPrompt));
     let won = store.accept(tap(&newer), at(202)).await.unwrap();
     assert!(matches!(won, Outcome::Won { .. }), "{won:?}");
-    assert_eq!(
-        show_all(&store, at(202)).await,
-        ["edit reply_received"],
-        "the old one has had its say"
-    );
+    assert_eq!(show_all(&store, at(202)).await, ["edit reply_received"], "the old one has had its say");
 
     let late = store.reoffer(prompt.id, Nonce::from_random(random()), at(203));
     assert_eq!(late.await.unwrap(), None);
@@ -282,19 +236,12 @@ async fn an_offer_that_was_replaced_is_worth_nothing_and_says_so() {
 async fn a_button_names_its_offer() {
     let (_dir, store, prompt) = waiting().await;
     offer(&store, &prompt).await;
-    let newer = store
-        .reoffer(prompt.id, Nonce::from_random(random()), at(1))
-        .await
-        .unwrap()
-        .unwrap();
+    let newer = store.reoffer(prompt.id, Nonce::from_random(random()), at(1)).await.unwrap().unwrap();
     let (id, session) = (prompt.id.short(), prompt.session.short());
     for nonce in [prompt.nonce, newer.nonce] {
         let hex = nonce.to_hex();
         let found = store.find_offer(&id, &session, &hex[..16]).await.unwrap();
-        let expected = Offered {
-            prompt: newer.clone(),
-            nonce,
-        };
+        let expected = Offered { prompt: newer.clone(), nonce };
         assert_eq!(found, Some(expected));
     }
     let hex = newer.nonce.to_hex();
@@ -307,11 +254,7 @@ async fn a_button_names_its_offer() {
         (&id, &session, ""),
         (&id, &turned(&session), good),
         (&turned(&id), &session, good),
-        (
-            &id,
-            &session,
-            &good.to_uppercase().replace(|c: char| c.is_ascii_digit(), "F"),
-        ),
+        (&id, &session, &good.to_uppercase().replace(|c: char| c.is_ascii_digit(), "F")),
         ("%%%%%%%%", "________", good),
         ("éééé", &session, good),
     ] {
@@ -324,10 +267,7 @@ async fn a_button_names_its_offer() {
 async fn a_message_whose_address_was_lost_is_found_again() {
     let (_dir, store, prompt) = waiting().await;
     offer(&store, &prompt).await;
-    let offered = Offered {
-        prompt: prompt.clone(),
-        nonce: prompt.nonce,
-    };
+    let offered = Offered { prompt: prompt.clone(), nonce: prompt.nonce };
     // Sent, and killed before its address was written: it was sent again, and each copy is tapped.
     let adopt = async |address| {
         let adopted = store.adopt_post(&offered, CHANNEL, "42", address, at(1));
@@ -341,18 +281,10 @@ async fn a_message_whose_address_was_lost_is_found_again() {
     assert_eq!(store.posts_of(prompt.id).await.unwrap().len(), 2);
     assert_eq!(show_all(&store, at(1)).await, ["edit awaiting_reply"; 2]);
 
-    let newer = store
-        .reoffer(prompt.id, Nonce::from_random(random()), at(2))
-        .await
-        .unwrap()
-        .unwrap();
+    let newer = store.reoffer(prompt.id, Nonce::from_random(random()), at(2)).await.unwrap().unwrap();
     assert_eq!(
         show_all(&store, at(2)).await,
-        [
-            "edit awaiting_reply replaced",
-            "edit awaiting_reply replaced",
-            "post awaiting_reply"
-        ]
+        ["edit awaiting_reply replaced", "edit awaiting_reply replaced", "post awaiting_reply"]
     );
     store.accept(tap(&newer), at(3)).await.unwrap();
     show_all(&store, at(3)).await;
@@ -360,10 +292,7 @@ async fn a_message_whose_address_was_lost_is_found_again() {
     let edits = due(&store, at(4)).await;
     assert!(edits[0].is_replaced());
     let unknown = Offered {
-        prompt: PromptRecord {
-            id: PromptId::from_random(random()),
-            ..prompt.clone()
-        },
+        prompt: PromptRecord { id: PromptId::from_random(random()), ..prompt.clone() },
         nonce: prompt.nonce,
     };
     let unknown = store.adopt_post(&unknown, CHANNEL, "42", "m9", at(4));
@@ -389,12 +318,7 @@ async fn a_paused_session_gets_no_new_messages_until_it_goes_on() {
     assert_eq!(due(&store, at(2)).await, []);
     assert_eq!(store.next_post_time(CHANNEL, at(2)).await.unwrap(), None);
     let source = atlasbridge_model::answer::Source::Command;
-    assert!(
-        store
-            .resume_session(session, &source, "uid:1000", at(3))
-            .await
-            .unwrap()
-    );
+    assert!(store.resume_session(session, &source, "uid:1000", at(3)).await.unwrap());
     assert_eq!(show_all(&store, at(3)).await, ["post awaiting_reply"]);
 }
 
@@ -411,10 +335,7 @@ async fn messages_are_forgotten_with_their_session() {
         reply: atlasbridge_model::ReplyId::from_random(random()),
         heard_at: None,
     };
-    let queue = Handled {
-        text: Some(atlasbridge_store::TextMove::Queue(text)),
-        ..Default::default()
-    };
+    let queue = Handled { text: Some(atlasbridge_store::TextMove::Queue(text)), ..Default::default() };
     store.handle(queue, at(0)).await.unwrap();
     let notice = atlasbridge_store::NewNotice {
         channel: CHANNEL.to_owned(),
@@ -425,17 +346,10 @@ async fn messages_are_forgotten_with_their_session() {
         not_before: None,
     };
     store.notify(notice, at(0)).await.unwrap();
-    store
-        .end_session(prompt.session, SessionStatus::Completed, Some(0), at(1))
-        .await
-        .unwrap();
+    store.end_session(prompt.session, SessionStatus::Completed, Some(0), at(1)).await.unwrap();
     assert_eq!(store.forget_ended_before(at(2).wall, at(3)).await.unwrap(), 1);
     assert_eq!(store.posts_of(prompt.id).await.unwrap(), []);
     assert_eq!(store.due_notices(CHANNEL, at(3)).await.unwrap(), []);
     assert_eq!(store.queued_text(prompt.session).await.unwrap(), None);
-    assert_eq!(
-        store.posted(PostId(1), "m1", 1, at(4)).await.unwrap(),
-        (),
-        "nobody minds"
-    );
+    assert_eq!(store.posted(PostId(1), "m1", 1, at(4)).await.unwrap(), (), "nobody minds");
 }

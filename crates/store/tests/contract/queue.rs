@@ -13,18 +13,10 @@ async fn a_session_begins_and_ends_once() {
     let store = dir.store().await;
     let session = session_record();
     assert!(store.begin_session(&session, at(0)).await.unwrap());
-    let again = SessionRecord {
-        leader_pid: Some(7),
-        tool: "other".to_owned(),
-        ..session.clone()
-    };
+    let again = SessionRecord { leader_pid: Some(7), tool: "other".to_owned(), ..session.clone() };
     assert!(!store.begin_session(&again, at(1)).await.unwrap());
     store.set_tool_pid(session.id, 8, at(1)).await.unwrap();
-    let known = SessionRecord {
-        leader_pid: Some(7),
-        tool_pid: Some(8),
-        ..session.clone()
-    };
+    let known = SessionRecord { leader_pid: Some(7), tool_pid: Some(8), ..session.clone() };
     assert_eq!(store.session(session.id).await.unwrap(), Some(known.clone()));
     assert_eq!(store.active_sessions().await.unwrap(), [known]);
 
@@ -35,10 +27,7 @@ async fn a_session_begins_and_ends_once() {
     assert_eq!(stored.status, SessionStatus::Completed);
     assert_eq!((stored.exit_code, stored.ended_at), (Some(3), Some(at(9).wall)));
     assert_eq!(store.active_sessions().await.unwrap(), []);
-    assert_eq!(
-        dir.story(),
-        ["SESSION_START claude", "SESSION_END completed, exit code 3"]
-    );
+    assert_eq!(dir.story(), ["SESSION_START claude", "SESSION_END completed, exit code 3"]);
 }
 
 #[tokio::test]
@@ -69,19 +58,10 @@ async fn sessions_are_listed_newest_first() {
     let dir = Dir::new();
     let store = dir.store().await;
     for seconds in [3, 1, 2] {
-        let session = SessionRecord {
-            started_at: at(seconds).wall,
-            ..session_record()
-        };
+        let session = SessionRecord { started_at: at(seconds).wall, ..session_record() };
         store.begin_session(&session, at(seconds)).await.unwrap();
     }
-    let starts: Vec<_> = store
-        .sessions(2)
-        .await
-        .unwrap()
-        .iter()
-        .map(|one| one.started_at)
-        .collect();
+    let starts: Vec<_> = store.sessions(2).await.unwrap().iter().map(|one| one.started_at).collect();
     assert_eq!(starts, [at(3).wall, at(2).wall]);
 }
 
@@ -112,15 +92,9 @@ async fn one_prompt_of_a_session_waits_and_the_others_queue() {
     let second = ask(&store, session, 2).await;
     let third = ask(&store, session, 3).await;
     assert_eq!(second.state, PromptState::Routed);
-    assert_eq!(
-        store.promote_next(session, at(1)).await.unwrap(),
-        None,
-        "the first still waits"
-    );
+    assert_eq!(store.promote_next(session, at(1)).await.unwrap(), None, "the first still waits");
 
-    let left = Event::Left {
-        how: Departure::AnsweredLocally,
-    };
+    let left = Event::Left { how: Departure::AnsweredLocally };
     let Advance::Moved(moved) = store.advance(first.id, &left, at(2)).await.unwrap() else {
         panic!("it was waiting")
     };
@@ -128,22 +102,13 @@ async fn one_prompt_of_a_session_waits_and_the_others_queue() {
     let fourth = ask(&store, session, 4).await;
     assert_eq!(fourth.state, PromptState::Routed, "nobody jumps the queue");
     let promoted = store.promote_next(session, at(3)).await.unwrap().unwrap();
-    assert_eq!(
-        (promoted.id, promoted.state),
-        (second.id, PromptState::AwaitingReply)
-    );
+    assert_eq!((promoted.id, promoted.state), (second.id, PromptState::AwaitingReply));
     let won = store.accept(tap(&second), at(4)).await.unwrap();
     assert!(matches!(won, Outcome::Won { .. }));
-    assert_eq!(
-        store.promote_next(session, at(3)).await.unwrap().unwrap().id,
-        third.id
-    );
+    assert_eq!(store.promote_next(session, at(3)).await.unwrap().unwrap().id, third.id);
 
     let open: Vec<_> = store.open_prompts().await.unwrap();
-    assert_eq!(
-        open.iter().map(|open| open.prompt.id).collect::<Vec<_>>(),
-        [second.id, third.id, fourth.id]
-    );
+    assert_eq!(open.iter().map(|open| open.prompt.id).collect::<Vec<_>>(), [second.id, third.id, fourth.id]);
     assert!(open.iter().all(|open| open.session.id == session));
     assert_eq!(store.prompts_of(session).await.unwrap().len(), 4);
     dir.assert_good();
@@ -158,30 +123,17 @@ async fn the_end_of_a_host_is_the_end_of_its_prompts() {
     store.accept(tap(&answered), at(1)).await.unwrap();
     ask(&store, session, 2).await;
     ask(&store, other, 1).await;
-    let moves = store
-        .advance_session(session, &Event::HostLost, at(2))
-        .await
-        .unwrap();
+    let moves = store.advance_session(session, &Event::HostLost, at(2)).await.unwrap();
     let states: Vec<_> = moves.into_iter().map(|moved| moved.prompt.state).collect();
     assert_eq!(
         states,
         [
-            PromptState::Failed {
-                why: Failure::Unknown
-            },
-            PromptState::Canceled {
-                why: Cancellation::HostGone
-            },
+            PromptState::Failed { why: Failure::Unknown },
+            PromptState::Canceled { why: Cancellation::HostGone },
         ]
     );
     assert_eq!(store.open_prompts().await.unwrap().len(), 1);
-    assert_eq!(
-        store
-            .advance_session(session, &Event::HostLost, at(3))
-            .await
-            .unwrap(),
-        []
-    );
+    assert_eq!(store.advance_session(session, &Event::HostLost, at(3)).await.unwrap(), []);
     assert_eq!(store.undelivered(session).await.unwrap(), []);
 }
 
@@ -192,10 +144,7 @@ async fn what_is_left_to_the_terminal_stands_until_its_dialog_goes() {
     let (session, other) = (begin(&store).await, begin(&store).await);
     let (left, moved_on) = (ask(&store, session, 1).await, ask(&store, other, 1).await);
     for prompt in [&left, &moved_on] {
-        let canceled = store
-            .cancel(prompt.id, &Source::Command, "uid:0", at(1))
-            .await
-            .unwrap();
+        let canceled = store.cancel(prompt.id, &Source::Command, "uid:0", at(1)).await.unwrap();
         assert!(matches!(canceled, Advance::Moved(_)), "{canceled:?}");
     }
     let standing = async || -> Vec<PromptId> {
@@ -211,9 +160,7 @@ async fn what_is_left_to_the_terminal_stands_until_its_dialog_goes() {
     expected.sort();
     found.sort();
     assert_eq!(found, expected);
-    let gone = Event::Left {
-        how: Departure::AnsweredLocally,
-    };
+    let gone = Event::Left { how: Departure::AnsweredLocally };
     let refused = store.advance(left.id, &gone, at(2)).await.unwrap();
     assert!(matches!(refused, Advance::Refused(_)), "nothing becomes of it");
     assert_eq!(standing().await, [next.id]);
@@ -227,21 +174,11 @@ async fn deadlines_come_in_their_order() {
     let session = begin(&store).await;
     assert_eq!(store.next_deadline().await.unwrap(), None);
     let first = ask(&store, session, 1).await;
-    let later = store
-        .record_prompt(new(session, &yes_no(2)), at(50))
-        .await
-        .unwrap()
-        .prompt;
+    let later = store.record_prompt(new(session, &yes_no(2)), at(50)).await.unwrap().prompt;
     let timeless = yes_no(3);
-    let timeless = NewPrompt {
-        ttl: None,
-        ..new(session, &timeless)
-    };
+    let timeless = NewPrompt { ttl: None, ..new(session, &timeless) };
     store.record_prompt(timeless, at(0)).await.unwrap();
-    assert_eq!(
-        store.next_deadline().await.unwrap(),
-        Some(at(TTL.as_secs() as i64).boot)
-    );
+    assert_eq!(store.next_deadline().await.unwrap(), Some(at(TTL.as_secs() as i64).boot));
     assert_eq!(store.due(at(599)).await.unwrap(), []);
     assert_eq!(store.due(at(600)).await.unwrap(), std::slice::from_ref(&first));
     let due = store.due(at(650)).await.unwrap();
@@ -266,10 +203,7 @@ async fn people_type_the_beginning_of_an_id() {
         let mut bytes = [byte; 16];
         bytes[15] = no as u8;
         let sighting = yes_no(no);
-        let prompt = NewPrompt {
-            id: PromptId::from_random(bytes),
-            ..new(session, &sighting)
-        };
+        let prompt = NewPrompt { id: PromptId::from_random(bytes), ..new(session, &sighting) };
         store.record_prompt(prompt, at(i64::from(no))).await.unwrap();
     }
     for (typed, expected) in [
@@ -295,9 +229,8 @@ async fn sources_keep_their_names() {
     let dir = Dir::new();
     let store = dir.store().await;
     let session = begin(&store).await;
-    for (number, source) in [Source::Command, Source::Keyboard, Source::Channel("web".into())]
-        .into_iter()
-        .enumerate()
+    for (number, source) in
+        [Source::Command, Source::Keyboard, Source::Channel("web".into())].into_iter().enumerate()
     {
         let prompt = ask(&store, session, number as u32 + 1).await;
         let mut answer = tap(&prompt);

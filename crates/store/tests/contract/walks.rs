@@ -59,10 +59,7 @@ impl Pure {
         let Step::Moved(state, effects) = step(&self.state, event, deadline, now) else {
             return false;
         };
-        self.deliveries += effects
-            .iter()
-            .filter(|effect| matches!(effect, Do::Deliver(_)))
-            .count();
+        self.deliveries += effects.iter().filter(|effect| matches!(effect, Do::Deliver(_))).count();
         self.state = state;
         true
     }
@@ -71,9 +68,7 @@ impl Pure {
         match &self.state {
             PromptState::ReplyReceived { reply, .. }
             | PromptState::Injected { reply, .. }
-            | PromptState::Expired {
-                fallback: Some(reply),
-            } => *reply,
+            | PromptState::Expired { fallback: Some(reply) } => *reply,
             _ => ReplyId::from_random([9; 16]),
         }
     }
@@ -102,11 +97,8 @@ impl World {
             Act::AskAgain(index) if index < self.prompts.len() => {
                 let known = self.prompts[index].record.id;
                 let sighting = yes_no(index as u32 + 1);
-                let again = self
-                    .store()
-                    .record_prompt(new(self.session, &sighting), self.now())
-                    .await
-                    .unwrap();
+                let again =
+                    self.store().record_prompt(new(self.session, &sighting), self.now()).await.unwrap();
                 assert_eq!((again.fresh, again.prompt.id), (false, known));
             }
             Act::Answer(index) if index < self.prompts.len() => self.answer(index).await,
@@ -126,8 +118,7 @@ impl World {
                     true => NotApplied::AnsweredLocally,
                     false => NotApplied::Failed(Failure::PromptChanged),
                 };
-                self.advance(index, |reply| Event::NotApplied { reply, why })
-                    .await;
+                self.advance(index, |reply| Event::NotApplied { reply, why }).await;
             }
             Act::Left(index, how) => {
                 let how = [
@@ -149,28 +140,17 @@ impl World {
 
     async fn ask(&mut self) {
         let sighting = yes_no(self.prompts.len() as u32 + 1);
-        let recorded = self
-            .store()
-            .record_prompt(new(self.session, &sighting), self.now())
-            .await
-            .unwrap();
+        let recorded = self.store().record_prompt(new(self.session, &sighting), self.now()).await.unwrap();
         let busy = |pure: &Pure| matches!(pure.state, PromptState::AwaitingReply | PromptState::Routed);
         let first = !self.prompts.iter().any(busy);
-        let mut pure = Pure {
-            record: recorded.prompt,
-            state: PromptState::Created,
-            deliveries: 0,
-        };
+        let mut pure = Pure { record: recorded.prompt, state: PromptState::Created, deliveries: 0 };
         pure.step(&Event::Routed { first }, self.now());
         self.prompts.push(pure);
     }
 
     async fn answer(&mut self, index: usize) {
         let (now, answer) = (self.now(), tap(&self.prompts[index].record));
-        let event = Event::Answered {
-            reply: answer.reply,
-            source: answer.source.clone(),
-        };
+        let event = Event::Answered { reply: answer.reply, source: answer.source.clone() };
         let outcome = self.store().accept(answer, now).await.unwrap();
         let moved = self.prompts[index].step(&event, now);
         assert_eq!(matches!(outcome, Outcome::Won { .. }), moved, "{outcome:?}");
@@ -179,17 +159,8 @@ impl World {
     async fn pass_deadline(&mut self, index: usize) {
         let (now, reply) = (self.now(), ReplyId::from_random(random()));
         let prompt = self.prompts[index].record.id;
-        let advance = self
-            .store()
-            .expire(prompt, Some((reply, no())), now)
-            .await
-            .unwrap();
-        let moved = self.prompts[index].step(
-            &Event::Deadline {
-                fallback: Some(reply),
-            },
-            now,
-        );
+        let advance = self.store().expire(prompt, Some((reply, no())), now).await.unwrap();
+        let moved = self.prompts[index].step(&Event::Deadline { fallback: Some(reply) }, now);
         assert_eq!(matches!(advance, Advance::Moved(_)), moved, "{advance:?}");
     }
 
@@ -206,14 +177,8 @@ impl World {
     async fn promote(&mut self) {
         let now = self.now();
         let promoted = self.store().promote_next(self.session, now).await.unwrap();
-        let waits = self
-            .prompts
-            .iter()
-            .any(|pure| pure.state == PromptState::AwaitingReply);
-        let next = self
-            .prompts
-            .iter_mut()
-            .find(|pure| pure.state == PromptState::Routed);
+        let waits = self.prompts.iter().any(|pure| pure.state == PromptState::AwaitingReply);
+        let next = self.prompts.iter_mut().find(|pure| pure.state == PromptState::Routed);
         match (waits, next) {
             (false, Some(pure)) => {
                 assert_eq!(promoted.map(|prompt| prompt.id), Some(pure.record.id));
@@ -225,11 +190,7 @@ impl World {
 
     async fn lose_host(&mut self) {
         let now = self.now();
-        let moves = self
-            .store()
-            .advance_session(self.session, &Event::HostLost, now)
-            .await
-            .unwrap();
+        let moves = self.store().advance_session(self.session, &Event::HostLost, now).await.unwrap();
         let mut moved = 0;
         for pure in &mut self.prompts {
             moved += usize::from(pure.step(&Event::HostLost, now));

@@ -39,11 +39,7 @@ impl Dir {
     }
 
     pub(crate) fn config(&self) -> StoreConfig {
-        StoreConfig {
-            database: self.database(),
-            audit_log: self.log(),
-            boot_id: BOOT.to_owned(),
-        }
+        StoreConfig { database: self.database(), audit_log: self.log(), boot_id: BOOT.to_owned() }
     }
 
     pub(crate) async fn open(&self) -> (Store, Recovery) {
@@ -93,19 +89,14 @@ pub(crate) fn events(log: &Path) -> Vec<String> {
         .unwrap()
         .map(|record| {
             let record = record.unwrap();
-            format!("{} {}", record.event, record.value.unwrap_or_default())
-                .trim_end()
-                .to_owned()
+            format!("{} {}", record.event, record.value.unwrap_or_default()).trim_end().to_owned()
         })
         .collect()
 }
 
 /// Both clocks, `seconds` after the start of the test.
 pub(crate) fn at(seconds: i64) -> Now {
-    Now {
-        wall: Timestamp(1_767_323_045_678 + seconds * 1000),
-        boot: BootTime(1_000_000 + seconds * 1000),
-    }
+    Now { wall: Timestamp(1_767_323_045_678 + seconds * 1000), boot: BootTime(1_000_000 + seconds * 1000) }
 }
 
 /// Sixteen bytes that no other call returns.
@@ -145,11 +136,8 @@ pub(crate) async fn begin(store: &Store) -> SessionId {
 }
 
 pub(crate) fn yes_no(no: u32) -> Sighting {
-    let choice = |label: &str, strokes, effect| Choice {
-        label: label.to_owned(),
-        strokes: Some(strokes),
-        effect,
-    };
+    let choice =
+        |label: &str, strokes, effect| Choice { label: label.to_owned(), strokes: Some(strokes), effect };
     Sighting {
         no: SightingNo(no),
         kind: Kind::YesNo,
@@ -158,11 +146,7 @@ pub(crate) fn yes_no(no: u32) -> Sighting {
         detail: Detail::new("rm -r a b c\nDelete 3 files? (y/n)"),
         choices: Choices::new(vec![
             choice("yes", Strokes::once("y\r"), Effect::Accepts),
-            choice(
-                "no",
-                Strokes::then_enter_if_still_there("\u{1b}[B"),
-                Effect::Refuses,
-            ),
+            choice("no", Strokes::then_enter_if_still_there("\u{1b}[B"), Effect::Refuses),
         ]),
         constraints: Constraints::default(),
         offers_default: false,
@@ -216,15 +200,9 @@ pub(crate) fn tap(prompt: &PromptRecord) -> AcceptedAnswer {
 }
 
 pub(crate) fn yes() -> Value {
-    Value::Choice {
-        row: 0,
-        label: "yes".to_owned(),
-    }
+    Value::Choice { row: 0, label: "yes".to_owned() }
 }
 
 pub(crate) fn no() -> Value {
-    Value::Choice {
-        row: 1,
-        label: "no".to_owned(),
-    }
+    Value::Choice { row: 1, label: "no".to_owned() }
 }

@@ -35,15 +35,9 @@ async fn a_link_is_spent_once_and_becomes_a_cookie() {
     assert_eq!((response.status, response.text()), (204, ""));
     let login = cookie_of(&response);
     let cookie = response.header("set-cookie").unwrap();
-    assert_eq!(
-        cookie,
-        format!("atlasbridge={login}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000")
-    );
+    assert_eq!(cookie, format!("atlasbridge={login}; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000"));
     assert_ne!(login, link);
-    assert!(
-        hub.state().logins.contains_key(&link_hash(&login)),
-        "only its hash is kept"
-    );
+    assert!(hub.state().logins.contains_key(&link_hash(&login)), "only its hash is kept");
 
     let me = Request::get(&hub, &login, "/api/me").send().await;
     assert_eq!(me.json(), json!({ "visitor": "web:new", "version": "1.2.3" }));
@@ -51,9 +45,7 @@ async fn a_link_is_spent_once_and_becomes_a_cookie() {
     assert_eq!(again.status, 403);
     assert!(again.header("set-cookie").is_none());
 
-    let out = Request::post(&hub, &login, "/api/logout", &json!({}))
-        .send()
-        .await;
+    let out = Request::post(&hub, &login, "/api/logout", &json!({})).send().await;
     assert_eq!(out.status, 204);
     assert!(out.header("set-cookie").unwrap().contains("Max-Age=0"));
     assert_eq!(Request::get(&hub, &login, "/api/me").send().await.status, 401);
@@ -94,10 +86,7 @@ async fn the_page_is_static_and_open_to_all_who_find_it() {
         ("/assets/app.js", "text/javascript; charset=utf-8"),
     ] {
         let response = get(path).send().await;
-        assert_eq!(
-            (response.status, response.header("content-type")),
-            (200, Some(kind))
-        );
+        assert_eq!((response.status, response.header("content-type")), (200, Some(kind)));
         assert_eq!(response.header("cache-control"), Some("no-cache"));
         let tag = response.header("etag").unwrap();
         let again = get(path).with("if-none-match", tag).send().await;
@@ -113,10 +102,7 @@ async fn the_page_is_static_and_open_to_all_who_find_it() {
 async fn figures_are_for_this_machine_or_a_login() {
     let hub = Hub::start();
     let health = Request::new(&hub.web, "GET", "/healthz").send().await;
-    assert_eq!(
-        health.json(),
-        json!({ "status": "ok", "version": "1.2.3", "trouble": null })
-    );
+    assert_eq!(health.json(), json!({ "status": "ok", "version": "1.2.3", "trouble": null }));
     let metrics = Request::new(&hub.web, "GET", "/metrics").send().await;
     assert!(metrics.header("content-type").unwrap().starts_with("text/plain"));
     for line in [
@@ -126,11 +112,7 @@ async fn figures_are_for_this_machine_or_a_login() {
         "atlasbridge_http_requests_total{class=\"2xx\"} 1",
         "atlasbridge_build_info{version=\"1.2.3\"} 1",
     ] {
-        assert!(
-            metrics.text().lines().any(|found| found == line),
-            "{line}\n{}",
-            metrics.text()
-        );
+        assert!(metrics.text().lines().any(|found| found == line), "{line}\n{}", metrics.text());
     }
 }
 
@@ -159,9 +141,7 @@ async fn dropping_the_handle_ends_everything() {
     timeout(LIMIT, served).await.expect("the server ends").unwrap();
     assert_eq!(socket.hear().await, None);
     let mut rest = Vec::new();
-    let _ = timeout(LIMIT, events.read_to_end(&mut rest))
-        .await
-        .expect("the stream ends");
+    let _ = timeout(LIMIT, events.read_to_end(&mut rest)).await.expect("the stream ends");
     assert!(TcpStream::connect(address).await.is_err());
 }
 
@@ -192,15 +172,10 @@ async fn send_over_tls(hub: &Hub, certificate: CertificateDer<'static>, request:
         .with_no_client_auth();
     let stream = TcpStream::connect(hub.web.address).await.unwrap();
     let name = ServerName::from(hub.web.address.ip());
-    let mut stream = TlsConnector::from(Arc::new(config))
-        .connect(name, stream)
-        .await
-        .unwrap();
+    let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
     stream.write_all(&request.to_bytes()).await.unwrap();
     let mut bytes = Vec::new();
-    let _ = timeout(LIMIT, stream.read_to_end(&mut bytes))
-        .await
-        .expect("an answer");
+    let _ = timeout(LIMIT, stream.read_to_end(&mut bytes)).await.expect("an answer");
     Response::parse(&bytes)
 }
 
@@ -213,10 +188,7 @@ async fn a_certificate_of_our_making_is_kept_and_has_one_fingerprint() {
     assert_eq!(fingerprint.len(), 32 * 3 - 1);
     assert!(hub.web.base_url.starts_with("https://127.0.0.1:"));
     let file = dir.0.join("page.pem");
-    assert_eq!(
-        std::fs::metadata(&file).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 
     let certificate = CertificateDer::from_pem_file(&file).unwrap();
     let link = hub.new_link();
@@ -232,10 +204,7 @@ async fn a_certificate_of_our_making_is_kept_and_has_one_fingerprint() {
 
     let again = Hub::start_with("127.0.0.1:0", tls());
     assert_eq!(again.web.fingerprint, Some(fingerprint.clone()));
-    let files = Tls::Files {
-        certificate: file.clone(),
-        key: file.clone(),
-    };
+    let files = Tls::Files { certificate: file.clone(), key: file.clone() };
     let own = Hub::start_with("127.0.0.1:0", Some(files));
     assert_eq!(own.web.fingerprint, None, "whoever brings a certificate knows it");
 
@@ -248,11 +217,8 @@ async fn a_certificate_of_our_making_is_kept_and_has_one_fingerprint() {
 
 /// Why a page with this certificate cannot be served.
 fn refused(tls: Option<Tls>) -> String {
-    let config = atlasbridge_web::Config {
-        listen: "127.0.0.1:0".parse().unwrap(),
-        tls,
-        version: String::new(),
-    };
+    let config =
+        atlasbridge_web::Config { listen: "127.0.0.1:0".parse().unwrap(), tls, version: String::new() };
     let desk = atlasbridge_web::Desk {
         asks: tokio::sync::mpsc::channel(1).0,
         changes: tokio::sync::watch::channel(0).1,
@@ -268,12 +234,7 @@ async fn a_certificate_that_is_none_is_told() {
     let dir = Dir::new();
     std::fs::create_dir(&dir.0).unwrap();
     let path = dir.0.join("none.pem");
-    let files = || {
-        Some(Tls::Files {
-            certificate: path.clone(),
-            key: path.clone(),
-        })
-    };
+    let files = || Some(Tls::Files { certificate: path.clone(), key: path.clone() });
     assert!(refused(files()).starts_with("reading "));
     std::fs::write(&path, "not a certificate").unwrap();
     assert!(refused(files()).contains("holds no usable certificate or key"));

@@ -14,11 +14,7 @@ use crate::hub::{Hub, card, nonce, prompt_id, session_id};
 use crate::schema::Description;
 
 fn picture(text: &str) -> Picture {
-    let run = Run {
-        text: text.to_owned(),
-        cells: text.chars().count() as u16,
-        style: Style::default(),
-    };
+    let run = Run { text: text.to_owned(), cells: text.chars().count() as u16, style: Style::default() };
     Picture {
         columns: 80,
         rows: vec![Row { runs: vec![run] }, Row::default()],
@@ -47,27 +43,11 @@ async fn every_answer_is_as_it_is_described() {
         ("GET /api/audit", "?most=3".to_owned(), None),
         ("GET /api/audit/verify", String::new(), None),
         ("GET /api/export", String::new(), None),
-        (
-            "POST /api/sessions/{id}/type",
-            session.to_string(),
-            Some(json!({ "key": "ctrl_c" })),
-        ),
+        ("POST /api/sessions/{id}/type", session.to_string(), Some(json!({ "key": "ctrl_c" }))),
         ("POST /api/prompts/{id}/answer", prompt.to_string(), Some(answer)),
-        (
-            "POST /api/sessions/{id}/send",
-            session.to_string(),
-            Some(json!({ "text": "go on" })),
-        ),
-        (
-            "POST /api/sessions/{id}/take_back",
-            session.to_string(),
-            Some(json!({})),
-        ),
-        (
-            "POST /api/sessions/{id}/stop",
-            session.to_string(),
-            Some(json!({})),
-        ),
+        ("POST /api/sessions/{id}/send", session.to_string(), Some(json!({ "text": "go on" }))),
+        ("POST /api/sessions/{id}/take_back", session.to_string(), Some(json!({}))),
+        ("POST /api/sessions/{id}/stop", session.to_string(), Some(json!({}))),
     ];
     let mut checked = BTreeSet::new();
     for (operation, given, body) in rows {
@@ -144,16 +124,9 @@ async fn a_card_tells_what_it_takes_besides_its_rows() {
     let hub = Hub::start();
     let login = hub.new_login();
     hub.state().prompts[0].picks = Span::new(1, 2);
-    hub.state().prompts[0].takes = Takes {
-        reason: true,
-        own_text: true,
-        several: true,
-        lines: false,
-    };
-    hub.state().prompts[0].state = PromptState::ReplyReceived {
-        reply: ReplyId::from_random([1; 16]),
-        source: Source::Command,
-    };
+    hub.state().prompts[0].takes = Takes { reason: true, own_text: true, several: true, lines: false };
+    hub.state().prompts[0].state =
+        PromptState::ReplyReceived { reply: ReplyId::from_random([1; 16]), source: Source::Command };
     let path = format!("/api/sessions/{}", session_id());
     let told = Request::get(&hub, &login, &path).send().await.json();
     let card = &told["prompts"][0];
@@ -180,10 +153,7 @@ async fn an_instruction_is_queued_shown_and_taken_back() {
     };
     let sent = post("send", json!({ "text": "one\ntwo\u{202e}" })).await;
     let told = "claude is working; this is sent when it has finished.";
-    assert_eq!(
-        (sent.status, sent.json()),
-        (200, json!({ "prompt": null, "queued": told }))
-    );
+    assert_eq!((sent.status, sent.json()), (200, json!({ "prompt": null, "queued": told })));
     assert_eq!(instructions().await["queued"], "one\ntwo⟨U+202E⟩");
     let taken = post("take_back", json!({})).await;
     assert_eq!((taken.status, taken.json()), (200, json!({ "ok": true })));
@@ -199,11 +169,7 @@ async fn what_the_first_character_makes_of_a_text_must_be_confirmed() {
     let description = Description::read();
     let answer = json!({ "nonce": nonce().to_hex(), "answer": { "text": "!ls" } });
     for (operation, id, mut body) in [
-        (
-            "POST /api/sessions/{id}/send",
-            session_id().to_string(),
-            json!({ "text": "!ls" }),
-        ),
+        ("POST /api/sessions/{id}/send", session_id().to_string(), json!({ "text": "!ls" })),
         ("POST /api/prompts/{id}/answer", prompt_id().to_string(), answer),
     ] {
         let path = operation.split_once(' ').unwrap().1.replace("{id}", &id);
@@ -242,19 +208,12 @@ async fn each_way_to_answer_reaches_the_hub_as_it_was_meant() {
         assert_eq!(told["prompt"]["is_open"], false);
         assert_eq!(told["prompt"]["answered"]["by"], "web:test");
         assert!(hub.state().said == [expected], "{answer}");
-        let reasons: &[&str] = if answer["deny_with_reason"].is_string() {
-            &["use make"]
-        } else {
-            &[]
-        };
+        let reasons: &[&str] = if answer["deny_with_reason"].is_string() { &["use make"] } else { &[] };
         assert_eq!(hub.state().reasons, reasons);
         // The same again is refused in a sentence, and does nothing.
         let again = request.send().await;
         assert_eq!(again.status, 409);
-        assert_eq!(
-            again.json()["error"],
-            "this prompt is not waiting; nothing was typed"
-        );
+        assert_eq!(again.json()["error"], "this prompt is not waiting; nothing was typed");
         assert_eq!(hub.state().changed, 1);
     }
 }
@@ -267,13 +226,7 @@ async fn what_is_typed_reaches_the_hub_as_it_was_meant() {
     let text = "ls".to_owned();
     for (body, expected) in [
         (json!({ "key": "escape" }), Typing::Key(Key::Escape)),
-        (
-            json!({ "text": "ls", "enter": true }),
-            Typing::Text {
-                text: text.clone(),
-                enter: true,
-            },
-        ),
+        (json!({ "text": "ls", "enter": true }), Typing::Text { text: text.clone(), enter: true }),
         (json!({ "text": "ls" }), Typing::Text { text, enter: false }),
     ] {
         let response = Request::post(&hub, &login, &path, &body).send().await;
@@ -296,11 +249,7 @@ async fn a_screen_is_text_in_spans() {
         "alternate": true,
     });
     assert_eq!(response.json(), expected);
-    let gone = Request::get(
-        &hub,
-        &login,
-        "/api/sessions/11111111-1111-4111-8111-111111111111/screen",
-    );
+    let gone = Request::get(&hub, &login, "/api/sessions/11111111-1111-4111-8111-111111111111/screen");
     assert_eq!(gone.send().await.status, 404);
 }
 
@@ -321,17 +270,12 @@ async fn history_and_export_hold_every_prompt_once() {
 
     let ids = |prompts: &Value| -> Vec<String> {
         let prompts = prompts.as_array().unwrap().iter();
-        prompts
-            .map(|prompt| prompt["id"].as_str().unwrap().to_owned())
-            .collect()
+        prompts.map(|prompt| prompt["id"].as_str().unwrap().to_owned()).collect()
     };
     let mut found = Vec::new();
     let mut before = String::new();
     loop {
-        let page = Request::get(&hub, &login, &format!("/api/history?most=500{before}"))
-            .send()
-            .await
-            .json();
+        let page = Request::get(&hub, &login, &format!("/api/history?most=500{before}")).send().await.json();
         found.extend(ids(&page["prompts"]));
         match &page["next"] {
             Value::Null => break,
@@ -348,8 +292,5 @@ async fn history_and_export_hold_every_prompt_once() {
     assert_eq!(ids(&export["prompts"]), expected);
     assert_eq!(export["audit"].as_array().unwrap().len(), 1200);
     assert_eq!(export["is_complete"], true);
-    assert!(
-        !response.text().contains(&nonce().to_hex()),
-        "a file gives no right to answer"
-    );
+    assert!(!response.text().contains(&nonce().to_hex()), "a file gives no right to answer");
 }

@@ -36,14 +36,10 @@ impl Request {
             headers: Vec::new(),
             body: Vec::new(),
         };
-        let request = request
-            .with("host", &web.address.to_string())
-            .with("connection", "close");
+        let request = request.with("host", &web.address.to_string()).with("connection", "close");
         match method {
             "GET" | "HEAD" => request,
-            _ => request
-                .with("origin", &web.base_url)
-                .with("content-type", "application/json"),
+            _ => request.with("origin", &web.base_url).with("content-type", "application/json"),
         }
     }
 
@@ -52,9 +48,7 @@ impl Request {
     }
 
     pub(crate) fn post(hub: &Hub, login: &str, path: &str, body: &Value) -> Self {
-        Self::new(&hub.web, "POST", path)
-            .logged_in(login)
-            .body(body.to_string())
+        Self::new(&hub.web, "POST", path).logged_in(login).body(body.to_string())
     }
 
     pub(crate) fn logged_in(self, login: &str) -> Self {
@@ -133,19 +127,10 @@ impl Response {
                 (name.to_lowercase(), value.trim().to_owned())
             })
             .collect();
-        let is_chunked = headers
-            .iter()
-            .any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+        let is_chunked =
+            headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
         let body = &bytes[end + 4..];
-        Self {
-            status,
-            headers,
-            body: if is_chunked {
-                unchunked(body)
-            } else {
-                body.to_vec()
-            },
-        }
+        Self { status, headers, body: if is_chunked { unchunked(body) } else { body.to_vec() } }
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
@@ -186,17 +171,12 @@ pub(crate) async fn read_until<S: AsyncRead + Unpin>(stream: &mut S, wanted: &st
         while !bytes.ends_with(wanted.as_bytes()) {
             match stream.read_u8().await {
                 Ok(byte) => bytes.push(byte),
-                Err(_) => panic!(
-                    "the end came before {wanted:?}: {}",
-                    String::from_utf8_lossy(&bytes)
-                ),
+                Err(_) => panic!("the end came before {wanted:?}: {}", String::from_utf8_lossy(&bytes)),
             }
         }
         String::from_utf8(bytes).unwrap()
     };
-    timeout(LIMIT, reading)
-        .await
-        .unwrap_or_else(|_| panic!("{wanted:?} did not come"))
+    timeout(LIMIT, reading).await.unwrap_or_else(|_| panic!("{wanted:?} did not come"))
 }
 
 /// The open socket of a live screen.
@@ -227,9 +207,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
 
     /// The next message; `None` once the server has closed.
     pub(crate) async fn hear(&mut self) -> Option<Value> {
-        timeout(LIMIT, self.next_message())
-            .await
-            .expect("a message, or the end")
+        timeout(LIMIT, self.next_message()).await.expect("a message, or the end")
     }
 
     async fn next_message(&mut self) -> Option<Value> {

@@ -80,22 +80,10 @@ impl Hub {
                 serving.lock().unwrap().hear(ask);
             }
         });
-        let config = Config {
-            listen: listen.parse().unwrap(),
-            tls,
-            version: "1.2.3".to_owned(),
-        };
-        let desk = Desk {
-            asks,
-            changes: changed,
-        };
+        let config = Config { listen: listen.parse().unwrap(), tls, version: "1.2.3".to_owned() };
+        let desk = Desk { asks, changes: changed };
         let (web, worker) = start(config, desk).unwrap();
-        Self {
-            web,
-            served: tokio::spawn(worker),
-            state,
-            changes,
-        }
+        Self { web, served: tokio::spawn(worker), state, changes }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -143,13 +131,7 @@ impl State {
         // Whoever asked may be gone by now; that is no concern of a hub.
         match ask {
             Ask::Inbox { reply } => {
-                let _ = reply.send(
-                    self.prompts
-                        .iter()
-                        .filter(|card| card.is_open())
-                        .cloned()
-                        .collect(),
-                );
+                let _ = reply.send(self.prompts.iter().filter(|card| card.is_open()).cloned().collect());
             }
             Ask::Sessions { all, reply } => {
                 let shown = self.sessions.iter().filter(|card| all || card.status == "active");
@@ -171,40 +153,20 @@ impl State {
                     told: "All records are as they were written.".to_owned(),
                 });
             }
-            Ask::Answer {
-                prompt,
-                nonce,
-                said,
-                as_is,
-                visitor,
-                reply,
-            } => {
+            Ask::Answer { prompt, nonce, said, as_is, visitor, reply } => {
                 let _ = reply.send(match &said {
                     Said::Text(text) if text.starts_with('!') && !as_is => not_plain(),
                     _ => self.answer(prompt, nonce, said, &visitor),
                 });
             }
-            Ask::DenyWithReason {
-                prompt,
-                nonce,
-                reason,
-                as_is: _,
-                visitor,
-                reply,
-            } => {
+            Ask::DenyWithReason { prompt, nonce, reason, as_is: _, visitor, reply } => {
                 let answer = self.answer(prompt, nonce, Said::Deny, &visitor);
                 if matches!(answer, Answer::Done { .. }) {
                     self.reasons.push(reason);
                 }
                 let _ = reply.send(answer);
             }
-            Ask::Send {
-                session,
-                text,
-                as_is,
-                reply,
-                ..
-            } => {
+            Ask::Send { session, text, as_is, reply, .. } => {
                 let card = self.sessions.iter_mut().find(|card| card.session.id == session);
                 let taken = card.and_then(|card| card.instructions.as_mut());
                 let _ = reply.send(match taken {
@@ -234,12 +196,7 @@ impl State {
                 let lines = vec!["first".to_owned(), "se\u{202e}cond".to_owned()];
                 let _ = reply.send(self.pictures.contains_key(&session).then_some(lines));
             }
-            Ask::Type {
-                session,
-                typing,
-                reply,
-                ..
-            } => {
+            Ask::Type { session, typing, reply, .. } => {
                 let is_known = self.pictures.contains_key(&session);
                 if is_known {
                     self.changed += 1;
@@ -254,9 +211,7 @@ impl State {
                 }
                 let _ = reply.send(done_if(is_known));
             }
-            Ask::Redeem {
-                link, login, reply, ..
-            } => {
+            Ask::Redeem { link, login, reply, .. } => {
                 let is_good = self.links.remove(&link);
                 if is_good {
                     self.changed += 1;
@@ -288,10 +243,7 @@ impl State {
     fn story(&self, session: SessionId) -> Option<SessionStory> {
         let card = self.sessions.iter().find(|card| card.session.id == session)?;
         let of_it = self.prompts.iter().filter(|card| card.session.id == session);
-        Some(SessionStory {
-            session: card.clone(),
-            prompts: of_it.cloned().collect(),
-        })
+        Some(SessionStory { session: card.clone(), prompts: of_it.cloned().collect() })
     }
 
     /// Rows are numbered from 1 in the order of `prompts`.
@@ -302,10 +254,7 @@ impl State {
             .filter(|(row, card)| {
                 *row < before
                     && search.session.is_none_or(|session| session == card.session.id)
-                    && search
-                        .text
-                        .as_deref()
-                        .is_none_or(|text| card.excerpt.as_str().contains(text))
+                    && search.text.as_deref().is_none_or(|text| card.excerpt.as_str().contains(text))
             })
             .collect();
         found.reverse();
@@ -333,14 +282,9 @@ impl State {
             },
             said => format!("{said:?}"),
         };
-        card.answered = Some(Answered {
-            value,
-            by: visitor.0.clone(),
-        });
+        card.answered = Some(Answered { value, by: visitor.0.clone() });
         let source = Source::Channel("web".to_owned());
-        card.state = PromptState::Resolved {
-            how: Resolution::Applied { source },
-        };
+        card.state = PromptState::Resolved { how: Resolution::Applied { source } };
         let card = Some(Box::new(card.clone()));
         self.changed += 1;
         self.said.push(said);
@@ -351,16 +295,12 @@ impl State {
 fn done_if(is_known: bool) -> Answer {
     match is_known {
         true => Answer::Done { card: None },
-        false => Answer::Refused {
-            why: "this session is not running".to_owned(),
-        },
+        false => Answer::Refused { why: "this session is not running".to_owned() },
     }
 }
 
 fn not_plain() -> Answer {
-    Answer::NotPlain {
-        why: "it would be run as a shell command by claude.".to_owned(),
-    }
+    Answer::NotPlain { why: "it would be run as a shell command by claude.".to_owned() }
 }
 
 const AUDIT_LINES: u64 = 1200;
@@ -411,10 +351,7 @@ fn session_card() -> SessionCard {
 }
 
 pub(crate) fn card() -> Card {
-    let offer = |label: &str, effect| Offer {
-        label: label.to_owned(),
-        effect,
-    };
+    let offer = |label: &str, effect| Offer { label: label.to_owned(), effect };
     Card {
         prompt: prompt_id(),
         session: tag(),
@@ -423,10 +360,7 @@ pub(crate) fn card() -> Card {
         confidence: Level::High,
         excerpt: Excerpt::new("Do you want to run <b>rm</b> \u{202e}txt.x?"),
         detail: Detail::new("Bash command\n  rm -rf build"),
-        choices: vec![
-            offer("Yes", Effect::Accepts),
-            offer("No\u{200b}", Effect::Refuses),
-        ],
+        choices: vec![offer("Yes", Effect::Accepts), offer("No\u{200b}", Effect::Refuses)],
         max_length: 200,
         numbers: None,
         picks: None,

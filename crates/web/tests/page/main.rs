@@ -8,11 +8,7 @@
 //! - `access`: links, cookies, limits, TLS, ports, the end.
 //! - `answers`: what the API tells and does, checked against its description.
 //! - `streams`: events and live screens, fast, slow and stalled.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on fails where it stands"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails where it stands")]
 
 mod client;
 mod hub;

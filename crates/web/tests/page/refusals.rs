@@ -17,12 +17,7 @@ fn changes(hub: &Hub, login: &str) -> Vec<Request> {
     vec![
         Request::post(hub, login, &format!("/api/prompts/{prompt}/answer"), &answer),
         Request::post(hub, login, &format!("/api/sessions/{session}/stop"), &json!({})),
-        Request::post(
-            hub,
-            login,
-            &format!("/api/sessions/{session}/type"),
-            &json!({ "key": "enter" }),
-        ),
+        Request::post(hub, login, &format!("/api/sessions/{session}/type"), &json!({ "key": "enter" })),
         Request::post(hub, login, "/api/logout", &json!({})),
     ]
 }
@@ -47,43 +42,15 @@ fn matrix(hub: &Hub, login: &str) -> Vec<(String, Request, u16)> {
         format!("[::ffff:127.0.0.1]:{port}"),
         String::new(),
     ] {
-        row(
-            &format!("data for Host {host:?}"),
-            get("/api/prompts").with("host", &host),
-            421,
-        );
-        row(
-            &format!("an answer for Host {host:?}"),
-            answer().with("host", &host),
-            421,
-        );
+        row(&format!("data for Host {host:?}"), get("/api/prompts").with("host", &host), 421);
+        row(&format!("an answer for Host {host:?}"), answer().with("host", &host), 421);
     }
-    row(
-        "the page for another Host",
-        get("/").with("host", "evil.example"),
-        421,
-    );
-    row(
-        "a file for another Host",
-        get("/assets/app.js").with("host", "evil.example"),
-        421,
-    );
-    row(
-        "figures for another Host",
-        get("/metrics").with("host", "evil.example"),
-        421,
-    );
+    row("the page for another Host", get("/").with("host", "evil.example"), 421);
+    row("a file for another Host", get("/assets/app.js").with("host", "evil.example"), 421);
+    row("figures for another Host", get("/metrics").with("host", "evil.example"), 421);
     row("two Hosts", get("/api/prompts").and("host", "evil.example"), 421);
-    row(
-        "an address in the request line",
-        get(&format!("http://127.0.0.1:{port}/api/prompts")),
-        400,
-    );
-    row(
-        "another's address in the request line",
-        get("http://evil.example/api/prompts"),
-        400,
-    );
+    row("an address in the request line", get(&format!("http://127.0.0.1:{port}/api/prompts")), 400);
+    row("another's address in the request line", get("http://evil.example/api/prompts"), 400);
 
     // Pages that are not ours.
     for origin in [
@@ -95,77 +62,32 @@ fn matrix(hub: &Hub, login: &str) -> Vec<(String, Request, u16)> {
         "http://127.0.0.1".to_owned(),
         format!("http://127.0.0.1:{port}.evil.example"),
     ] {
-        row(
-            &format!("data for {origin}"),
-            get("/api/history").with("origin", &origin),
-            403,
-        );
-        row(
-            &format!("an answer from {origin}"),
-            answer().with("origin", &origin),
-            403,
-        );
+        row(&format!("data for {origin}"), get("/api/history").with("origin", &origin), 403);
+        row(&format!("an answer from {origin}"), answer().with("origin", &origin), 403);
     }
     for site in ["cross-site", "same-site"] {
-        row(
-            &format!("data, {site}"),
-            get("/api/export").with("sec-fetch-site", site),
-            403,
-        );
-        row(
-            &format!("an answer, {site}"),
-            answer().with("sec-fetch-site", site),
-            403,
-        );
+        row(&format!("data, {site}"), get("/api/export").with("sec-fetch-site", site), 403);
+        row(&format!("an answer, {site}"), answer().with("sec-fetch-site", site), 403);
     }
 
     // Forms and scripts of others: no origin, or not JSON.
     for change in changes(hub, login) {
         let path = change.path.clone();
-        row(
-            &format!("{path} without an origin"),
-            change.clone().without("origin"),
-            403,
-        );
+        row(&format!("{path} without an origin"), change.clone().without("origin"), 403);
         row(
             &format!("{path} as a form"),
-            change
-                .clone()
-                .with("content-type", "application/x-www-form-urlencoded"),
+            change.clone().with("content-type", "application/x-www-form-urlencoded"),
             415,
         );
-        row(
-            &format!("{path} as plain text"),
-            change.clone().with("content-type", "text/plain"),
-            415,
-        );
-        row(
-            &format!("{path} as nothing"),
-            change.clone().without("content-type"),
-            415,
-        );
-        row(
-            &format!("{path} without a login"),
-            change.clone().without("cookie"),
-            401,
-        );
-        row(
-            &format!("{path} with another's login"),
-            change.clone().logged_in(&"A".repeat(43)),
-            401,
-        );
-        let by = |method: &str| Request {
-            method: method.to_owned(),
-            ..change.clone()
-        };
+        row(&format!("{path} as plain text"), change.clone().with("content-type", "text/plain"), 415);
+        row(&format!("{path} as nothing"), change.clone().without("content-type"), 415);
+        row(&format!("{path} without a login"), change.clone().without("cookie"), 401);
+        row(&format!("{path} with another's login"), change.clone().logged_in(&"A".repeat(43)), 401);
+        let by = |method: &str| Request { method: method.to_owned(), ..change.clone() };
         for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"] {
             row(&format!("{method} {path}"), by(method), 405);
         }
-        row(
-            &format!("{path} by override"),
-            by("GET").and("x-http-method-override", "POST"),
-            405,
-        );
+        row(&format!("{path} by override"), by("GET").and("x-http-method-override", "POST"), 405);
     }
     let multipart = answer().with("content-type", "multipart/form-data; boundary=x");
     row("an answer as a form with files", multipart, 415);
@@ -175,22 +97,12 @@ fn matrix(hub: &Hub, login: &str) -> Vec<(String, Request, u16)> {
         ("an empty cookie", "atlasbridge=".to_owned()),
         ("half a cookie", format!("atlasbridge={}", &login[..20])),
         ("a cookie and more", format!("atlasbridge={login}x")),
-        (
-            "two cookies",
-            format!("atlasbridge={login}; atlasbridge={}", "B".repeat(43)),
-        ),
+        ("two cookies", format!("atlasbridge={login}; atlasbridge={}", "B".repeat(43))),
         ("another name", format!("atlasbridge2={login}")),
         ("quotes", format!("atlasbridge=\"{login}\"")),
-        (
-            "the hash",
-            format!("atlasbridge={}", atlasbridge_web::link_hash(login).0),
-        ),
+        ("the hash", format!("atlasbridge={}", atlasbridge_web::link_hash(login).0)),
     ] {
-        row(
-            &format!("data with {what}"),
-            get("/api/prompts").with("cookie", &cookie),
-            401,
-        );
+        row(&format!("data with {what}"), get("/api/prompts").with("cookie", &cookie), 401);
     }
     for path in [
         "/api/prompts",
@@ -201,22 +113,12 @@ fn matrix(hub: &Hub, login: &str) -> Vec<(String, Request, u16)> {
         "/api/events",
         "/api/me",
     ] {
-        row(
-            &format!("{path} without a login"),
-            get(path).without("cookie"),
-            401,
-        );
+        row(&format!("{path} without a login"), get(path).without("cookie"), 401);
     }
-    row(
-        "a login in the address",
-        get(&format!("/api/me?atlasbridge={login}")).without("cookie"),
-        401,
-    );
+    row("a login in the address", get(&format!("/api/me?atlasbridge={login}")).without("cookie"), 401);
     row(
         "a login as a bearer",
-        get("/api/me")
-            .without("cookie")
-            .and("authorization", &format!("Bearer {login}")),
+        get("/api/me").without("cookie").and("authorization", &format!("Bearer {login}")),
         401,
     );
 
@@ -225,36 +127,17 @@ fn matrix(hub: &Hub, login: &str) -> Vec<(String, Request, u16)> {
         let request = get(&format!("/api/sessions/{}/live", session_id()));
         request.upgrade(&hub.web).with("connection", "upgrade, close")
     };
-    row(
-        "a socket from another origin",
-        socket().with("origin", "http://evil.example"),
-        403,
-    );
-    row(
-        "a socket from another port",
-        socket().with("origin", "http://127.0.0.1:3000"),
-        403,
-    );
+    row("a socket from another origin", socket().with("origin", "http://evil.example"), 403);
+    row("a socket from another port", socket().with("origin", "http://127.0.0.1:3000"), 403);
     row("a socket without an origin", socket().without("origin"), 403);
     row("a socket without a login", socket().without("cookie"), 401);
-    row(
-        "a socket for another Host",
-        socket().with("host", "evil.example"),
-        421,
-    );
+    row("a socket for another Host", socket().with("host", "evil.example"), 421);
     row(
         "a socket by POST",
-        Request {
-            method: "POST".to_owned(),
-            ..socket().with("content-type", "application/json")
-        },
+        Request { method: "POST".to_owned(), ..socket().with("content-type", "application/json") },
         405,
     );
-    row(
-        "no socket",
-        socket().without("upgrade").with("connection", "close"),
-        426,
-    );
+    row("no socket", socket().without("upgrade").with("connection", "close"), 426);
 
     // Ways out of the table of files.
     for path in [
@@ -273,35 +156,16 @@ fn matrix(hub: &Hub, login: &str) -> Vec<(String, Request, u16)> {
         row(&format!("the file {path}"), get(path), 404);
     }
     row("an id that is none", get("/api/sessions/..%2f..%2fetc"), 404);
-    row(
-        "an id in capitals",
-        get(&format!(
-            "/api/sessions/{}",
-            session_id().to_string().to_uppercase()
-        )),
-        404,
-    );
-    row(
-        "an id of another",
-        get("/api/sessions/11111111-1111-4111-8111-111111111111"),
-        404,
-    );
+    row("an id in capitals", get(&format!("/api/sessions/{}", session_id().to_string().to_uppercase())), 404);
+    row("an id of another", get("/api/sessions/11111111-1111-4111-8111-111111111111"), 404);
 
     // Bodies.
     row("a body of 17 KiB", answer().body(vec![b' '; 17 * 1024]), 413);
-    row(
-        "a body of a gigabyte, so it says",
-        answer().with("content-length", "1073741824"),
-        413,
-    );
+    row("a body of a gigabyte, so it says", answer().with("content-length", "1073741824"), 413);
     row("no JSON", answer().body("{"), 400);
     row("deep JSON", answer().body("[".repeat(10_000)), 400);
     row("bytes", answer().body(vec![0xff, 0xfe]), 400);
-    row(
-        "unknown words",
-        answer().body(r#"{"nonce":"x","answer":{"choice":0},"more":1}"#),
-        400,
-    );
+    row("unknown words", answer().body(r#"{"nonce":"x","answer":{"choice":0},"more":1}"#), 400);
     let two = json!({ "nonce": nonce().to_hex(), "answer": { "choice": 0, "text": "y" } });
     row("two answers at once", answer().body(two.to_string()), 400);
     let wrong = |nonce: String| json!({ "nonce": nonce, "answer": { "choice": 0 } }).to_string();
@@ -310,57 +174,30 @@ fn matrix(hub: &Hub, login: &str) -> Vec<(String, Request, u16)> {
     let beyond = json!({ "nonce": nonce().to_hex(), "answer": { "choice": 2 } });
     row("a row beyond the dialog", answer().body(beyond.to_string()), 409);
     let negative = json!({ "nonce": nonce().to_hex(), "answer": { "choice": -1 } });
-    row(
-        "a row before the dialog",
-        answer().body(negative.to_string()),
-        400,
-    );
+    row("a row before the dialog", answer().body(negative.to_string()), 400);
     let keys = |text: &str| {
         let body = json!({ "text": text, "enter": true });
         Request::post(hub, login, &format!("/api/sessions/{}/type", session_id()), &body)
     };
     row("an escape sequence as text", keys("\u{1b}[A"), 400);
     row("two lines as text", keys("a\nb"), 400);
-    let odd_key = Request::post(
-        hub,
-        login,
-        &format!("/api/sessions/{}/type", session_id()),
-        &json!({ "key": "f12" }),
-    );
+    let odd_key =
+        Request::post(hub, login, &format!("/api/sessions/{}/type", session_id()), &json!({ "key": "f12" }));
     row("a key that is not on the bar", odd_key, 400);
 
     // Links.
     let log_in = |body: &str| Request::new(&hub.web, "POST", "/api/login").body(body);
-    row(
-        "a link that never was",
-        log_in(&json!({ "secret": "C".repeat(43) }).to_string()),
-        403,
-    );
+    row("a link that never was", log_in(&json!({ "secret": "C".repeat(43) }).to_string()), 403);
     row("no link", log_in("{}"), 400);
     row("an odd link", log_in(r#"{"secret":"' OR 1=1 --"}"#), 403);
-    row(
-        "a link by GET",
-        Request {
-            method: "GET".to_owned(),
-            ..log_in("")
-        },
-        405,
-    );
-    row(
-        "a link from elsewhere",
-        log_in("{}").with("origin", "http://evil.example"),
-        403,
-    );
+    row("a link by GET", Request { method: "GET".to_owned(), ..log_in("") }, 405);
+    row("a link from elsewhere", log_in("{}").with("origin", "http://evil.example"), 403);
 
     // Searches.
     row("a page before a word", get("/api/history?before=x"), 400);
     row("less than nothing", get("/api/audit?most=-1"), 400);
     row("a session that is none", get("/api/history?session=x"), 400);
-    row(
-        "a very long search",
-        get(&format!("/api/history?q={}", "x".repeat(300))),
-        400,
-    );
+    row("a very long search", get(&format!("/api/history?q={}", "x".repeat(300))), 400);
     rows
 }
 
@@ -415,10 +252,7 @@ fn is_protected(response: &Response) -> bool {
 }
 
 fn has_cors(response: &Response) -> bool {
-    response
-        .headers
-        .iter()
-        .any(|(name, _)| name.starts_with("access-control-"))
+    response.headers.iter().any(|(name, _)| name.starts_with("access-control-"))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -474,9 +308,7 @@ async fn connections_have_a_limit_and_their_places_are_given_back() {
     let read = timeout(LIMIT, one_more.read(&mut [0; 1])).await;
     assert!(matches!(read, Ok(Ok(0) | Err(_))), "{read:?}");
     assert!(held.iter().all(|stream| {
-        stream
-            .try_read(&mut [0; 1])
-            .is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+        stream.try_read(&mut [0; 1]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     }));
     drop(held);
     let deadline = Instant::now() + LIMIT;

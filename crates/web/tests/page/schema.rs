@@ -32,11 +32,7 @@ impl Description {
         let (method, path) = operation.split_once(' ').unwrap();
         let described = &self.0["paths"][path][method.to_lowercase()];
         let answer = &described["responses"][response.status.to_string()];
-        assert!(
-            answer.is_object(),
-            "{operation} does not describe {}",
-            response.status
-        );
+        assert!(answer.is_object(), "{operation} does not describe {}", response.status);
         let schema = &answer["content"]["application/json"]["schema"];
         if schema.is_object() {
             self.check_value(operation, schema, &response.json());
@@ -59,9 +55,7 @@ impl Description {
         for (keyword, wanted) in schema.as_object().ok_or("a schema is an object")? {
             match keyword.as_str() {
                 "$ref" => {
-                    let name = wanted
-                        .as_str()
-                        .and_then(|path| path.strip_prefix("#/components/schemas/"));
+                    let name = wanted.as_str().and_then(|path| path.strip_prefix("#/components/schemas/"));
                     let named = name.and_then(|name| self.0["components"]["schemas"].get(name));
                     self.fits(named.ok_or_else(|| format!("{wanted} leads nowhere"))?, value)?;
                 }
@@ -72,10 +66,7 @@ impl Description {
                 },
                 "anyOf" | "oneOf" => {
                     let fitting = wanted.as_array().ok_or("a list of schemas")?;
-                    let fitting = fitting
-                        .iter()
-                        .filter(|schema| self.fits(schema, value).is_ok())
-                        .count();
+                    let fitting = fitting.iter().filter(|schema| self.fits(schema, value).is_ok()).count();
                     if fitting == 0 || (keyword == "oneOf" && fitting > 1) {
                         return Err(format!("{value} fits {fitting} of {wanted}"));
                     }
@@ -116,9 +107,9 @@ impl Description {
     fn fits_properties(&self, schema: &Value, value: &Value) -> Result<(), String> {
         for (name, found) in value.as_object().into_iter().flatten() {
             match (schema["properties"].get(name), &schema["additionalProperties"]) {
-                (Some(known), _) => self
-                    .fits(known, found)
-                    .map_err(|problem| format!("{name}: {problem}"))?,
+                (Some(known), _) => {
+                    self.fits(known, found).map_err(|problem| format!("{name}: {problem}"))?
+                }
                 (None, Value::Bool(false)) => return Err(format!("{name} is not described")),
                 (None, Value::Object(_)) => self.fits(&schema["additionalProperties"], found)?,
                 (None, _) => (),

@@ -62,16 +62,10 @@ async fn events_come_at_once_and_after_each_change() {
     hub.state().prompts[0].state = PromptState::Canceled { why };
     hub.announce();
     // Only what changed is sent again.
-    assert_eq!(
-        events.next().await,
-        ("prompts".to_owned(), json!({ "prompts": [] }))
-    );
+    assert_eq!(events.next().await, ("prompts".to_owned(), json!({ "prompts": [] })));
     hub.state().sessions.clear();
     hub.announce();
-    assert_eq!(
-        events.next().await,
-        ("sessions".to_owned(), json!({ "sessions": [] }))
-    );
+    assert_eq!(events.next().await, ("sessions".to_owned(), json!({ "sessions": [] })));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -132,10 +126,7 @@ async fn a_login_has_sixteen_streams_and_gets_them_back() {
     let deadline = Instant::now() + LIMIT;
     loop {
         let mut stream = one_more.begin().await;
-        if read_until(&mut stream, "\r\n\r\n")
-            .await
-            .starts_with("HTTP/1.1 200")
-        {
+        if read_until(&mut stream, "\r\n\r\n").await.starts_with("HTTP/1.1 200") {
             break;
         }
         assert!(Instant::now() < deadline, "streams are given back");
@@ -148,22 +139,11 @@ async fn a_login_has_sixteen_streams_and_gets_them_back() {
 
 /// A picture that tells its number, and is as large as `rows` and `columns` make it.
 fn numbered(number: u64, rows: usize, columns: usize) -> Picture {
-    let run = |text: String, style| Run {
-        cells: text.chars().count() as u16,
-        text,
-        style,
-    };
-    let first = Row {
-        runs: vec![run(number.to_string(), Style::default())],
-    };
-    let style = Style {
-        foreground: Colour::Rgb(1, 2, number as u8),
-        ..Style::default()
-    };
+    let run = |text: String, style| Run { cells: text.chars().count() as u16, text, style };
+    let first = Row { runs: vec![run(number.to_string(), Style::default())] };
+    let style = Style { foreground: Colour::Rgb(1, 2, number as u8), ..Style::default() };
     let row = |_| Row {
-        runs: (0..columns)
-            .map(|column| run(((number as usize + column) % 10).to_string(), style))
-            .collect(),
+        runs: (0..columns).map(|column| run(((number as usize + column) % 10).to_string(), style)).collect(),
     };
     Picture {
         columns: columns as u16,
@@ -187,19 +167,10 @@ async fn a_live_screen_is_whole_first_and_then_its_changes() {
     let mut socket = watch(&hub, &login).await;
     let frame = socket.hear().await.unwrap();
     description.check_named("ScreenFrame", &frame);
-    assert_eq!(
-        (&frame["whole"], &frame["height"], &frame["columns"]),
-        (&json!(true), &json!(3), &json!(4))
-    );
+    assert_eq!((&frame["whole"], &frame["height"], &frame["columns"]), (&json!(true), &json!(3), &json!(4)));
     assert_eq!(frame["rows"].as_object().unwrap().len(), 3);
 
-    picture.rows[2] = Row {
-        runs: vec![Run {
-            text: "<&\">".to_owned(),
-            cells: 4,
-            style: Style::default(),
-        }],
-    };
+    picture.rows[2] = Row { runs: vec![Run { text: "<&\">".to_owned(), cells: 4, style: Style::default() }] };
     picture.cursor = Some((2, 3));
     hub.show(picture.clone());
     let frame = socket.hear().await.unwrap();
@@ -239,19 +210,12 @@ async fn typing_must_be_unlocked_on_this_very_socket() {
         socket.say(message).await;
         assert_eq!(socket.hear().await, Some(json!({ "t": "typed", "ok": true })));
     }
-    let text = Typing::Text {
-        text: "ls".to_owned(),
-        enter: true,
-    };
+    let text = Typing::Text { text: "ls".to_owned(), enter: true };
     let typed = vec![(session_id(), Typing::Key(Key::Escape)), (session_id(), text)];
     assert_eq!(hub.state().typed, typed);
 
     other.say(&key).await;
-    assert_eq!(
-        other.hear().await.unwrap()["ok"],
-        false,
-        "another socket is still locked"
-    );
+    assert_eq!(other.hear().await.unwrap()["ok"], false, "another socket is still locked");
     for wrong in [
         json!({ "t": "key", "key": "f1" }),
         json!({ "t": "text", "text": "\u{1b}[A" }),

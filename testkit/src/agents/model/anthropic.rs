@@ -7,11 +7,7 @@ use super::{Speech, ToolResult};
 
 pub(super) fn said(speech: &Speech, streams: bool) -> Said {
     let blocks = blocks(speech);
-    let stop_reason = if speech.calls.is_empty() {
-        "end_turn"
-    } else {
-        "tool_use"
-    };
+    let stop_reason = if speech.calls.is_empty() { "end_turn" } else { "tool_use" };
     let message = |content: Value, stop_reason: Value| {
         json!({
             "id": format!("msg_{}", speech.no), "type": "message", "role": "assistant", "model": "claude-fake",
@@ -23,18 +19,13 @@ pub(super) fn said(speech: &Speech, streams: bool) -> Said {
         return Said::Json(message(json!(blocks), json!(stop_reason)));
     }
     let named = |data: Value| event(data["type"].as_str(), &data);
-    let mut events = vec![named(
-        json!({ "type": "message_start", "message": message(json!([]), Value::Null) }),
-    )];
+    let mut events =
+        vec![named(json!({ "type": "message_start", "message": message(json!([]), Value::Null) }))];
     for (index, block) in blocks.iter().enumerate() {
         let (start, deltas) = opened(block);
-        events.push(named(
-            json!({ "type": "content_block_start", "index": index, "content_block": start }),
-        ));
+        events.push(named(json!({ "type": "content_block_start", "index": index, "content_block": start })));
         for delta in deltas {
-            events.push(named(
-                json!({ "type": "content_block_delta", "index": index, "delta": delta }),
-            ));
+            events.push(named(json!({ "type": "content_block_delta", "index": index, "delta": delta })));
         }
         events.push(named(json!({ "type": "content_block_stop", "index": index })));
     }
@@ -66,10 +57,7 @@ fn opened(block: &Value) -> (Value, Vec<Value>) {
     let mut start = block.clone();
     start["input"] = json!({});
     let input = block["input"].to_string();
-    (
-        start,
-        vec![json!({ "type": "input_json_delta", "partial_json": input })],
-    )
+    (start, vec![json!({ "type": "input_json_delta", "partial_json": input })])
 }
 
 pub(super) fn results(body: &Value) -> Vec<ToolResult> {
@@ -90,12 +78,12 @@ pub(super) fn user_texts(body: &Value) -> Vec<String> {
 
 fn user_blocks(body: &Value) -> impl Iterator<Item = &Value> {
     let messages = body["messages"].as_array().into_iter().flatten();
-    messages
-        .filter(|message| message["role"] == "user")
-        .flat_map(|message| match message["content"].as_array() {
+    messages.filter(|message| message["role"] == "user").flat_map(|message| {
+        match message["content"].as_array() {
             Some(blocks) => blocks.iter().collect::<Vec<_>>(),
             None => vec![&message["content"]],
-        })
+        }
+    })
 }
 
 /// A string, a block of text, or a list of such.

@@ -7,9 +7,7 @@ use super::{Speech, ToolResult};
 
 pub(super) fn count_tools(body: &Value) -> usize {
     let tools = body["tools"].as_array().into_iter().flatten();
-    tools
-        .map(|tool| tool["functionDeclarations"].as_array().map_or(1, Vec::len))
-        .sum()
+    tools.map(|tool| tool["functionDeclarations"].as_array().map_or(1, Vec::len)).sum()
 }
 
 pub(super) fn said(speech: &Speech, streams: bool) -> Said {

@@ -12,10 +12,8 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use super::serve;
 
 /// Who is greeted, and how.
-const GREETED: [(&str, &str); 2] = [
-    ("api.anthropic.com", "/api/hello"),
-    ("platform.claude.com", "/v1/oauth/hello"),
-];
+const GREETED: [(&str, &str); 2] =
+    [("api.anthropic.com", "/api/hello"), ("platform.claude.com", "/v1/oauth/hello")];
 
 pub(super) struct Hello {
     config: Arc<ServerConfig>,
@@ -44,10 +42,7 @@ impl Hello {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], private)
             .unwrap();
-        Self {
-            config: Arc::new(config),
-            certificate: certificate.pem(),
-        }
+        Self { config: Arc::new(config), certificate: certificate.pem() }
     }
 
     /// `target` of a CONNECT is one of those who answer.

@@ -22,9 +22,8 @@ pub(super) fn said_in_responses(speech: &Speech, streams: bool) -> Said {
         return Said::Json(response("completed", &items));
     }
     let named = |data: Value| event(data["type"].as_str(), &data);
-    let mut events = vec![named(
-        json!({ "type": "response.created", "response": response("in_progress", &[]) }),
-    )];
+    let mut events =
+        vec![named(json!({ "type": "response.created", "response": response("in_progress", &[]) }))];
     for (index, item) in items.iter().enumerate() {
         events.push(named(
             json!({ "type": "response.output_item.added", "output_index": index, "item": item }),
@@ -37,13 +36,10 @@ pub(super) fn said_in_responses(speech: &Speech, streams: bool) -> Said {
                 }))
             }));
         }
-        events.push(named(
-            json!({ "type": "response.output_item.done", "output_index": index, "item": item }),
-        ));
+        events
+            .push(named(json!({ "type": "response.output_item.done", "output_index": index, "item": item })));
     }
-    events.push(named(
-        json!({ "type": "response.completed", "response": response("completed", &items) }),
-    ));
+    events.push(named(json!({ "type": "response.completed", "response": response("completed", &items) })));
     Said::Events(events)
 }
 
@@ -73,9 +69,7 @@ pub(super) fn results_of_responses(body: &Value) -> Vec<ToolResult> {
         kind == "function_call_output" || kind == "custom_tool_call_output"
     };
     let outputs = body["input"].as_array().into_iter().flatten().filter(is_output);
-    outputs
-        .map(|item| result(&item["call_id"], &item["output"]))
-        .collect()
+    outputs.map(|item| result(&item["call_id"], &item["output"])).collect()
 }
 
 pub(super) fn texts_of_responses(body: &Value) -> Vec<String> {
@@ -86,11 +80,7 @@ pub(super) fn texts_of_responses(body: &Value) -> Vec<String> {
 
 pub(super) fn said_in_chat(speech: &Speech, streams: bool) -> Said {
     let id = format!("chat_{}", speech.no);
-    let finish = if speech.calls.is_empty() {
-        "stop"
-    } else {
-        "tool_calls"
-    };
+    let finish = if speech.calls.is_empty() { "stop" } else { "tool_calls" };
     let usage = json!({ "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15 });
     let calls = |index: bool| {
         let call = |(at, call): (usize, &Call)| {
@@ -125,20 +115,12 @@ pub(super) fn said_in_chat(speech: &Speech, streams: bool) -> Said {
             }),
         )
     };
-    let mut events = vec![chunk(
-        json!({ "role": "assistant", "content": "" }),
-        Value::Null,
-        Value::Null,
-    )];
+    let mut events = vec![chunk(json!({ "role": "assistant", "content": "" }), Value::Null, Value::Null)];
     for part in parts(speech) {
         events.push(chunk(json!({ "content": part }), Value::Null, Value::Null));
     }
     if !speech.calls.is_empty() {
-        events.push(chunk(
-            json!({ "tool_calls": calls(true) }),
-            Value::Null,
-            Value::Null,
-        ));
+        events.push(chunk(json!({ "tool_calls": calls(true) }), Value::Null, Value::Null));
     }
     events.push(chunk(json!({}), json!(finish), usage));
     events.push("data: [DONE]\n\n".to_owned());
@@ -148,9 +130,7 @@ pub(super) fn said_in_chat(speech: &Speech, streams: bool) -> Said {
 pub(super) fn results_of_chat(body: &Value) -> Vec<ToolResult> {
     let messages = body["messages"].as_array().into_iter().flatten();
     let results = messages.filter(|message| message["role"] == "tool");
-    results
-        .map(|message| result(&message["tool_call_id"], &message["content"]))
-        .collect()
+    results.map(|message| result(&message["tool_call_id"], &message["content"])).collect()
 }
 
 pub(super) fn texts_of_chat(body: &Value) -> Vec<String> {
@@ -160,9 +140,5 @@ pub(super) fn texts_of_chat(body: &Value) -> Vec<String> {
 }
 
 fn result(id: &Value, output: &Value) -> ToolResult {
-    ToolResult {
-        id: id.as_str().unwrap_or_default().to_owned(),
-        text: text_of(output),
-        is_error: false,
-    }
+    ToolResult { id: id.as_str().unwrap_or_default().to_owned(), text: text_of(output), is_error: false }
 }

@@ -100,17 +100,9 @@ fn aside(stream: TcpStream, path: &str) -> io::Result<()> {
     }
     if path.ends_with("/models") {
         let model = json!({ "id": "fake-model", "object": "model", "created": 1, "owned_by": "nobody" });
-        return plain(
-            stream,
-            200,
-            &json!({ "object": "list", "data": [model], "models": [] }),
-        );
+        return plain(stream, 200, &json!({ "object": "list", "data": [model], "models": [] }));
     }
-    plain(
-        stream,
-        404,
-        &json!({ "error": { "type": "not_found_error", "message": "not here" } }),
-    )
+    plain(stream, 404, &json!({ "error": { "type": "not_found_error", "message": "not here" } }))
 }
 
 fn plain(mut stream: TcpStream, status: u16, value: &Value) -> io::Result<()> {
@@ -206,10 +198,7 @@ pub(super) fn parts(speech: &Speech) -> Vec<&str> {
 pub(super) fn halves(text: &str) -> Vec<&str> {
     let middle = text.char_indices().nth(text.chars().count() / 2);
     let (first, rest) = text.split_at(middle.map_or(0, |(at, _)| at));
-    [first, rest]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect()
+    [first, rest].into_iter().filter(|part| !part.is_empty()).collect()
 }
 
 /// `data: …` of an event stream, with a name if the protocol names its events.

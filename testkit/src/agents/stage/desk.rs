@@ -52,10 +52,7 @@ impl Desk {
             is_left: AtomicBool::new(false),
         });
         let at_work = Arc::clone(&inside);
-        Self {
-            inside,
-            thread: Some(thread::spawn(move || at_work.watch())),
-        }
+        Self { inside, thread: Some(thread::spawn(move || at_work.watch())) }
     }
 
     pub(super) fn type_keys(&self, keys: &[u8]) {
@@ -116,9 +113,7 @@ impl Inside {
 /// The first query from here on: where it ends, and which it is.
 fn next_query(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     let found = QUERIES.iter().enumerate().filter_map(|(which, (query, _))| {
-        let at = bytes[from..]
-            .windows(query.len())
-            .position(|window| window == *query)?;
+        let at = bytes[from..].windows(query.len()).position(|window| window == *query)?;
         Some((from + at + query.len(), which))
     });
     found.min()

@@ -80,10 +80,8 @@ impl State {
         let chat = self.writable_chat(params)?;
         let reply_to = self.replied(params, chat)?;
         self.pace.send(chat, now)?;
-        let message = self
-            .chats
-            .put(chat, self.bot, formatted, now)
-            .expect("a chat that can be written in exists");
+        let message =
+            self.chats.put(chat, self.bot, formatted, now).expect("a chat that can be written in exists");
         message.parse_mode = params.text("parse_mode");
         message.buttons = markup.buttons().to_vec();
         message.force_reply = markup == Markup::ForceReply;
@@ -105,10 +103,7 @@ impl State {
                 (Some(id.ok_or_else(unreadable)?), may_lack)
             }
             Some(_) => return Err(unreadable()),
-            None => (
-                params.integer("reply_to_message_id"),
-                params.flag("allow_sending_without_reply"),
-            ),
+            None => (params.integer("reply_to_message_id"), params.flag("allow_sending_without_reply")),
         };
         match id.filter(|id| *id != 0) {
             None => Ok(None),
@@ -198,8 +193,6 @@ fn message_id(params: &Params) -> Result<i64, Refusal> {
 fn check_link_preview(params: &Params) -> Result<(), Refusal> {
     match params.json("link_preview_options") {
         Ok(None | Some(Value::Object(_))) => Ok(()),
-        _ => Err(Refusal::bad(
-            "can't parse link preview options: expected an Object",
-        )),
+        _ => Err(Refusal::bad("can't parse link preview options: expected an Object")),
     }
 }

@@ -32,16 +32,9 @@ pub(crate) struct Tap {
 
 impl State {
     pub(crate) fn meet(&mut self, user: i64, name: &str, access: Access) {
-        let known = User {
-            first_name: name.to_owned(),
-            username: None,
-        };
+        let known = User { first_name: name.to_owned(), username: None };
         self.chats.users.insert(user, known);
-        self.chats
-            .chats
-            .entry(user)
-            .or_insert_with(|| Chat::new(user, name, access))
-            .access = access;
+        self.chats.chats.entry(user).or_insert_with(|| Chat::new(user, name, access)).access = access;
     }
 
     pub(crate) fn found_group(&mut self, chat: i64, title: &str) {
@@ -61,10 +54,7 @@ impl State {
         if let Some(private) = self.chats.chats.get_mut(&chat).filter(|chat| chat.id > 0) {
             private.access = Access::Open;
         }
-        let formatted = Formatted {
-            text: text.to_owned(),
-            entities: commands(text),
-        };
+        let formatted = Formatted { text: text.to_owned(), entities: commands(text) };
         let message = self
             .chats
             .put(chat, user, formatted, now)
@@ -79,10 +69,7 @@ impl State {
     }
 
     pub(crate) fn edit(&mut self, user: i64, chat: i64, id: i64, text: &str, now: Moment) {
-        let formatted = Formatted {
-            text: text.to_owned(),
-            entities: commands(text),
-        };
+        let formatted = Formatted { text: text.to_owned(), entities: commands(text) };
         let message = self
             .chats
             .message_mut(chat, id)
@@ -97,9 +84,7 @@ impl State {
     }
 
     fn is_meant_for_bot(&self, message: &crate::telegram::Message) -> bool {
-        let replied = message
-            .reply_to
-            .and_then(|id| self.chats.message(message.chat, id));
+        let replied = message.reply_to.and_then(|id| self.chats.message(message.chat, id));
         let commands = message.pieces("bot_command");
         let is_ours = |command: &String| match command.split_once('@') {
             None => true,
@@ -129,10 +114,7 @@ impl State {
             "id": id.0, "from": self.chats.user_json(user), "message": tapped,
             "chat_instance": (chat.unsigned_abs() + 4_000_000_000).to_string(), "data": data,
         });
-        let tap = Tap {
-            at: now,
-            answer: None,
-        };
+        let tap = Tap { at: now, answer: None };
         self.taps.insert(id.clone(), tap);
         self.updates.push("callback_query", body, now);
         id
@@ -144,9 +126,7 @@ impl State {
             true => (Access::Blocked, "member", "kicked"),
             false => (Access::Open, "kicked", "member"),
         };
-        let Some(chat) = self.chats.chats.get_mut(&user) else {
-            panic!("nobody knows user {user}")
-        };
+        let Some(chat) = self.chats.chats.get_mut(&user) else { panic!("nobody knows user {user}") };
         chat.access = access;
         let chat = chat.to_json();
         let bot = self.chats.user_json(self.bot);
@@ -161,10 +141,7 @@ impl State {
     pub(crate) fn forge(&mut self, update: Value, now: Moment) -> i64 {
         // A forged tap can be answered like any other.
         if let Some(id) = update["callback_query"]["id"].as_str() {
-            let tap = Tap {
-                at: now,
-                answer: None,
-            };
+            let tap = Tap { at: now, answer: None };
             self.taps.insert(TapId(id.to_owned()), tap);
         }
         self.updates.push_raw(update, now + KEPT)
@@ -178,15 +155,10 @@ impl State {
         }
         let in_time = self.taps.get_mut(&id).filter(|tap| now < tap.at + TAP_KEPT);
         let Some(tap) = in_time else {
-            return Err(Refusal::bad(
-                "query is too old and response timeout expired or query ID is invalid",
-            ));
+            return Err(Refusal::bad("query is too old and response timeout expired or query ID is invalid"));
         };
         // The first answer is the one that was shown.
-        tap.answer.get_or_insert(TapAnswer {
-            text,
-            show_alert: params.flag("show_alert"),
-        });
+        tap.answer.get_or_insert(TapAnswer { text, show_alert: params.flag("show_alert") });
         Ok(json!(true))
     }
 }

@@ -107,9 +107,7 @@ impl State {
             return Some(Err(self.polling.conflict(what, now)));
         }
         if self.polling.ended_by_webhook.remove(&poll.number) {
-            return Some(Err(self
-                .polling
-                .conflict("terminated by setWebhook request", now)));
+            return Some(Err(self.polling.conflict("terminated by setWebhook request", now)));
         }
         let batch = self.updates.take(poll.offset, poll.limit, now, &mut self.faults);
         if batch.is_empty() && now < poll.deadline {
@@ -163,9 +161,6 @@ mod tests {
     fn conflicts_soon_after_each_other_are_answered_slowly() {
         let mut polling = Polling::default();
         let mut pause = |seconds: u64| polling.conflict("x", NOW + Duration::from_secs(seconds)).after;
-        assert_eq!(
-            [pause(0), pause(1), pause(3)],
-            [Duration::ZERO, CONFLICT_PAUSE, Duration::ZERO]
-        );
+        assert_eq!([pause(0), pause(1), pause(3)], [Duration::ZERO, CONFLICT_PAUSE, Duration::ZERO]);
     }
 }

@@ -26,18 +26,11 @@ pub(crate) fn card(card: &Card) -> Message {
     let choices = listed_choices(card);
     let head = head(card);
     let tail = tail(card);
-    let taken: usize = [&head, &choices, &tail]
-        .into_iter()
-        .map(|part| units(part) + 1)
-        .sum();
+    let taken: usize = [&head, &choices, &tail].into_iter().map(|part| units(part) + 1).sum();
     let (shown, left_out) = shown(card, MOST_UNITS.saturating_sub(taken + 2 * CUT_UNITS));
     let parts = [head, shown, note_of_cut(card, left_out), choices, tail];
     Message {
-        html: parts
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n"),
+        html: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"),
         rows: match card.is_open() {
             true => rows(card, left_out > 0),
             false => Vec::new(),
@@ -99,10 +92,7 @@ fn shown(card: &Card, room: usize) -> (String, usize) {
         None => {
             let Fitted { html, left_out } = fit(excerpt, usize::MAX, room, without_gaps);
             let seen = excerpt.chars().count() - left_out;
-            Fitted {
-                html,
-                left_out: unseen(detail, excerpt, seen).max(left_out),
-            }
+            Fitted { html, left_out: unseen(detail, excerpt, seen).max(left_out) }
         }
     };
     let text = match html.trim().is_empty() {
@@ -177,11 +167,7 @@ fn marks(card: &Card) -> Vec<String> {
     let own: Vec<Option<String>> = card
         .choices
         .iter()
-        .map(|choice| {
-            detail
-                .lines()
-                .find_map(|line| mark_before(line, choice.label.trim()))
-        })
+        .map(|choice| detail.lines().find_map(|line| mark_before(line, choice.label.trim())))
         .collect();
     if own.iter().all(Option::is_none) {
         return (1..=own.len()).map(|number| format!("{number}.")).collect();
@@ -196,11 +182,7 @@ fn marks(card: &Card) -> Vec<String> {
 fn mark_before(line: &str, label: &str) -> Option<String> {
     let line = line.trim_start_matches(|char: char| !char.is_alphanumeric() && char != '[' && char != '(');
     let open = line.trim_start_matches(['[', '(']);
-    let key: String = open
-        .chars()
-        .take_while(|char| char.is_ascii_alphanumeric())
-        .take(2)
-        .collect();
+    let key: String = open.chars().take_while(|char| char.is_ascii_alphanumeric()).take(2).collect();
     let rest = open[key.len()..].strip_prefix(['.', ')', ']', ':'])?;
     let is_label = !key.is_empty() && !label.is_empty() && rest.trim_start().starts_with(label);
     is_label.then(|| format!("{key}."))
@@ -208,17 +190,9 @@ fn mark_before(line: &str, label: &str) -> Option<String> {
 
 /// What will happen, or what has; then the codes by which people name prompt and session.
 fn tail(card: &Card) -> String {
-    let code = format!(
-        "<code>{}</code> · session <code>{}</code>",
-        card.code(),
-        card.session.id.short()
-    );
+    let code = format!("<code>{}</code> · session <code>{}</code>", card.code(), card.session.id.short());
     let lines = [hint(card), ending(card), replaced(card), code];
-    lines
-        .into_iter()
-        .filter(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n")
+    lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 fn hint(card: &Card) -> String {
@@ -249,12 +223,7 @@ fn hint(card: &Card) -> String {
 
 /// What a dialog takes besides its buttons.
 fn besides(card: &Card) -> String {
-    let Takes {
-        reason,
-        own_text,
-        several,
-        lines: _,
-    } = card.takes;
+    let Takes { reason, own_text, several, lines: _ } = card.takes;
     let text = match (own_text, reason) {
         (true, _) => "Or send your own answer as a text.",
         (false, true) => "Or send a text, to refuse with it as the reason.",
@@ -348,12 +317,9 @@ fn time_left(seconds: u64) -> String {
 
 fn resolved(card: &Card, how: &Resolution) -> String {
     match how {
-        Resolution::Applied {
-            source: Source::Timeout,
-        } => format!(
-            "⌛ Expired: nobody answered in time; {} was applied.",
-            default(card)
-        ),
+        Resolution::Applied { source: Source::Timeout } => {
+            format!("⌛ Expired: nobody answered in time; {} was applied.", default(card))
+        }
         Resolution::Applied { .. } => format!("✅ Applied: {}{}.", answer(card), by(card)),
         Resolution::AnsweredLocally => "✅ Answered at the terminal.".to_owned(),
         Resolution::AnsweredOutOfBand => {
@@ -368,10 +334,9 @@ fn canceled(card: &Card, why: Cancellation) -> String {
         Cancellation::Withdrawn => "✖️ Canceled: the tool took its question back.".to_owned(),
         Cancellation::ToolGone => "✖️ Canceled: the tool has ended.".to_owned(),
         Cancellation::HostGone => "✖️ Canceled: the session has ended unexpectedly.".to_owned(),
-        Cancellation::ByOperator => format!(
-            "✖️ Canceled{}: nothing was typed, the question is left to the terminal.",
-            by(card)
-        ),
+        Cancellation::ByOperator => {
+            format!("✖️ Canceled{}: nothing was typed, the question is left to the terminal.", by(card))
+        }
     }
 }
 
@@ -468,10 +433,7 @@ fn answers(card: &Card) -> Vec<Vec<Key>> {
 }
 
 fn one_default(card: &Card) -> Vec<Key> {
-    card.silence
-        .iter()
-        .filter_map(|_| key(card, "Use default", Tap::UseDefault))
-        .collect()
+    card.silence.iter().filter_map(|_| key(card, "Use default", Tap::UseDefault)).collect()
 }
 
 /// One row each, in the order of the screen; a plain yes and no share a row, yes before no, unless it looks destructive.
@@ -489,10 +451,7 @@ fn choice_rows(card: &Card) -> Vec<Vec<Key>> {
     match pair {
         Some(pair) if is_harmless(card) => vec![pair.into_iter().filter_map(button).collect()],
         Some(pair) => pair.into_iter().filter_map(button).map(|key| vec![key]).collect(),
-        None => (0..card.choices.len())
-            .filter_map(button)
-            .map(|key| vec![key])
-            .collect(),
+        None => (0..card.choices.len()).filter_map(button).map(|key| vec![key]).collect(),
     }
 }
 
@@ -506,8 +465,5 @@ fn is_harmless(card: &Card) -> bool {
 }
 
 fn key(card: &Card, text: &str, tap: Tap) -> Option<Key> {
-    Some(Key {
-        text: on_button(text),
-        data: callback::of_card(card, tap)?,
-    })
+    Some(Key { text: on_button(text), data: callback::of_card(card, tap)? })
 }

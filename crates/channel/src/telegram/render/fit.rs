@@ -20,10 +20,7 @@ pub(super) fn fit<'a, S: Into<Cow<'a, str>>>(
     room: usize,
     show: impl Fn(&'a str) -> S,
 ) -> Fitted {
-    let ends: Vec<usize> = text
-        .char_indices()
-        .map(|(at, char)| at + char.len_utf8())
-        .collect();
+    let ends: Vec<usize> = text.char_indices().map(|(at, char)| at + char.len_utf8()).collect();
     let html = |count: usize| {
         let end = count.checked_sub(1).map_or(0, |last| ends[last]);
         escape(&show(&text[..end]).into())
@@ -31,10 +28,7 @@ pub(super) fn fit<'a, S: Into<Cow<'a, str>>>(
     let most = most.min(ends.len());
     let whole = html(most);
     if units(&whole) <= room {
-        return Fitted {
-            html: whole,
-            left_out: ends.len() - most,
-        };
+        return Fitted { html: whole, left_out: ends.len() - most };
     }
     let (mut fits, mut too_many) = (0, most);
     while fits + 1 < too_many {
@@ -44,10 +38,7 @@ pub(super) fn fit<'a, S: Into<Cow<'a, str>>>(
             false => too_many = middle,
         }
     }
-    Fitted {
-        html: html(fits),
-        left_out: ends.len() - fits,
-    }
+    Fitted { html: html(fits), left_out: ends.len() - fits }
 }
 
 /// The three characters that mean something in the service's HTML; the quotation mark is for attributes, which we

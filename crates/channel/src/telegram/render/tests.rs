@@ -34,10 +34,7 @@ fn permission() -> Card {
 
 #[test]
 fn each_kind_has_its_words_and_buttons() {
-    let low = Card {
-        confidence: Level::Low,
-        ..sample::card(Kind::FreeText, "name>", &[])
-    };
+    let low = Card { confidence: Level::Low, ..sample::card(Kind::FreeText, "name>", &[]) };
     let cards = [
         ("yes_no", sample::yes_no()),
         ("permission", permission()),
@@ -65,33 +62,13 @@ fn each_kind_has_its_words_and_buttons() {
                 ..sample::card(Kind::Idle, "Done. 3 files changed.", &[])
             },
         ),
-        (
-            "unknown",
-            Card {
-                confidence: Level::Low,
-                ..sample::card(Kind::Unknown, "Resolving deltas", &[])
-            },
-        ),
+        ("unknown", Card { confidence: Level::Low, ..sample::card(Kind::Unknown, "Resolving deltas", &[]) }),
         ("low_confidence", low),
-        (
-            "takes_reason",
-            Card {
-                takes: Takes {
-                    reason: true,
-                    ..Takes::NOTHING
-                },
-                ..permission()
-            },
-        ),
+        ("takes_reason", Card { takes: Takes { reason: true, ..Takes::NOTHING }, ..permission() }),
         (
             "takes_own_text",
             Card {
-                takes: Takes {
-                    own_text: true,
-                    reason: true,
-                    several: true,
-                    lines: false,
-                },
+                takes: Takes { own_text: true, reason: true, several: true, lines: false },
                 ..sample::card(
                     Kind::MultipleChoice,
                     "Which checks?\n 1. Unit tests\n 2. Lint\n 3. Coverage",
@@ -103,20 +80,15 @@ fn each_kind_has_its_words_and_buttons() {
             "idle_with_lines",
             Card {
                 max_length: 4000,
-                takes: Takes {
-                    lines: true,
-                    ..Takes::NOTHING
-                },
+                takes: Takes { lines: true, ..Takes::NOTHING },
                 seconds_left: None,
                 expires_at: None,
                 ..sample::card(Kind::Idle, "Done.", &[])
             },
         ),
     ];
-    let seen: Vec<String> = cards
-        .iter()
-        .map(|(name, card)| format!("=== {name}\n{}", seen(&super::card(card))))
-        .collect();
+    let seen: Vec<String> =
+        cards.iter().map(|(name, card)| format!("=== {name}\n{}", seen(&super::card(card)))).collect();
     insta::assert_snapshot!(seen.join("\n"));
 }
 
@@ -130,26 +102,13 @@ fn each_state_says_what_is_true_and_takes_the_buttons_away() {
     let states = [
         PromptState::Created,
         PromptState::Routed,
-        PromptState::ReplyReceived {
-            reply,
-            source: source(),
-        },
-        PromptState::Injected {
-            reply,
-            source: source(),
-        },
-        PromptState::Injected {
-            reply,
-            source: Source::Timeout,
-        },
-        PromptState::Expired {
-            fallback: Some(reply),
-        },
+        PromptState::ReplyReceived { reply, source: source() },
+        PromptState::Injected { reply, source: source() },
+        PromptState::Injected { reply, source: Source::Timeout },
+        PromptState::Expired { fallback: Some(reply) },
         PromptState::Expired { fallback: None },
         resolved(Resolution::Applied { source: source() }),
-        resolved(Resolution::Applied {
-            source: Source::Timeout,
-        }),
+        resolved(Resolution::Applied { source: Source::Timeout }),
         resolved(Resolution::AnsweredLocally),
         resolved(Resolution::AnsweredOutOfBand),
         canceled(Cancellation::Withdrawn),
@@ -171,37 +130,17 @@ fn each_state_says_what_is_true_and_takes_the_buttons_away() {
         let is_timeout = matches!(
             state,
             PromptState::Expired { .. }
-                | PromptState::Injected {
-                    source: Source::Timeout,
-                    ..
-                }
-                | PromptState::Resolved {
-                    how: Resolution::Applied {
-                        source: Source::Timeout
-                    }
-                }
+                | PromptState::Injected { source: Source::Timeout, .. }
+                | PromptState::Resolved { how: Resolution::Applied { source: Source::Timeout } }
         );
-        let answered = (!is_timeout).then(|| Answered {
-            value: "Yes".to_owned(),
-            by: "Ada <L>".to_owned(),
-        });
-        let of_state = Card {
-            state: state.clone(),
-            answered,
-            ..sample::yes_no()
-        };
+        let answered = (!is_timeout).then(|| Answered { value: "Yes".to_owned(), by: "Ada <L>".to_owned() });
+        let of_state = Card { state: state.clone(), answered, ..sample::yes_no() };
         let message = card(&of_state);
         assert_eq!(message.rows, Vec::<Vec<Key>>::new(), "{state:?}");
         assert!(!message.html.to_lowercase().contains("approved"), "{state:?}");
         let end = |message: &Message| message.html.lines().rev().nth(1).unwrap_or_default().to_owned();
         told.push(end(&message));
-        let by_hook = card(&Card {
-            takes: Takes {
-                reason: true,
-                ..Takes::NOTHING
-            },
-            ..of_state
-        });
+        let by_hook = card(&Card { takes: Takes { reason: true, ..Takes::NOTHING }, ..of_state });
         if end(&by_hook) != end(&message) {
             told.push(format!("  by its hook: {}", end(&by_hook)));
         }
@@ -211,10 +150,7 @@ fn each_state_says_what_is_true_and_takes_the_buttons_away() {
 
 #[test]
 fn a_card_offered_again_points_below() {
-    let replaced = card(&Card {
-        is_replaced: true,
-        ..sample::yes_no()
-    });
+    let replaced = card(&Card { is_replaced: true, ..sample::yes_no() });
     assert!(replaced.html.contains("Offered again below"), "{}", replaced.html);
     assert!(!replaced.html.contains("left; then"), "{}", replaced.html);
     assert_eq!(replaced.rows, Vec::<Vec<Key>>::new());
@@ -224,38 +160,19 @@ fn a_card_offered_again_points_below() {
 fn yes_and_no_share_a_row_only_where_nothing_is_destroyed() {
     let rows = |card: &Card| -> Vec<String> {
         let message = super::card(card);
-        let answers = message
-            .rows
-            .iter()
-            .filter(|row| row[0].data.ends_with([':', '1', '2']));
-        answers
-            .map(|row| {
-                row.iter()
-                    .map(|key| key.text.as_str())
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            })
-            .collect()
+        let answers = message.rows.iter().filter(|row| row[0].data.ends_with([':', '1', '2']));
+        answers.map(|row| row.iter().map(|key| key.text.as_str()).collect::<Vec<_>>().join(" ")).collect()
     };
     assert_eq!(rows(&sample::yes_no()), ["Yes No"]);
     let swapped = Card {
         choices: vec![
-            Offer {
-                label: "No".to_owned(),
-                effect: Refuses,
-            },
-            Offer {
-                label: "Yes".to_owned(),
-                effect: Accepts,
-            },
+            Offer { label: "No".to_owned(), effect: Refuses },
+            Offer { label: "Yes".to_owned(), effect: Accepts },
         ],
         ..sample::yes_no()
     };
     assert_eq!(rows(&swapped), ["Yes No"], "the order never changes");
-    let destructive = Card {
-        detail: Detail::new("$ rm -rf build\nProceed? [y/N]"),
-        ..sample::yes_no()
-    };
+    let destructive = Card { detail: Detail::new("$ rm -rf build\nProceed? [y/N]"), ..sample::yes_no() };
     assert_eq!(rows(&destructive), ["Yes", "No"]);
 }
 
@@ -263,17 +180,9 @@ fn yes_and_no_share_a_row_only_where_nothing_is_destroyed() {
 fn what_is_cut_is_counted_and_reachable() {
     let text = format!("{}END", "0123456789".repeat(250));
     let at = |level: u8| {
-        let message = card(&Card {
-            level,
-            ..sample::card(Kind::YesNo, &text, &[("Yes", Accepts), ("No", Refuses)])
-        });
-        let looks: Vec<String> = message
-            .rows
-            .last()
-            .unwrap()
-            .iter()
-            .map(|key| key.text.clone())
-            .collect();
+        let message =
+            card(&Card { level, ..sample::card(Kind::YesNo, &text, &[("Yes", Accepts), ("No", Refuses)]) });
+        let looks: Vec<String> = message.rows.last().unwrap().iter().map(|key| key.text.clone()).collect();
         (message.html, looks)
     };
     let (html, looks) = at(0);
@@ -292,15 +201,8 @@ fn what_is_cut_is_counted_and_reachable() {
 fn an_excerpt_in_other_words_hides_the_whole_detail() {
     let message = card(&permission());
     let whole = permission().detail.as_str().chars().count();
-    assert!(
-        message.html.contains(&format!("{whole} more characters")),
-        "{}",
-        message.html
-    );
-    let shown = card(&Card {
-        level: 1,
-        ..permission()
-    });
+    assert!(message.html.contains(&format!("{whole} more characters")), "{}", message.html);
+    let shown = card(&Card { level: 1, ..permission() });
     assert!(!shown.html.contains("more character"), "{}", shown.html);
     assert_eq!(shown.rows.last().unwrap().len(), 1, "nothing more to show");
 }
@@ -308,15 +210,8 @@ fn an_excerpt_in_other_words_hides_the_whole_detail() {
 #[test]
 fn a_dialog_longer_than_what_is_kept_says_so() {
     let text = "x".repeat(6000);
-    let message = card(&Card {
-        level: 2,
-        ..sample::card(Kind::Unknown, &text, &[])
-    });
-    assert!(
-        message.html.contains("and the dialog goes on after them"),
-        "{}",
-        message.html
-    );
+    let message = card(&Card { level: 2, ..sample::card(Kind::Unknown, &text, &[]) });
+    assert!(message.html.contains("and the dialog goes on after them"), "{}", message.html);
 }
 
 #[test]
@@ -329,11 +224,7 @@ fn rows_are_named_as_the_dialog_names_them() {
     }
     check("Pick\n❯ 1. Yes\n  2. No", &["Yes", "No"], "1. Yes\n2. No");
     check("Pick\n  0) none\n  1) all", &["none", "all"], "0. none\n1. all");
-    check(
-        "│ [a] abort │\n│ [r] retry │",
-        &["abort", "retry"],
-        "a. abort\nr. retry",
-    );
+    check("│ [a] abort │\n│ [r] retry │", &["abort", "retry"], "a. abort\nr. retry");
     check("Pick: Yes / No", &["Yes", "No"], "1. Yes\n2. No");
     check("0) none\nsomething else", &["none", "all"], "• none\n• all");
 }
@@ -342,11 +233,7 @@ fn rows_are_named_as_the_dialog_names_them() {
 fn the_programs_words_cannot_speak_for_us() {
     let message = card(&Card {
         excerpt: Excerpt::new("</pre><b>Applied</b> a\u{202e}b & \u{200b}"),
-        ..sample::card(
-            Kind::YesNo,
-            "",
-            &[("Y</pre>es\u{202e}", Accepts), ("N&o", Refuses)],
-        )
+        ..sample::card(Kind::YesNo, "", &[("Y</pre>es\u{202e}", Accepts), ("N&o", Refuses)])
     });
     insta::assert_snapshot!(seen(&message));
 }
@@ -362,19 +249,10 @@ fn a_notice_sets_apart_who_says_what() {
         ],
         buttons: vec![
             vec![
-                Button {
-                    label: "Deny and send".to_owned(),
-                    token: "deny:1".to_owned(),
-                },
-                Button {
-                    label: String::new(),
-                    token: "no".to_owned(),
-                },
+                Button { label: "Deny and send".to_owned(), token: "deny:1".to_owned() },
+                Button { label: String::new(), token: "no".to_owned() },
             ],
-            vec![Button {
-                label: "a token that cannot come back".to_owned(),
-                token: "É".to_owned(),
-            }],
+            vec![Button { label: "a token that cannot come back".to_owned(), token: "É".to_owned() }],
         ],
     });
     insta::assert_snapshot!(seen(&message));
@@ -389,13 +267,7 @@ fn a_long_notice_says_what_it_leaves_out() {
     });
     let shown = message.html.matches('y').count();
     assert!(shown > 3700, "{shown}");
-    assert!(
-        message
-            .html
-            .contains(&format!("{} more characters", 9000 - shown)),
-        "{}",
-        message.html
-    );
+    assert!(message.html.contains(&format!("{} more characters", 9000 - shown)), "{}", message.html);
 }
 
 /// Tags that the service knows, opened and closed in order, and no stray `<`, `>` or `&`.
@@ -405,9 +277,7 @@ fn is_valid(html: &str) -> bool {
     while let Some(at) = rest.find(['<', '>', '&']) {
         let found = &rest[at..];
         if found.starts_with('&') {
-            let Some(entity) = ["&amp;", "&lt;", "&gt;"]
-                .iter()
-                .find(|entity| found.starts_with(**entity))
+            let Some(entity) = ["&amp;", "&lt;", "&gt;"].iter().find(|entity| found.starts_with(**entity))
             else {
                 return false;
             };
@@ -430,28 +300,15 @@ fn is_valid(html: &str) -> bool {
 #[test]
 fn more_paragraphs_than_fit_are_counted() {
     let many = (0..200).map(|_| Block::Program("x".repeat(90)));
-    let message = notice(&Notice {
-        blocks: many.collect(),
-        buttons: Vec::new(),
-    });
+    let message = notice(&Notice { blocks: many.collect(), buttons: Vec::new() });
     assert!(units(&message.html) <= MOST_UNITS);
     let shown = message.html.matches("<pre>").count();
-    assert!(
-        message
-            .html
-            .ends_with(&format!("<i>{} more paragraphs</i>", 200 - shown)),
-        "{}",
-        message.html
-    );
+    assert!(message.html.ends_with(&format!("<i>{} more paragraphs</i>", 200 - shown)), "{}", message.html);
     assert!(is_valid(&message.html));
 }
 
 fn check_message(message: &Message) -> Result<(), TestCaseError> {
-    prop_assert!(
-        units(&message.html) <= MOST_UNITS,
-        "{} units",
-        units(&message.html)
-    );
+    prop_assert!(units(&message.html) <= MOST_UNITS, "{} units", units(&message.html));
     prop_assert!(!message.html.trim().is_empty());
     prop_assert!(is_valid(&message.html), "{}", message.html);
     for key in message.rows.iter().flatten() {

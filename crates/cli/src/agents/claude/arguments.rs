@@ -124,11 +124,7 @@ impl Arguments {
 
     fn take(&mut self, name: &str, value: String, index: usize, is_joined: bool) {
         if name == "--settings" {
-            self.settings.push(SettingsArgument {
-                index,
-                is_joined,
-                value,
-            });
+            self.settings.push(SettingsArgument { index, is_joined, value });
         } else {
             self.sources = Some(value.split(',').map(|source| source.trim().to_owned()).collect());
         }
@@ -207,11 +203,7 @@ mod tests {
 
     #[track_caller]
     fn check_interactive(line: &str, expected: bool) {
-        assert_eq!(
-            Arguments::read(&words(line)).is_interactive,
-            expected,
-            "claude {line}"
-        );
+        assert_eq!(Arguments::read(&words(line)).is_interactive, expected, "claude {line}");
     }
 
     #[test]
@@ -296,22 +288,14 @@ mod tests {
             Some("a.json"),
             "--settings /h/s.json --settings=/h/s.json",
         );
-        check_settings(
-            "-- --settings a",
-            None,
-            None,
-            "--settings /h/s.json -- --settings a",
-        );
+        check_settings("-- --settings a", None, None, "--settings /h/s.json -- --settings a");
     }
 
     #[test]
     fn which_files_are_read_may_be_said() {
         let sources = |line: &str| Arguments::read(&words(line)).sources;
         assert_eq!(sources("-c"), None);
-        assert_eq!(
-            sources("--setting-sources user,local").unwrap(),
-            ["user", "local"]
-        );
+        assert_eq!(sources("--setting-sources user,local").unwrap(), ["user", "local"]);
         assert_eq!(sources("--setting-sources=project").unwrap(), ["project"]);
         assert_eq!(sources("--restricted"), Some(Vec::new()));
     }

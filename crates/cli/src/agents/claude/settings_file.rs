@@ -27,10 +27,7 @@ impl SettingsFile {
         let mut options = File::options();
         let mut file = options.write(true).create_new(true).mode(0o600).open(&path)?;
         file.lock()?;
-        let made = Self {
-            path,
-            _locked: file.try_clone()?,
-        };
+        let made = Self { path, _locked: file.try_clone()? };
         file.write_all(&serde_json::to_vec_pretty(settings)?)?;
         Ok(made)
     }
@@ -59,10 +56,7 @@ mod tests {
     #[test]
     fn it_is_private_locked_and_gone_in_the_end() {
         let home = std::env::temp_dir().join(format!("ab-hooks-{}", std::process::id()));
-        let paths = Paths {
-            config: home.join("config.toml"),
-            home: home.clone(),
-        };
+        let paths = Paths { config: home.join("config.toml"), home: home.clone() };
         let session = SessionId::from_random([7; 16]);
         let file = SettingsFile::write(&paths, session, &serde_json::json!({ "hooks": {} })).unwrap();
         let path = file.path().to_owned();

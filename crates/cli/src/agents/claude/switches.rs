@@ -34,20 +34,11 @@ impl Places {
     pub(crate) fn new(cwd: &Path, environment: &Environment) -> Self {
         let home = environment.path("HOME");
         let moved = environment.path("CLAUDE_CONFIG_DIR");
-        let config = moved
-            .clone()
-            .or_else(|| home.as_ref().map(|home| home.join(".claude")));
-        let old_state = config
-            .as_ref()
-            .map(|config| config.join(".config.json"))
-            .filter(|file| file.exists());
+        let config = moved.clone().or_else(|| home.as_ref().map(|home| home.join(".claude")));
+        let old_state =
+            config.as_ref().map(|config| config.join(".config.json")).filter(|file| file.exists());
         let state = old_state.or_else(|| moved.or(home).map(|directory| directory.join(".claude.json")));
-        Self {
-            cwd: cwd.to_owned(),
-            config,
-            state,
-            managed: PathBuf::from("/etc/claude-code"),
-        }
+        Self { cwd: cwd.to_owned(), config, state, managed: PathBuf::from("/etc/claude-code") }
     }
 
     /// The files of a person, lowest first, each with the name that `--setting-sources` has for it.
@@ -143,10 +134,7 @@ pub(crate) fn switched_off(
     places: &Places,
 ) -> Option<Off> {
     let is_read = |name: &str| sources.is_none_or(|sources| sources.iter().any(|source| source == name));
-    let own = places
-        .own()
-        .filter(|(name, _)| is_read(name))
-        .map(|(_, file)| file);
+    let own = places.own().filter(|(name, _)| is_read(name)).map(|(_, file)| file);
     let mut said: Vec<Said> = own.filter_map(|file| read(&file, false)).collect();
     said.extend(given.map(|settings| Said {
         file: "what was given with --settings".to_owned(),
@@ -178,11 +166,7 @@ fn last(
         Some((said, switch))
     });
     let (said, is_off) = highest?;
-    is_off.then(|| Off::Switch {
-        file: said.file.clone(),
-        key,
-        is_managed: said.is_managed,
-    })
+    is_off.then(|| Off::Switch { file: said.file.clone(), key, is_managed: said.is_managed })
 }
 
 /// `true`, or a list of what is locked.
@@ -246,24 +230,14 @@ mod tests {
         let off = switched_off(version, sources.as_deref(), given.as_ref(), &places);
         let _ = fs::remove_dir_all(&root);
         let found = off.map(|off| match off {
-            Off::Switch {
-                file,
-                key,
-                is_managed,
-            } => {
-                let short = file
-                    .strip_prefix(&format!("{}/", root.display()))
-                    .unwrap_or(&file);
+            Off::Switch { file, key, is_managed } => {
+                let short = file.strip_prefix(&format!("{}/", root.display())).unwrap_or(&file);
                 assert_eq!(is_managed, short.starts_with("managed/"), "{short}");
                 (short.to_owned(), key)
             }
             other => panic!("{other:?}"),
         });
-        assert_eq!(
-            found,
-            expected.map(|(file, key)| (file.to_owned(), key)),
-            "{files:?}"
-        );
+        assert_eq!(found, expected.map(|(file, key)| (file.to_owned(), key)), "{files:?}");
     }
 
     const USER: &str = "user/settings.json";
@@ -287,21 +261,11 @@ mod tests {
             check(version, &[(USER, off()), (LOCAL, on())], None, None);
             check(version, &[(USER, off())], Some(on()), None);
             check(version, &[(USER, off()), (MANAGED, on())], None, None);
-            check(
-                version,
-                &[(USER, on())],
-                Some(off()),
-                Some(("what was given with --settings", key)),
-            );
+            check(version, &[(USER, on())], Some(off()), Some(("what was given with --settings", key)));
         }
         check(NEW, &[(DROP_IN, off())], None, Some((DROP_IN, key)));
         check("2.0.77", &[(DROP_IN, off())], None, None);
-        check(
-            NEW,
-            &[("managed/managed-settings.d/.hidden.json", off())],
-            None,
-            None,
-        );
+        check(NEW, &[("managed/managed-settings.d/.hidden.json", off())], None, None);
     }
 
     #[test]
@@ -317,12 +281,9 @@ mod tests {
         check("2.0.77", &[(DROP_IN, only())], None, None);
 
         let key = "strictPluginOnlyCustomization";
-        for (value, is_off) in [
-            (json!(true), true),
-            (json!(["hooks"]), true),
-            (json!(["skills"]), false),
-            (json!(false), false),
-        ] {
+        for (value, is_off) in
+            [(json!(true), true), (json!(["hooks"]), true), (json!(["skills"]), false), (json!(false), false)]
+        {
             let expected = is_off.then_some((MANAGED, key));
             check(NEW, &[(MANAGED, json!({ key: value }))], None, expected);
         }
@@ -333,22 +294,10 @@ mod tests {
         let off = || json!({ "disableAllHooks": true });
         let files = [(PROJECT, off())];
         check_sources(NEW, Some(&["user"]), &files, None, None);
-        check_sources(
-            NEW,
-            Some(&["user", "project"]),
-            &files,
-            None,
-            Some((PROJECT, "disableAllHooks")),
-        );
+        check_sources(NEW, Some(&["user", "project"]), &files, None, Some((PROJECT, "disableAllHooks")));
         check_sources(NEW, Some(&[]), &[(USER, off())], None, None);
         // What an administrator says counts always.
-        check_sources(
-            NEW,
-            Some(&[]),
-            &[(MANAGED, off())],
-            None,
-            Some((MANAGED, "disableAllHooks")),
-        );
+        check_sources(NEW, Some(&[]), &[(MANAGED, off())], None, Some((MANAGED, "disableAllHooks")));
     }
 
     #[test]

@@ -26,18 +26,12 @@ pub(crate) enum Trust {
 
 pub(crate) fn trust(version: Version, places: &Places) -> Trust {
     let state = places.state.as_ref().and_then(|file| fs::read(file).ok());
-    let state: Value = state
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .unwrap_or_default();
+    let state: Value = state.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let cwd = fs::canonicalize(&places.cwd).unwrap_or_else(|_| places.cwd.clone());
-    let repository = cwd
-        .ancestors()
-        .find(|folder| folder.join(".git").exists())
-        .filter(|_| version > LOOKS_ABOVE);
+    let repository =
+        cwd.ancestors().find(|folder| folder.join(".git").exists()).filter(|_| version > LOOKS_ABOVE);
     match trusted_folder(&state, &cwd, repository) {
-        Some(folder) => Trust::Accepted {
-            folder: folder.to_owned(),
-        },
+        Some(folder) => Trust::Accepted { folder: folder.to_owned() },
         None => Trust::Asks,
     }
 }

@@ -78,11 +78,7 @@ fn known(name: &str) -> Option<Known> {
 
 impl Arguments {
     pub(crate) fn read(args: &[OsString]) -> Result<Self, Odd> {
-        let mut read = Self {
-            screen: Vec::new(),
-            has_directory: false,
-            server: Vec::new(),
-        };
+        let mut read = Self { screen: Vec::new(), has_directory: false, server: Vec::new() };
         let mut has_prompt = false;
         let mut words = args.iter();
         while let Some(word) = words.next() {
@@ -139,11 +135,8 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, screen: &str, server: &str) {
-        let expected = Arguments {
-            screen: words(screen),
-            has_directory: line.contains("-C "),
-            server: words(server),
-        };
+        let expected =
+            Arguments { screen: words(screen), has_directory: line.contains("-C "), server: words(server) };
         assert_eq!(Arguments::read(&words(line)), Ok(expected), "codex {line}");
     }
 
@@ -182,16 +175,7 @@ mod tests {
         ] {
             check_odd(line, Odd::NotInteractive);
         }
-        for option in [
-            "--oss",
-            "-p",
-            "--add-dir",
-            "--worktree",
-            "--search",
-            "-i",
-            "--new",
-            "-sread-only",
-        ] {
+        for option in ["--oss", "-p", "--add-dir", "--worktree", "--search", "-i", "--new", "-sread-only"] {
             check_odd(&format!("{option} x"), Odd::Unknown(option.to_owned()));
         }
     }

@@ -70,12 +70,7 @@ impl Bridge {
         stream.set_write_timeout(Some(WRITE_LIMIT))?;
         let (server, _) = tungstenite::client("ws://localhost/", stream).map_err(io::Error::other)?;
         let (talk, greeting) = Talk::begin(env!("CARGO_PKG_VERSION"));
-        let mut bridge = Self {
-            server: Some(server),
-            talk,
-            hooks,
-            held: Vec::new(),
-        };
+        let mut bridge = Self { server: Some(server), talk, hooks, held: Vec::new() };
         bridge.say(&greeting);
         while !bridge.hear_one()? {}
         if let Some(server) = &bridge.server {
@@ -97,10 +92,7 @@ impl Bridge {
             .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
             .collect();
         poll(&mut descriptors, None)?;
-        if descriptors[..2]
-            .iter()
-            .any(|descriptor| !descriptor.revents().is_empty())
-        {
+        if descriptors[..2].iter().any(|descriptor| !descriptor.revents().is_empty()) {
             return Ok(false);
         }
         // Who was answered already is told first: a decision that comes too late is not sent.
@@ -156,11 +148,7 @@ impl Bridge {
             Errand::Ask { id, event } => {
                 let is_new = self.held.iter().all(|held| held.id != id);
                 if is_new && let Ok(stream) = self.call(&event) {
-                    self.held.push(Held {
-                        id,
-                        stream,
-                        bytes: Vec::new(),
-                    });
+                    self.held.push(Held { id, stream, bytes: Vec::new() });
                 }
             }
             Errand::Withdraw { id } => self.held.retain(|held| held.id != id),

@@ -46,12 +46,7 @@ impl Server {
             .stderr(Stdio::null());
         let child = command.spawn()?;
         let group = Pid::from_raw(child.id() as i32).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Self {
-            ended: pidfd_open(group, PidfdFlags::empty())?,
-            child,
-            group,
-            socket: socket.to_owned(),
-        })
+        Ok(Self { ended: pidfd_open(group, PidfdFlags::empty())?, child, group, socket: socket.to_owned() })
     }
 
     /// A connection, as soon as the server listens.

@@ -57,11 +57,7 @@ pub(super) struct Talk {
 impl Talk {
     /// And our first words.
     pub(super) fn begin(version: &str) -> (Self, Value) {
-        let talk = Self {
-            last_number: GREETING,
-            threads: HashMap::new(),
-            edits: HashMap::new(),
-        };
+        let talk = Self { last_number: GREETING, threads: HashMap::new(), edits: HashMap::new() };
         let client = json!({ "name": "atlasbridge", "title": "AtlasBridge", "version": version });
         let greeting = json!({ "id": GREETING, "method": "initialize", "params": { "clientInfo": client } });
         (talk, greeting)
@@ -114,10 +110,7 @@ impl Talk {
             "item/fileChange/requestApproval" => event["item"] = self.edits.get(&place(params)?)?.clone(),
             _ => return None,
         }
-        Some(Errand::Ask {
-            id: id.clone(),
-            event,
-        })
+        Some(Errand::Ask { id: id.clone(), event })
     }
 
     fn told(&mut self, method: &str, params: &Value) -> Vec<Errand> {
@@ -140,9 +133,7 @@ impl Talk {
                 Vec::new()
             }
             "turn/completed" => self.finished(params).into_iter().collect(),
-            "serverRequest/resolved" => vec![Errand::Withdraw {
-                id: params["requestId"].clone(),
-            }],
+            "serverRequest/resolved" => vec![Errand::Withdraw { id: params["requestId"].clone() }],
             _ => Vec::new(),
         }
     }
@@ -175,9 +166,7 @@ impl Talk {
             thread.joined = Joined::Asked(number);
             self.last_number = number;
             let wanted = json!({ "threadId": id, "excludeTurns": true });
-            errands.push(Errand::Say(
-                json!({ "id": number, "method": "thread/resume", "params": wanted }),
-            ));
+            errands.push(Errand::Say(json!({ "id": number, "method": "thread/resume", "params": wanted })));
         }
         errands
     }
@@ -196,9 +185,7 @@ impl Talk {
         if let Some(place) = place_of(params, item) {
             self.edits.remove(&place);
         }
-        let thread = params["threadId"]
-            .as_str()
-            .and_then(|id| self.threads.get_mut(id));
+        let thread = params["threadId"].as_str().and_then(|id| self.threads.get_mut(id));
         if item["type"] == "agentMessage"
             && let (Some(thread), Some(words)) = (thread, item["text"].as_str())
         {
@@ -209,20 +196,13 @@ impl Talk {
     fn finished(&mut self, params: &Value) -> Option<Errand> {
         let thread = self.threads.get_mut(params["threadId"].as_str()?)?;
         let words = thread.words.take().filter(|_| !thread.is_child)?;
-        Some(Errand::Tell(
-            json!({ "hook_event_name": "codex/finished", "last_message": words }),
-        ))
+        Some(Errand::Tell(json!({ "hook_event_name": "codex/finished", "last_message": words })))
     }
 }
 
 impl Thread {
     fn new() -> Self {
-        Self {
-            joined: Joined::No,
-            is_child: false,
-            works: false,
-            words: None,
-        }
+        Self { joined: Joined::No, is_child: false, works: false, words: None }
     }
 }
 
@@ -245,10 +225,7 @@ mod tests {
         let (mut talk, greeting) = Talk::begin("1.2.3");
         assert_eq!(greeting["method"], "initialize");
         let errands = talk.hear(&json!({ "id": 1, "result": { "userAgent": "codex" } }));
-        assert_eq!(
-            errands,
-            [Errand::Say(json!({ "method": "initialized" })), Errand::Greeted]
-        );
+        assert_eq!(errands, [Errand::Say(json!({ "method": "initialized" })), Errand::Greeted]);
         talk
     }
 

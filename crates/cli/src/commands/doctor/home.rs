@@ -35,24 +35,14 @@ pub(super) fn mend(paths: &Paths, environment: &Environment) -> Vec<Finding> {
         done.push(remove(&file, "which an ended session left behind"));
     }
     if Cache::read(&paths.versions()).is_none() {
-        done.push(remove(
-            &paths.versions(),
-            "which could not be read; versions are asked anew",
-        ));
+        done.push(remove(&paths.versions(), "which could not be read; versions are asked anew"));
     }
     done
 }
 
 fn close(path: &Path, mode: u32) -> Finding {
-    let what = format!(
-        "the mode of {} is now {mode:04o}: nobody else can reach it",
-        path.display()
-    );
-    mended(
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)),
-        what,
-        path,
-    )
+    let what = format!("the mode of {} is now {mode:04o}: nobody else can reach it", path.display());
+    mended(fs::set_permissions(path, fs::Permissions::from_mode(mode)), what, path)
 }
 
 fn remove(file: &Path, why: &str) -> Finding {
@@ -90,15 +80,7 @@ fn home(paths: &Paths) -> Finding {
             let is_mode = matches!(error, HomeError::Open { .. });
             let (says, next) =
                 said_and_next(&chain(&error), "set ATLASBRIDGE_HOME to a directory of your own");
-            Finding::problem(
-                "home",
-                says,
-                if is_mode {
-                    format!("{next}, or {FIX}")
-                } else {
-                    next
-                },
-            )
+            Finding::problem("home", says, if is_mode { format!("{next}, or {FIX}") } else { next })
         }
     }
 }
@@ -114,19 +96,12 @@ fn config(paths: &Paths, environment: &Environment) -> Vec<Finding> {
             let warnings = loaded.warnings.iter().map(|warning| {
                 Finding::warning("config", warning.to_string(), "run: atlasbridge config check")
             });
-            [Finding::ok("config", holds)]
-                .into_iter()
-                .chain(warnings)
-                .collect()
+            [Finding::ok("config", holds)].into_iter().chain(warnings).collect()
         }
         Err(error) => {
             let is_mode = matches!(error, ConfigError::Open { .. });
             let (says, next) = said_and_next(&chain(&error), "run: atlasbridge config check");
-            let next = if is_mode {
-                format!("{next}, or {FIX}")
-            } else {
-                next
-            };
+            let next = if is_mode { format!("{next}, or {FIX}") } else { next };
             vec![Finding::problem("config", says, next)]
         }
     }
@@ -137,10 +112,7 @@ fn leftovers(paths: &Paths) -> Option<Finding> {
     let first = files.first()?;
     let says = match files.len() {
         1 => format!("an ended session left {} behind", first.display()),
-        count => format!(
-            "ended sessions left {count} files in {} behind",
-            paths.hooks_dir().display()
-        ),
+        count => format!("ended sessions left {count} files in {} behind", paths.hooks_dir().display()),
     };
     Some(Finding::warning("leftovers", says, FIX))
 }
@@ -148,10 +120,7 @@ fn leftovers(paths: &Paths) -> Option<Finding> {
 /// Settings whose session holds no lock on them any more, sockets on which nobody listens, and places of servers that are gone.
 fn left_behind(paths: &Paths) -> Vec<PathBuf> {
     let entries = fs::read_dir(paths.hooks_dir()).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|file| is_stale(file))
-        .collect();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|file| is_stale(file)).collect();
     files.sort();
     files
 }

@@ -12,10 +12,7 @@ const RESTART: &str = "run: atlasbridge hub restart";
 
 pub(super) fn checks(paths: &Paths) -> Vec<Finding> {
     let mut findings = match status(paths) {
-        Ok(None) => vec![Finding::ok(
-            "hub",
-            "does not run; it starts by itself with `atlasbridge run TOOL`",
-        )],
+        Ok(None) => vec![Finding::ok("hub", "does not run; it starts by itself with `atlasbridge run TOOL`")],
         Ok(Some(view)) => running(&view),
         Err(error) => vec![Finding::problem("hub", chain(&error), RESTART)],
     };
@@ -32,9 +29,7 @@ pub(super) fn status(paths: &Paths) -> Result<Option<HubView>, ClientError> {
     };
     match client.ask(&Request::Status)? {
         Response::Status(view) => Ok(Some(view)),
-        other => Err(ClientError::Refused(format!(
-            "the hub answered something else: {other:?}"
-        ))),
+        other => Err(ClientError::Refused(format!("the hub answered something else: {other:?}"))),
     }
 }
 
@@ -63,11 +58,7 @@ fn running(view: &HubView) -> Vec<Finding> {
 fn channel(channel: &ChannelView) -> Finding {
     let name = format!("channel {}", channel.name);
     let more = [&channel.address, &channel.detail];
-    let more: String = more
-        .into_iter()
-        .flatten()
-        .map(|text| format!(", {text}"))
-        .collect();
+    let more: String = more.into_iter().flatten().map(|text| format!(", {text}")).collect();
     let says = format!("{}{more}", channel.state);
     match channel.state.as_str() {
         "connected" | "starting" => Finding::ok(&name, says),

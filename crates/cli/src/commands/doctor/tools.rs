@@ -203,10 +203,9 @@ fn of_trust(trust: &Trust, cwd: &Path) -> Finding {
         Trust::Accepted { folder } if folder == cwd => {
             Finding::ok(CHECK, format!("{} is trusted", cwd.display()))
         }
-        Trust::Accepted { folder } => Finding::ok(
-            CHECK,
-            format!("{} is trusted, because {} is", cwd.display(), folder.display()),
-        ),
+        Trust::Accepted { folder } => {
+            Finding::ok(CHECK, format!("{} is trusted, because {} is", cwd.display(), folder.display()))
+        }
         Trust::Asks => Finding::warning(
             CHECK,
             format!(
@@ -221,9 +220,7 @@ fn of_trust(trust: &Trust, cwd: &Path) -> Finding {
 /// Runs our hook as Claude would: a shell, a request on standard input. Nobody listens, so it must decide nothing, and soon.
 fn proof(paths: &Paths) -> Finding {
     const CHECK: &str = "claude hook command";
-    let socket = paths
-        .hooks_dir()
-        .join(format!("doctor-{}.sock", std::process::id()));
+    let socket = paths.hooks_dir().join(format!("doctor-{}.sock", std::process::id()));
     let command = match hook_command(&socket) {
         Ok(command) => command,
         Err(why) => return Finding::problem(CHECK, why, "mend that, or use `run --no-hooks`"),
@@ -245,9 +242,7 @@ fn proof(paths: &Paths) -> Finding {
         }
         Ok(answer) => format!(
             "it ended with {} and said {:?} {:?}",
-            answer
-                .code
-                .map_or_else(|| "a signal".to_owned(), |code| format!("code {code}")),
+            answer.code.map_or_else(|| "a signal".to_owned(), |code| format!("code {code}")),
             answer.out.trim(),
             answer.err.trim()
         ),
@@ -311,46 +306,21 @@ mod tests {
         check(
             &of_hooks(&Err(&switch(false))),
             State::Warning,
-            &[
-                "/x/settings.json",
-                "remove \"disableAllHooks\" from /x/settings.json",
-            ],
+            &["/x/settings.json", "remove \"disableAllHooks\" from /x/settings.json"],
         );
         check(&of_hooks(&Err(&switch(true))), State::Warning, &["administers"]);
-        check(
-            &of_hooks(&Err(&Off::VersionUnknown)),
-            State::Warning,
-            &["version"],
-        );
-        check(
-            &of_hooks(&Err(&Off::TooOld(Version(1, 0, 9)))),
-            State::Warning,
-            &["1.0.9", "1.0.61"],
-        );
-        check(
-            &of_hooks(&Err(&Off::AsWished)),
-            State::Warning,
-            &["CLAUDE_CODE_SIMPLE"],
-        );
+        check(&of_hooks(&Err(&Off::VersionUnknown)), State::Warning, &["version"]);
+        check(&of_hooks(&Err(&Off::TooOld(Version(1, 0, 9)))), State::Warning, &["1.0.9", "1.0.61"]);
+        check(&of_hooks(&Err(&Off::AsWished)), State::Warning, &["CLAUDE_CODE_SIMPLE"]);
     }
 
     #[test]
     fn an_untrusted_folder_is_a_warning() {
         let cwd = Path::new("/p/sub");
-        let accepted = |folder: &str| Trust::Accepted {
-            folder: folder.into(),
-        };
-        check(
-            &of_trust(&accepted("/p/sub"), cwd),
-            State::Ok,
-            &["/p/sub is trusted"],
-        );
+        let accepted = |folder: &str| Trust::Accepted { folder: folder.into() };
+        check(&of_trust(&accepted("/p/sub"), cwd), State::Ok, &["/p/sub is trusted"]);
         check(&of_trust(&accepted("/p"), cwd), State::Ok, &["because /p is"]);
-        check(
-            &of_trust(&Trust::Asks, cwd),
-            State::Warning,
-            &["/p/sub", "claude"],
-        );
+        check(&of_trust(&Trust::Asks, cwd), State::Warning, &["/p/sub", "claude"]);
     }
 
     #[test]

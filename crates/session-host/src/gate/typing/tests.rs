@@ -20,29 +20,15 @@ fn typing(strokes: Strokes) -> Typing {
 }
 
 fn nothing() -> Look {
-    Look {
-        still_shown: true,
-        is_awaited: true,
-        ..Look::default()
-    }
+    Look { still_shown: true, is_awaited: true, ..Look::default() }
 }
 
 fn echoed() -> Look {
-    Look {
-        reacted: true,
-        still_shown: true,
-        is_awaited: true,
-        shows_typed: true,
-        ..Look::default()
-    }
+    Look { reacted: true, still_shown: true, is_awaited: true, shows_typed: true, ..Look::default() }
 }
 
 fn gone() -> Look {
-    Look {
-        gone: true,
-        reacted: true,
-        ..Look::default()
-    }
+    Look { gone: true, reacted: true, ..Look::default() }
 }
 
 #[test]
@@ -62,123 +48,68 @@ fn a_tool_that_does_not_react_is_told_of() {
 #[test]
 fn enter_follows_only_while_the_same_prompt_stands() {
     let mut two = typing(Strokes::then_enter_if_still_there("y"));
-    assert_eq!(
-        two.next(&nothing(), at(300)),
-        Next::WaitUntil(at(2_000)),
-        "not before the text was seen"
-    );
-    assert_eq!(
-        two.next(&echoed(), at(100)),
-        Next::WaitUntil(at(200)),
-        "not at once"
-    );
-    let Next::Press(stroke) = two.next(&echoed(), at(200)) else {
-        panic!("Enter is due")
-    };
+    assert_eq!(two.next(&nothing(), at(300)), Next::WaitUntil(at(2_000)), "not before the text was seen");
+    assert_eq!(two.next(&echoed(), at(100)), Next::WaitUntil(at(200)), "not at once");
+    let Next::Press(stroke) = two.next(&echoed(), at(200)) else { panic!("Enter is due") };
     assert_eq!(stroke.bytes, b"\r");
     assert_eq!(two.next(&nothing(), at(201)), Next::WaitUntil(at(2_200)));
 
     let mut taken_by_the_key = typing(Strokes::then_enter_if_still_there("y"));
-    assert_eq!(
-        taken_by_the_key.next(&gone(), at(5)),
-        Next::Over(Outcome::Taken),
-        "no Enter to be sure"
-    );
+    assert_eq!(taken_by_the_key.next(&gone(), at(5)), Next::Over(Outcome::Taken), "no Enter to be sure");
 }
 
 /// Something else on the screen moved: that the key was seen is not known, so no Enter follows it.
 #[test]
 fn a_key_that_is_not_seen_is_followed_by_no_enter() {
     let mut two = typing(Strokes::then_enter_if_still_there("y"));
-    let elsewhere = Look {
-        shows_typed: false,
-        ..echoed()
-    };
+    let elsewhere = Look { shows_typed: false, ..echoed() };
     assert_eq!(two.next(&elsewhere, at(1_900)), Next::WaitUntil(at(2_000)));
     assert_eq!(two.next(&elsewhere, at(2_000)), Next::Over(Outcome::NotTaken));
 }
 
 #[test]
 fn what_lies_unread_was_not_taken_though_its_prompt_has_gone() {
-    let lies = |bytes, over| Look {
-        over,
-        unread: Unread {
-            bytes,
-            is_awaited: false,
-        },
-        ..gone()
-    };
+    let lies = |bytes, over| Look { over, unread: Unread { bytes, is_awaited: false }, ..gone() };
     let ends = |look: &Look| typing(Strokes::once("y\r")).next(look, at(2_000));
     assert_eq!(ends(&lies(2, false)), Next::Over(Outcome::NotTaken));
     assert_eq!(ends(&lies(2, true)), Next::Over(Outcome::ToolGone));
-    assert_eq!(
-        ends(&lies(1, false)),
-        Next::Over(Outcome::Taken),
-        "its first key was read"
-    );
+    assert_eq!(ends(&lies(1, false)), Next::Over(Outcome::Taken), "its first key was read");
     assert_eq!(ends(&lies(0, true)), Next::Over(Outcome::Taken));
 }
 
 fn unread(bytes: u64, is_awaited: bool) -> Look {
-    Look {
-        unread: Unread { bytes, is_awaited },
-        ..nothing()
-    }
+    Look { unread: Unread { bytes, is_awaited }, ..nothing() }
 }
 
 /// The kernel echoes a line at once, and the question is swept away by it: a slow tool still gets its answer.
 #[test]
 fn an_answer_that_is_not_read_yet_is_waited_for() {
-    let swept = Look {
-        gone: true,
-        ..unread(2, true)
-    };
+    let swept = Look { gone: true, ..unread(2, true) };
     let mut line = typing(Strokes::once("y\r"));
     assert_eq!(line.next(&swept, at(1)), Next::WaitUntil(at(5)));
     assert_eq!(line.next(&swept, at(200)), Next::WaitUntil(at(250)));
     assert_eq!(line.next(&gone(), at(240)), Next::Over(Outcome::Taken));
     let mut called_away = typing(Strokes::once("2"));
-    assert_eq!(
-        called_away.next(&unread(1, true), at(249)),
-        Next::WaitUntil(at(250))
-    );
-    assert_eq!(
-        called_away.next(&unread(1, true), at(250)),
-        Next::Over(Outcome::NotTaken)
-    );
+    assert_eq!(called_away.next(&unread(1, true), at(249)), Next::WaitUntil(at(250)));
+    assert_eq!(called_away.next(&unread(1, true), at(250)), Next::Over(Outcome::NotTaken));
 }
 
 /// Whoever asked sleeps over something else: the answer is taken back before the next question.
 #[test]
 fn an_answer_that_nobody_comes_for_is_taken_back_at_once() {
     let mut line = typing(Strokes::once("y\r"));
-    assert!(
-        matches!(line.next(&unread(2, false), at(1)), Next::WaitUntil(_)),
-        "once may be a moment"
-    );
+    assert!(matches!(line.next(&unread(2, false), at(1)), Next::WaitUntil(_)), "once may be a moment");
     assert!(matches!(line.next(&unread(2, true), at(5)), Next::WaitUntil(_)));
     assert!(matches!(line.next(&unread(2, false), at(9)), Next::WaitUntil(_)));
-    assert_eq!(
-        line.next(&unread(2, false), at(13)),
-        Next::Over(Outcome::NotTaken)
-    );
+    assert_eq!(line.next(&unread(2, false), at(13)), Next::Over(Outcome::NotTaken));
 }
 
 #[test]
 fn a_line_that_was_read_and_changed_nothing_is_unknown() {
-    let line = || Typing {
-        is_dialog: false,
-        ..typing(Strokes::once("hello\r"))
-    };
+    let line = || Typing { is_dialog: false, ..typing(Strokes::once("hello\r")) };
     assert_eq!(line().next(&nothing(), at(2_000)), Next::Over(Outcome::Unknown));
-    assert_eq!(
-        line().next(&unread(6, true), at(2_000)),
-        Next::Over(Outcome::NotTaken)
-    );
-    let in_its_box = Look {
-        drafted: Some(true),
-        ..nothing()
-    };
+    assert_eq!(line().next(&unread(6, true), at(2_000)), Next::Over(Outcome::NotTaken));
+    let in_its_box = Look { drafted: Some(true), ..nothing() };
     assert_eq!(line().next(&in_its_box, at(4_000)), Next::Over(Outcome::NotTaken));
 }
 
@@ -190,62 +121,35 @@ fn keys(from: usize, to: usize) -> Option<Strokes> {
 }
 
 fn steered(from: usize, to: usize) -> Typing {
-    let aim = Aim {
-        row: to,
-        label: "No".to_owned(),
-    };
+    let aim = Aim { row: to, label: "No".to_owned() };
     let ticket = Ticket {
         reply: ReplyId::from_random([1; 16]),
         prompt: PromptId::from_random([2; 16]),
         sighting: SightingNo(1),
         is_dialog: true,
         by_key: true,
-        way: Way::Steer {
-            aim,
-            strokes: keys(from, to).unwrap(),
-        },
+        way: Way::Steer { aim, strokes: keys(from, to).unwrap() },
     };
     Typing::begun(ticket, Duration::ZERO, at(0))
 }
 
 fn marker_on(row: usize, aim: usize) -> Look {
-    Look {
-        needs: keys(row, aim),
-        ..echoed()
-    }
+    Look { needs: keys(row, aim), ..echoed() }
 }
 
 #[test]
 fn a_marker_is_led_step_by_step_and_enter_waits_for_it() {
     let mut led = steered(0, 2);
-    assert_eq!(
-        led.next(&marker_on(0, 2), at(300)),
-        Next::WaitUntil(at(2_000)),
-        "not moved yet"
-    );
-    assert_eq!(
-        led.next(&marker_on(1, 2), at(100)),
-        Next::WaitUntil(at(200)),
-        "not at once"
-    );
-    let Next::Press(step) = led.next(&marker_on(1, 2), at(300)) else {
-        panic!("the second step is due")
-    };
+    assert_eq!(led.next(&marker_on(0, 2), at(300)), Next::WaitUntil(at(2_000)), "not moved yet");
+    assert_eq!(led.next(&marker_on(1, 2), at(100)), Next::WaitUntil(at(200)), "not at once");
+    let Next::Press(step) = led.next(&marker_on(1, 2), at(300)) else { panic!("the second step is due") };
     assert_eq!(step.bytes, b"\x1b[B");
-    assert_eq!(
-        led.next(&marker_on(1, 2), at(900)),
-        Next::WaitUntil(at(2_300)),
-        "lost: no Enter"
-    );
+    assert_eq!(led.next(&marker_on(1, 2), at(900)), Next::WaitUntil(at(2_300)), "lost: no Enter");
     let Next::Press(enter) = led.next(&marker_on(2, 2), at(1_000)) else {
         panic!("the marker stands on the row")
     };
     assert_eq!(enter.bytes, b"\r");
-    assert_eq!(
-        led.next(&marker_on(2, 2), at(1_500)),
-        Next::WaitUntil(at(3_000)),
-        "never twice"
-    );
+    assert_eq!(led.next(&marker_on(2, 2), at(1_500)), Next::WaitUntil(at(3_000)), "never twice");
     assert_eq!(led.next(&gone(), at(1_600)), Next::Over(Outcome::Taken));
 }
 
@@ -258,10 +162,7 @@ fn a_step_that_is_lost_or_goes_astray_is_given_up() {
     };
     astray(marker_on(0, 2));
     astray(marker_on(4, 2));
-    astray(Look {
-        needs: None,
-        ..echoed()
-    });
+    astray(Look { needs: None, ..echoed() });
     let mut moved_only = steered(0, 2);
     assert_eq!(
         moved_only.next(&gone(), at(5)),
@@ -320,10 +221,7 @@ proptest::proptest! {
 
 #[test]
 fn a_text_without_its_enter_was_not_taken() {
-    let mut text = Typing {
-        is_dialog: false,
-        ..typing(Strokes::then_enter_if_still_there("hello"))
-    };
+    let mut text = Typing { is_dialog: false, ..typing(Strokes::then_enter_if_still_there("hello")) };
     assert_eq!(text.next(&gone(), at(5)), Next::Over(Outcome::NotTaken));
 }
 
@@ -331,17 +229,11 @@ fn a_text_without_its_enter_was_not_taken() {
 #[test]
 fn no_further_key_is_pressed_while_nobody_waits_for_it() {
     let mut led = steered(0, 2);
-    let busy = Look {
-        is_awaited: false,
-        ..marker_on(1, 2)
-    };
+    let busy = Look { is_awaited: false, ..marker_on(1, 2) };
     assert_eq!(led.next(&busy, at(300)), Next::WaitUntil(at(304)));
     assert!(matches!(led.next(&marker_on(1, 2), at(304)), Next::Press(_)));
     let mut two = typing(Strokes::then_enter_if_still_there("y"));
-    let busy = Look {
-        is_awaited: false,
-        ..echoed()
-    };
+    let busy = Look { is_awaited: false, ..echoed() };
     assert_eq!(two.next(&busy, at(300)), Next::WaitUntil(at(304)));
     assert!(matches!(two.next(&echoed(), at(304)), Next::Press(_)));
 }
@@ -349,39 +241,23 @@ fn no_further_key_is_pressed_while_nobody_waits_for_it() {
 /// Nothing knows the screen any more, and yet the text stands there: that is no proof that it was sent.
 #[test]
 fn a_text_that_still_stands_before_the_cursor_was_not_taken() {
-    let mut text = Typing {
-        is_dialog: false,
-        ..typing(Strokes::then_enter_if_still_there("hello"))
-    };
+    let mut text = Typing { is_dialog: false, ..typing(Strokes::then_enter_if_still_there("hello")) };
     assert!(matches!(text.next(&echoed(), at(1_000)), Next::WaitUntil(_)));
     assert!(matches!(text.next(&echoed(), at(1_200)), Next::Press(_)));
-    let lies_there = Look {
-        unsent: true,
-        ..gone()
-    };
+    let lies_there = Look { unsent: true, ..gone() };
     assert_eq!(text.next(&lies_there, at(1_500)), Next::WaitUntil(at(3_200)));
     assert_eq!(text.next(&lies_there, at(3_200)), Next::Over(Outcome::NotTaken));
 
-    let mut sent = Typing {
-        is_dialog: false,
-        ..typing(Strokes::then_enter_if_still_there("hello"))
-    };
+    let mut sent = Typing { is_dialog: false, ..typing(Strokes::then_enter_if_still_there("hello")) };
     assert!(matches!(sent.next(&echoed(), at(1_000)), Next::WaitUntil(_)));
     assert!(matches!(sent.next(&echoed(), at(1_200)), Next::Press(_)));
     assert_eq!(sent.next(&lies_there, at(1_500)), Next::WaitUntil(at(3_200)));
-    assert_eq!(
-        sent.next(&gone(), at(1_600)),
-        Next::Over(Outcome::Taken),
-        "a slow tool took it late"
-    );
+    assert_eq!(sent.next(&gone(), at(1_600)), Next::Over(Outcome::Taken), "a slow tool took it late");
 }
 
 #[test]
 fn a_pasted_text_is_known_without_its_marks() {
-    let text = |strokes| Typing {
-        is_dialog: false,
-        ..typing(strokes)
-    };
+    let text = |strokes| Typing { is_dialog: false, ..typing(strokes) };
     let pasted = text(Strokes::then_enter_if_still_there("\x1b[200~two words\x1b[201~"));
     assert_eq!(pasted.text(), Some("two words"));
     let line = text(Strokes::once("y\r"));
@@ -391,14 +267,8 @@ fn a_pasted_text_is_known_without_its_marks() {
 /// A text is sent once it is seen in its box, a moment later; and once more only if it still stands there.
 #[test]
 fn an_instruction_is_sent_when_it_is_seen_and_insisted_on_while_it_stands() {
-    let mut text = Typing {
-        is_dialog: false,
-        ..typing(Strokes::then_enter_if_still_there("hello"))
-    };
-    let seen = |drafted| Look {
-        drafted: Some(drafted),
-        ..echoed()
-    };
+    let mut text = Typing { is_dialog: false, ..typing(Strokes::then_enter_if_still_there("hello")) };
+    let seen = |drafted| Look { drafted: Some(drafted), ..echoed() };
     assert_eq!(text.next(&seen(false), at(300)), Next::WaitUntil(at(1_200)));
     assert_eq!(text.next(&seen(true), at(700)), Next::WaitUntil(at(900)));
     assert!(matches!(text.next(&seen(true), at(900)), Next::Press(_)));
@@ -406,11 +276,7 @@ fn an_instruction_is_sent_when_it_is_seen_and_insisted_on_while_it_stands() {
     let emptied = text.next(&seen(false), at(2_200));
     assert_eq!(emptied, Next::WaitUntil(at(2_900)), "nothing is left to send");
     assert!(matches!(text.next(&seen(true), at(2_200)), Next::Press(_)));
-    assert_eq!(
-        text.next(&seen(true), at(3_500)),
-        Next::WaitUntil(at(4_200)),
-        "never a third time"
-    );
+    assert_eq!(text.next(&seen(true), at(3_500)), Next::WaitUntil(at(4_200)), "never a third time");
     assert_eq!(text.next(&gone(), at(3_600)), Next::Over(Outcome::Taken));
 }
 
@@ -425,9 +291,6 @@ fn only_a_key_that_was_ignored_leaves_its_dialog_open() {
         outcome,
     };
     assert!(settled(false, Outcome::NotTaken).leaves_prompt_open());
-    assert!(
-        !settled(true, Outcome::NotTaken).leaves_prompt_open(),
-        "it may still come"
-    );
+    assert!(!settled(true, Outcome::NotTaken).leaves_prompt_open(), "it may still come");
     assert!(!settled(false, Outcome::Taken).leaves_prompt_open());
 }
