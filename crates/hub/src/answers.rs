@@ -5,10 +5,10 @@ use std::time::Duration;
 use atlasbridge_channel::Receipt;
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
-use atlasbridge_model::lifecycle::{Do, PromptState};
+use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::{PromptId, ReplyId, SessionId, Timestamp};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, Handled, Moved, Once, OpenPrompt, Outcome, PromptRecord, Reply, SessionRecord,
+    AcceptedAnswer, Advance, Cancel, Handled, Once, OpenPrompt, Outcome, PromptRecord, Reply, SessionRecord,
     SessionStatus, rfc3339,
 };
 use atlasbridge_web::desk;
@@ -18,7 +18,7 @@ use atlasbridge_wire::session::{Health, ToSession};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::cards::card;
-use crate::hub::{Broken, Event, Hub, random};
+use crate::hub::{Event, Hub, Trouble, random};
 use crate::instructions::{Author, Fit, Unfit};
 use crate::peer::Peer;
 use crate::views::{Life, prompt_view, session_view, standing_view};
@@ -75,7 +75,7 @@ impl Hub {
         request: Request,
         peer: &Peer,
         respond: mpsc::Sender<Response>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         if decides(&request) && peer.is_inside_a_session(&self.registry.hosts()) {
             let refusal = Refusal::InsideSession;
             self.record_rejection(AuditEvent {
@@ -123,7 +123,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn approvals(&self) -> Result<Response, Broken> {
+    async fn approvals(&self) -> Result<Response, Trouble> {
         let rules = self.rules();
         let standing = self.store.standing_prompts().await?;
         let prompts = standing.iter().map(|open| standing_view(open, rules)).collect();
@@ -131,7 +131,7 @@ impl Hub {
     }
 
     /// What stands on screens, each with the word for it.
-    pub(crate) async fn standing(&self) -> Result<Vec<(OpenPrompt, String)>, Broken> {
+    pub(crate) async fn standing(&self) -> Result<Vec<(OpenPrompt, String)>, Trouble> {
         let rules = self.rules();
         let standing = self.store.standing_prompts().await?.into_iter();
         let with_word = |open: OpenPrompt| {
@@ -146,7 +146,7 @@ impl Hub {
         Rules { secrets_over_channels: self.settings.secrets_over_channels, as_is: false }
     }
 
-    async fn status(&self) -> Result<Response, Broken> {
+    async fn status(&self) -> Result<Response, Trouble> {
         Ok(Response::Status(HubView {
             pid: std::process::id(),
             version: self.identity.version.clone(),
@@ -173,7 +173,7 @@ impl Hub {
         as_is: bool,
         peer: &Peer,
         respond: mpsc::Sender<Response>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let decided_by = format!("uid:{}", peer.uid);
         let prompt = match self.find(wanted).await? {
             Ok(prompt) => prompt,
@@ -200,12 +200,15 @@ impl Hub {
         match answer::check(said, &prompt.sighting, rules) {
             Err(refusal) => self.refuse(Some(&prompt), &refusal, &decided_by, respond).await,
             Ok(Checked::Cancel) => {
-                match self.store.cancel(prompt.id, &Source::Command, &decided_by, clock::now()).await? {
-                    Advance::Moved(moved) => {
+                let cancel =
+                    Cancel { prompt: prompt.id, nonce: prompt.nonce, source: Source::Command, decided_by };
+                match self.store.cancel(cancel, None, |_| Handled::default(), clock::now()).await? {
+                    Once::First(Advance::Moved(moved)) => {
                         self.perform(moved).await?;
                         self.answer_when_over(prompt.id, respond).await
                     }
-                    Advance::Refused(refusal) => {
+                    Once::Repeated => Ok(()),
+                    Once::First(Advance::Refused(refusal)) => {
                         let _ = respond.try_send(Response::Refused { reason: refusal.to_string() });
                         Ok(())
                     }
@@ -226,7 +229,8 @@ impl Hub {
                     Outcome::Won { .. } => next.unwrap_or_default(),
                     Outcome::Refused(_) => Handled::default(),
                 };
-                let outcome = self.store.accept_from(accepted, None, then, clock::now()).await?;
+                let outcome =
+                    self.store.accept(accepted, None, then, clock::now()).await.map_err(Trouble::Answer)?;
                 pause::point("hub-after-accept");
                 match outcome {
                     Once::First(outcome) => self.accepted(outcome, respond).await,
@@ -244,7 +248,7 @@ impl Hub {
         reason: &str,
         as_is: bool,
         decided_by: &str,
-    ) -> Result<Result<Handled, Refusal>, Broken> {
+    ) -> Result<Result<Handled, Refusal>, Trouble> {
         let Some(session) = self.store.session(prompt.session).await? else {
             return Ok(Err(Refusal::UnknownPrompt));
         };
@@ -259,7 +263,7 @@ impl Hub {
         as_is: bool,
         peer: &Peer,
         respond: mpsc::Sender<Response>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let decided_by = format!("uid:{}", peer.uid);
         let session = match self.find_session(wanted).await? {
             Ok(session) => session,
@@ -304,7 +308,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn take_back(&mut self, wanted: &str, peer: &Peer) -> Result<Response, Broken> {
+    async fn take_back(&mut self, wanted: &str, peer: &Peer) -> Result<Response, Trouble> {
         let session = match self.find_session(wanted).await? {
             Ok(session) => session,
             Err(reason) => return Ok(Response::Refused { reason }),
@@ -323,26 +327,25 @@ impl Hub {
         Ok(Response::Refused { reason })
     }
 
-    async fn accepted(&mut self, outcome: Outcome, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
+    async fn accepted(&mut self, outcome: Outcome, respond: mpsc::Sender<Response>) -> Result<(), Trouble> {
         match outcome {
             Outcome::Refused(refusal) => {
                 let _ = respond.try_send(Response::Refused { reason: refusal.to_string() });
                 Ok(())
             }
-            Outcome::Won { reply, prompt } => {
+            Outcome::Won { reply, moved } => {
                 if let Some(value @ answer::Value::Secret(_)) = &reply.value {
                     self.registry.keep_secret(reply.id, value.clone());
                 }
-                let id = prompt.id;
-                let effects = vec![Do::Deliver(reply.id)];
-                self.perform(Moved { prompt, effects }).await?;
+                let id = moved.prompt.id;
+                self.perform(moved).await?;
                 self.answer_when_over(id, respond).await
             }
         }
     }
 
     /// By id, or by the beginning of one if it is enough to tell it from the others.
-    async fn find(&self, wanted: &str) -> Result<Result<PromptRecord, Refusal>, Broken> {
+    async fn find(&self, wanted: &str) -> Result<Result<PromptRecord, Refusal>, Trouble> {
         if let Ok(id) = wanted.parse::<PromptId>() {
             return Ok(self.store.prompt(id).await?.ok_or(Refusal::UnknownPrompt));
         }
@@ -360,7 +363,7 @@ impl Hub {
         refusal: &Refusal,
         decided_by: &str,
         respond: mpsc::Sender<Response>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let tool = match prompt {
             Some(prompt) => self.store.session(prompt.session).await?.map(|session| session.tool),
             None => None,
@@ -379,7 +382,7 @@ impl Hub {
         &mut self,
         prompt: PromptId,
         respond: mpsc::Sender<Response>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         self.wait_for_end(prompt, Waiter::Command(respond));
         if self.store.prompt(prompt).await?.is_none_or(|prompt| prompt.state.is_over()) {
             return self.answer_waiting(prompt).await;
@@ -398,7 +401,7 @@ impl Hub {
         });
     }
 
-    pub(crate) async fn answer_waiting(&mut self, prompt: PromptId) -> Result<(), Broken> {
+    pub(crate) async fn answer_waiting(&mut self, prompt: PromptId) -> Result<(), Trouble> {
         let Some(waiting) = self.waiting.remove(&prompt) else {
             return Ok(());
         };
@@ -418,7 +421,7 @@ impl Hub {
 
     /// The list, and again after each change, until whoever watches has gone. A slow one misses pictures in
     /// between, never the last.
-    async fn watch(&mut self, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
+    async fn watch(&mut self, respond: mpsc::Sender<Response>) -> Result<(), Trouble> {
         self.pictures.send_replace(self.approvals().await?);
         let mut pictures = self.pictures.subscribe();
         tokio::spawn(async move {
@@ -436,7 +439,7 @@ impl Hub {
         Ok(())
     }
 
-    pub(crate) async fn tell_watchers(&mut self) -> Result<(), Broken> {
+    pub(crate) async fn tell_watchers(&mut self) -> Result<(), Trouble> {
         if self.pictures.receiver_count() > 0 {
             self.pictures.send_replace(self.approvals().await?);
         }
@@ -444,7 +447,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn sessions(&mut self, all: bool, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
+    async fn sessions(&mut self, all: bool, respond: mpsc::Sender<Response>) -> Result<(), Trouble> {
         let sessions = match all {
             true => self.store.sessions(MOST_SESSIONS).await?,
             false => self.store.active_sessions().await?,
@@ -466,7 +469,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn session(&mut self, wanted: &str, respond: mpsc::Sender<Response>) -> Result<(), Broken> {
+    async fn session(&mut self, wanted: &str, respond: mpsc::Sender<Response>) -> Result<(), Trouble> {
         let session = match self.find_session(wanted).await? {
             Ok(session) => session,
             Err(reason) => {
@@ -486,7 +489,7 @@ impl Hub {
     async fn life(
         &mut self,
         session: &SessionRecord,
-    ) -> Result<(Life, Option<oneshot::Receiver<Health>>), Broken> {
+    ) -> Result<(Life, Option<oneshot::Receiver<Health>>), Trouble> {
         let prompts = self.store.prompts_of(session.id).await?;
         let is_awaiting = prompts.iter().any(|prompt| matches!(prompt.state, PromptState::AwaitingReply));
         let health = match session.status {
@@ -504,7 +507,7 @@ impl Hub {
         ))
     }
 
-    async fn find_session(&self, wanted: &str) -> Result<Result<SessionRecord, String>, Broken> {
+    async fn find_session(&self, wanted: &str) -> Result<Result<SessionRecord, String>, Trouble> {
         let nobody = || "there is no such session; `atlasbridge sessions list --all` shows them".to_owned();
         if let Ok(id) = wanted.parse::<SessionId>() {
             return Ok(self.store.session(id).await?.ok_or_else(nobody));
@@ -523,7 +526,7 @@ impl Hub {
     }
 
     /// Running sessions as the store knows them; nobody is asked how they are.
-    pub(crate) async fn active_views(&mut self) -> Result<Vec<SessionView>, Broken> {
+    pub(crate) async fn active_views(&mut self) -> Result<Vec<SessionView>, Trouble> {
         let mut views = Vec::new();
         for session in self.store.active_sessions().await? {
             let (life, _) = self.life(&session).await?;
@@ -532,7 +535,7 @@ impl Hub {
         Ok(views)
     }
 
-    async fn resume_session(&mut self, wanted: &str, peer: &Peer) -> Result<Response, Broken> {
+    async fn resume_session(&mut self, wanted: &str, peer: &Peer) -> Result<Response, Trouble> {
         let session = match self.find_session(wanted).await? {
             Ok(session) => session,
             Err(reason) => return Ok(Response::Refused { reason }),
@@ -548,7 +551,7 @@ impl Hub {
         })
     }
 
-    async fn stop_session(&mut self, wanted: &str) -> Result<Response, Broken> {
+    async fn stop_session(&mut self, wanted: &str) -> Result<Response, Trouble> {
         let session = match self.find_session(wanted).await? {
             Ok(session) => session,
             Err(reason) => return Ok(Response::Refused { reason }),

@@ -32,7 +32,7 @@ use tokio::task::JoinHandle;
 
 use self::holds::Holds;
 use crate::clock;
-use crate::hub::{Broken, Event, Hub, random};
+use crate::hub::{Event, Hub, Trouble, random};
 use crate::{pause, words};
 
 /// A channel that failed is started again after this, so often; then `status` says so.
@@ -194,7 +194,7 @@ impl Channels {
 
 impl Hub {
     /// Starts what is configured, stops what is not, and leaves alone what has not changed.
-    pub(crate) async fn set_channels(&mut self, wanted: Vec<ChannelStart>) -> Result<(), Broken> {
+    pub(crate) async fn set_channels(&mut self, wanted: Vec<ChannelStart>) -> Result<(), Trouble> {
         let is_wanted = |running: &Running| {
             wanted
                 .iter()
@@ -213,7 +213,7 @@ impl Hub {
         self.offer_all().await
     }
 
-    async fn start_channel(&mut self, start: ChannelStart, failures: u32) -> Result<(), Broken> {
+    async fn start_channel(&mut self, start: ChannelStart, failures: u32) -> Result<(), Trouble> {
         let offset = self.store.offset(start.name, clock::now()).await?;
         let (inbound, mut said) = mpsc::channel(MAILBOX);
         let (handle, work) = (start.start)(offset, inbound);
@@ -244,7 +244,7 @@ impl Hub {
     }
 
     /// A channel's worker has ended by itself. Others go on; this one is tried again, a few times.
-    pub(crate) async fn channel_ended(&mut self, name: &str) -> Result<(), Broken> {
+    pub(crate) async fn channel_ended(&mut self, name: &str) -> Result<(), Trouble> {
         let Some(running) = self.channels.find(name) else {
             return Ok(());
         };
@@ -267,7 +267,7 @@ impl Hub {
         Ok(())
     }
 
-    pub(crate) async fn channel_restart(&mut self, name: &str) -> Result<(), Broken> {
+    pub(crate) async fn channel_restart(&mut self, name: &str) -> Result<(), Trouble> {
         let Some(at) = self.channels.running.iter().position(|running| running.start.name == name) else {
             return Ok(());
         };
@@ -275,7 +275,7 @@ impl Hub {
         self.start_channel(old.start, old.failures).await
     }
 
-    pub(crate) async fn channel_said(&mut self, name: &'static str, inbound: Inbound) -> Result<(), Broken> {
+    pub(crate) async fn channel_said(&mut self, name: &'static str, inbound: Inbound) -> Result<(), Trouble> {
         match inbound {
             Inbound::Done { job, target, done } => self.task_done(name, job, &target, done).await,
             Inbound::Update(update) => self.updated(name, update).await,
@@ -306,7 +306,7 @@ impl Hub {
 
     /// # No-lost-tap invariant
     /// Whatever waited through a gap in which taps may have been lost is offered again under a new nonce.
-    async fn polled(&mut self, name: &'static str, gap: Option<Duration>) -> Result<(), Broken> {
+    async fn polled(&mut self, name: &'static str, gap: Option<Duration>) -> Result<(), Trouble> {
         let now = clock::now();
         let before = self.store.polled_at(name).await?;
         let since =
@@ -318,7 +318,7 @@ impl Hub {
         Ok(self.store.set_polled_at(name, now).await?)
     }
 
-    async fn offer_again(&mut self, name: &'static str) -> Result<(), Broken> {
+    async fn offer_again(&mut self, name: &'static str) -> Result<(), Trouble> {
         for open in self.store.open_prompts().await? {
             let waits = matches!(open.prompt.state, PromptState::AwaitingReply);
             let posts = self.store.posts_of(open.prompt.id).await?;
@@ -339,7 +339,7 @@ impl Hub {
         &mut self,
         prompt: &PromptRecord,
         typed_ago: Option<Duration>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let now = clock::now();
         let grace = typed_ago.map_or(Duration::ZERO, |ago| self.settings.presence_grace.saturating_sub(ago));
         let not_before = now.wall.plus_millis(grace.as_millis() as i64);
@@ -352,7 +352,7 @@ impl Hub {
     }
 
     /// What a hub before us recorded and did not get to offer.
-    async fn offer_all(&mut self) -> Result<(), Broken> {
+    async fn offer_all(&mut self) -> Result<(), Trouble> {
         for open in self.store.open_prompts().await? {
             self.offer(&open.prompt, None).await?;
         }
@@ -361,7 +361,7 @@ impl Hub {
     }
 
     /// Gives each free target its next task.
-    pub(crate) async fn feed_channels(&mut self) -> Result<(), Broken> {
+    pub(crate) async fn feed_channels(&mut self) -> Result<(), Trouble> {
         let (writes, now) = (self.store.writes(), clock::now());
         if !self.channels.must_look(writes, now.boot) {
             return Ok(());
@@ -374,7 +374,7 @@ impl Hub {
     }
 
     /// All that is to be done at one moment, and the next one.
-    async fn look(&mut self, now: Now) -> Result<(), Broken> {
+    async fn look(&mut self, now: Now) -> Result<(), Trouble> {
         for running in &mut self.channels.running {
             running.held.lift(now.boot);
         }
@@ -411,7 +411,7 @@ impl Hub {
     }
 
     /// Whether a prompt may appear in a chat now that has not been there before.
-    async fn may_post(&mut self, name: &str, due: &DuePost, now: Now) -> Result<bool, Broken> {
+    async fn may_post(&mut self, name: &str, due: &DuePost, now: Now) -> Result<bool, Trouble> {
         let muted = self.store.chat_state(name, &due.post.target, MUTED_UNTIL).await?;
         let until = muted.and_then(|until| until.parse().ok()).map(Timestamp);
         let until = until.filter(|until| *until > now.wall);
@@ -453,7 +453,13 @@ impl Hub {
         }
     }
 
-    async fn task_done(&mut self, name: &str, job: JobNo, target: &Target, done: Done) -> Result<(), Broken> {
+    async fn task_done(
+        &mut self,
+        name: &str,
+        job: JobNo,
+        target: &Target,
+        done: Done,
+    ) -> Result<(), Trouble> {
         let Some(running) = self.channels.find(name) else {
             return Ok(());
         };
@@ -502,7 +508,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn count_down(&mut self, now: Now) -> Result<(), Broken> {
+    async fn count_down(&mut self, now: Now) -> Result<(), Trouble> {
         if self.channels.countdown_at.is_none_or(|at| at > now.boot) {
             return Ok(());
         }
@@ -520,7 +526,7 @@ impl Hub {
         &mut self,
         wants: impl Fn(&ChannelStart) -> bool,
         notice: &Notice,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let channels: Vec<(&'static str, Vec<Target>)> = self
             .channels
             .running
@@ -540,7 +546,7 @@ impl Hub {
 
 impl Hub {
     /// What everybody is told when a session is paused: with the answer that did it, or not at all.
-    pub(crate) async fn notices_of_pause(&self, session: SessionId) -> Result<Vec<NewNotice>, Broken> {
+    pub(crate) async fn notices_of_pause(&self, session: SessionId) -> Result<Vec<NewNotice>, Trouble> {
         let Some(session) = self.store.session(session).await? else {
             return Ok(Vec::new());
         };

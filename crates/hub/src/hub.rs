@@ -13,7 +13,7 @@ use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::Do;
 use atlasbridge_model::{BootTime, Kind, PromptId, ReplyId, SessionId};
 use atlasbridge_store::{
-    AcceptError, Advance, BackendError, Moved, PromptRecord, Recovery, SessionRecord, Store, StoreConfig,
+    Advance, Moved, PromptRecord, Recovery, SessionRecord, Store, StoreConfig, StoreError,
 };
 use atlasbridge_web::desk::Ask;
 use atlasbridge_wire::command::{Request, Response};
@@ -128,8 +128,27 @@ pub(crate) struct Files {
     pub(crate) audit_log: std::path::PathBuf,
 }
 
-/// What could not be recorded. The loop says so and goes on; what is poisoned ends the hub.
-pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
+/// What could not be done. The loop says so and goes on; a store that is lost ends the hub.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An answer could neither be accepted nor refused.
+    #[error("nothing was typed")]
+    Answer(#[source] StoreError),
+    /// A kernel without randomness: then nothing is decided.
+    #[error("the kernel gives no random bytes ({0})")]
+    NoRandomness(String),
+}
+
+impl Trouble {
+    fn is_store_lost(&self) -> bool {
+        match self {
+            Trouble::Store(error) | Trouble::Answer(error) => error.is_store_lost(),
+            Trouble::NoRandomness(_) => false,
+        }
+    }
+}
 
 /// Serves until it is told to stop.
 pub async fn serve(config: HubConfig) -> Result<(), HubError> {
@@ -199,12 +218,12 @@ impl Hub {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(broken_signal)?;
         let mut hang_up = signal(SignalKind::hangup()).map_err(broken_signal)?;
         self.start(&recovery).await.map_err(|error| {
-            tracing::error!(error = %chain(error.as_ref()), "the start could not be recorded");
+            tracing::error!(error = %chain(&error), "the start could not be recorded");
             HubError::StoreLost
         })?;
         let opened = self.open_channels(self.settings.clone()).await;
         if let Err(error) = opened {
-            tracing::error!(error = %chain(error.as_ref()), "the channels could not be started");
+            tracing::error!(error = %chain(&error), "the channels could not be started");
             return Err(HubError::StoreLost);
         }
         if let Some(mut ready) = ready {
@@ -212,7 +231,7 @@ impl Hub {
         }
         while !self.is_stopping {
             if let Err(error) = self.feed_channels().await {
-                tracing::error!(error = %chain(error.as_ref()), "channels cannot be told");
+                tracing::error!(error = %chain(&error), "channels cannot be told");
                 self.not_before = clock::now().boot.plus_millis(RETRY.as_millis() as i64);
             }
             self.set_alarm().await;
@@ -227,9 +246,9 @@ impl Hub {
                 _ = interrupt.recv() => break,
             };
             if let Err(error) = result {
-                let reason = chain(error.as_ref());
+                let reason = chain(&error);
                 tracing::error!(error = %reason, "could not be recorded, so it was not done");
-                if is_store_lost(error.as_ref()) {
+                if error.is_store_lost() {
                     tokio::time::sleep(LAST_WORDS).await;
                     return Err(HubError::StoreLost);
                 }
@@ -244,7 +263,7 @@ impl Hub {
     }
 
     /// Puts the start on record, and finds out which session hosts survived the hub before us.
-    async fn start(&mut self, recovery: &Recovery) -> Result<(), Broken> {
+    async fn start(&mut self, recovery: &Recovery) -> Result<(), Trouble> {
         let said = recovery.to_string();
         if !said.is_empty() {
             tracing::warn!(recovered = %said, "the store was repaired");
@@ -269,7 +288,7 @@ impl Hub {
         self.settle_texts().await
     }
 
-    async fn open_channels(&mut self, settings: Settings) -> Result<(), Broken> {
+    async fn open_channels(&mut self, settings: Settings) -> Result<(), Trouble> {
         self.set_page(settings.page);
         self.set_channels(settings.channels).await
     }
@@ -288,7 +307,7 @@ impl Hub {
         });
     }
 
-    async fn handle(&mut self, event: Event) -> Result<(), Broken> {
+    async fn handle(&mut self, event: Event) -> Result<(), Trouble> {
         match event {
             Event::SessionUp { no, info, peer_pid, mailbox } => {
                 let result = self.session_up(no, info, peer_pid, mailbox.clone()).await;
@@ -312,7 +331,7 @@ impl Hub {
             Event::Asked { request, peer, respond } => {
                 let result = self.asked(request, &peer, respond.clone()).await;
                 if let Err(error) = &result {
-                    let _ = respond.try_send(Response::Failed { reason: told(error.as_ref()) });
+                    let _ = respond.try_send(Response::Failed { reason: chain(error) });
                 }
                 result
             }
@@ -342,8 +361,8 @@ impl Hub {
         &mut self,
         no: ConnectionNo,
         mailbox: mpsc::Sender<ToSession>,
-        result: Result<(), Broken>,
-    ) -> Result<(), Broken> {
+        result: Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
         if result.is_err() {
             self.registry.disconnect(no);
             tokio::spawn(async move {
@@ -358,31 +377,31 @@ impl Hub {
         match self.next_deadline().await {
             Ok(deadline) => drop(self.alarm.set(deadline.map(|deadline| deadline.max(self.not_before)))),
             Err(error) => {
-                tracing::error!(error = %chain(error.as_ref()), "deadlines cannot be read");
+                tracing::error!(error = %chain(&error), "deadlines cannot be read");
                 // Read again soon: a deadline that nobody knows of would pass unheard.
                 let _ = self.alarm.set(Some(clock::now().boot.plus_millis(RETRY.as_millis() as i64)));
             }
         }
     }
 
-    async fn next_deadline(&self) -> Result<Option<BootTime>, Broken> {
+    async fn next_deadline(&self) -> Result<Option<BootTime>, Trouble> {
         let deadlines = [self.store.next_deadline().await?, self.channels.next_time()];
         Ok(deadlines.into_iter().flatten().min())
     }
 
     /// Time is up for some prompts: the safe default of each contends as any answer does.
-    async fn expire(&mut self) -> Result<(), Broken> {
+    async fn expire(&mut self) -> Result<(), Trouble> {
         for prompt in self.store.due(clock::now()).await? {
             self.expire_one(&prompt).await?;
         }
         Ok(())
     }
 
-    pub(crate) async fn expire_one(&mut self, prompt: &PromptRecord) -> Result<(), Broken> {
+    pub(crate) async fn expire_one(&mut self, prompt: &PromptRecord) -> Result<(), Trouble> {
         let fallback = default_value(&prompt.sighting)
             .ok()
             .filter(|_| self.takes_default(prompt.sighting.kind))
-            .map(|value| Ok::<_, Broken>((ReplyId::from_random(random()?), value)))
+            .map(|value| Ok::<_, Trouble>((ReplyId::from_random(random()?), value)))
             .transpose()?;
         pause::point("hub-before-expire");
         match self.store.expire(prompt.id, fallback, clock::now()).await? {
@@ -403,7 +422,7 @@ impl Hub {
     }
 
     /// Does what the lifecycle asks for, now that the move is on record.
-    pub(crate) async fn perform(&mut self, moved: Moved) -> Result<(), Broken> {
+    pub(crate) async fn perform(&mut self, moved: Moved) -> Result<(), Trouble> {
         let Moved { prompt, effects } = moved;
         self.trouble = None;
         tracing::info!(session = %prompt.session, prompt = %prompt.id, status = prompt.state.status(),
@@ -433,7 +452,7 @@ impl Hub {
     }
 
     /// Sends every reply that the session's host has not acknowledged; it answers repeats from memory.
-    pub(crate) async fn deliver(&mut self, session: SessionId) -> Result<(), Broken> {
+    pub(crate) async fn deliver(&mut self, session: SessionId) -> Result<(), Trouble> {
         pause::point("hub-before-deliver");
         for delivery in self.store.undelivered(session).await? {
             let reply = delivery.reply;
@@ -455,7 +474,10 @@ impl Hub {
         Ok(())
     }
 
-    async fn reload(&mut self, reload: &(dyn Fn() -> Result<Settings, String> + Send)) -> Result<(), Broken> {
+    async fn reload(
+        &mut self,
+        reload: &(dyn Fn() -> Result<Settings, String> + Send),
+    ) -> Result<(), Trouble> {
         let value = match reload() {
             Ok(settings) => {
                 self.settings = settings.clone();
@@ -472,29 +494,11 @@ impl Hub {
     }
 }
 
-/// Random bytes for ids and nonces. Failing means a kernel without randomness: then nothing is decided.
-pub(crate) fn random() -> Result<[u8; 16], Broken> {
+/// Random bytes for ids and nonces.
+pub(crate) fn random() -> Result<[u8; 16], Trouble> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
+    getrandom::fill(&mut bytes).map_err(|error| Trouble::NoRandomness(error.to_string()))?;
     Ok(bytes)
-}
-
-/// The audit log can no longer be written: only a restart, through recovery, makes it whole.
-fn is_store_lost(error: &(dyn std::error::Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |error| error.source()).any(|cause| {
-        matches!(
-            cause.downcast_ref(),
-            Some(BackendError::Poisoned | BackendError::AuditLog(_) | BackendError::Stopped)
-        )
-    })
-}
-
-/// What a person hears of a broken request.
-fn told(error: &(dyn std::error::Error + Send + Sync + 'static)) -> String {
-    match error.is::<AcceptError>() {
-        true => format!("nothing was typed: {}", chain(error)),
-        false => chain(error),
-    }
 }
 
 /// An error with its causes, on one line.

@@ -2,16 +2,16 @@
 
 use atlasbridge_channel::{Address, Target};
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source, Value};
-use atlasbridge_model::lifecycle::{Cancellation, Do, PromptState, Resolution};
+use atlasbridge_model::lifecycle::{Cancellation, PromptState, Resolution};
 use atlasbridge_model::opening::Opening;
 use atlasbridge_model::{Kind, ReplyId, SessionId};
 use atlasbridge_store::{
-    Handled, HeardAt, Moved, NewNotice, OpenText, Outcome, PromptRecord, QueuedText, SessionRecord,
-    SessionStatus, TextMove,
+    Handled, HeardAt, NewNotice, OpenText, Outcome, PromptRecord, QueuedText, SessionRecord, SessionStatus,
+    TextMove,
 };
 
 use crate::channels::{Body, new_notice};
-use crate::hub::{Broken, Hub, random};
+use crate::hub::{Hub, Trouble, random};
 use crate::{clock, words};
 
 /// An instruction that fits its tool.
@@ -67,7 +67,7 @@ impl Hub {
         session: &SessionRecord,
         text: &str,
         as_is: bool,
-    ) -> Result<Result<Fit, Unfit>, Broken> {
+    ) -> Result<Result<Fit, Unfit>, Trouble> {
         if session.status != SessionStatus::Active {
             return Ok(Err(Unfit::Over));
         }
@@ -95,7 +95,7 @@ impl Hub {
         session: &SessionRecord,
         text: String,
         author: Author,
-    ) -> Result<(ReplyId, bool, Handled), Broken> {
+    ) -> Result<(ReplyId, bool, Handled), Trouble> {
         let reply = ReplyId::from_random(random()?);
         let before = self.store.queued_text(session.id).await?;
         let is_other = |before: &&QueuedText| {
@@ -132,7 +132,7 @@ impl Hub {
         reason: String,
         as_is: bool,
         author: Author,
-    ) -> Result<Result<Handled, Refusal>, Broken> {
+    ) -> Result<Result<Handled, Refusal>, Trouble> {
         if let Some(opening) = Opening::of(&reason).filter(|_| !as_is) {
             return Ok(Err(Refusal::NotPlain { opening, given: reason }));
         }
@@ -149,7 +149,7 @@ impl Hub {
         session: &SessionRecord,
         source: &Source,
         decided_by: &str,
-    ) -> Result<bool, Broken> {
+    ) -> Result<bool, Trouble> {
         let Some(text) = self.store.queued_text(session.id).await? else {
             return Ok(false);
         };
@@ -175,7 +175,7 @@ impl Hub {
         session: SessionId,
         source: &Source,
         decided_by: &str,
-    ) -> Result<bool, Broken> {
+    ) -> Result<bool, Trouble> {
         let Some((text, _)) = self.store.unsent_text(session).await? else {
             return Ok(false);
         };
@@ -193,7 +193,7 @@ impl Hub {
     }
 
     /// The tool takes its next instruction, and one may be left for it: it contends as any answer does.
-    pub(crate) async fn send_queued_text(&mut self, prompt: &PromptRecord) -> Result<(), Broken> {
+    pub(crate) async fn send_queued_text(&mut self, prompt: &PromptRecord) -> Result<(), Trouble> {
         let Some(text) = self.store.queued_text(prompt.session).await? else {
             return Ok(());
         };
@@ -212,11 +212,8 @@ impl Hub {
             }
             Handled { notices, ..Handled::default() }
         };
-        match self.store.accept_queued(prompt.id, then, clock::now()).await? {
-            Some(Outcome::Won { reply, prompt }) => {
-                let effects = vec![Do::Deliver(reply.id)];
-                self.perform(Moved { prompt, effects }).await
-            }
+        match self.store.accept_queued(prompt.id, then, clock::now()).await.map_err(Trouble::Answer)? {
+            Some(Outcome::Won { moved, .. }) => self.perform(moved).await,
             Some(Outcome::Refused(_)) | None => {
                 self.page_changed();
                 Ok(())
@@ -225,7 +222,7 @@ impl Hub {
     }
 
     /// The same for a session whose tool may wait already.
-    pub(crate) async fn send_if_idle(&mut self, session: SessionId) -> Result<(), Broken> {
+    pub(crate) async fn send_if_idle(&mut self, session: SessionId) -> Result<(), Trouble> {
         match self.store.last_idle(session).await? {
             Some(idle) if idle.state == PromptState::AwaitingReply => self.send_queued_text(&idle).await,
             Some(_) | None => Ok(()),
@@ -234,7 +231,7 @@ impl Hub {
 
     /// # Nothing-lost-silently invariant
     /// Tells the senders of texts what became of them, as far as that is known by now. After a crash it is asked again.
-    pub(crate) async fn settle_texts(&mut self) -> Result<(), Broken> {
+    pub(crate) async fn settle_texts(&mut self) -> Result<(), Trouble> {
         for OpenText { text, sent_to } in self.store.open_texts().await? {
             let Some(session) = self.store.session(text.session).await? else {
                 continue;

@@ -6,7 +6,7 @@ mod decisions;
 use std::time::Duration;
 
 use atlasbridge_channel::Card;
-use atlasbridge_model::answer::{Said, Source};
+use atlasbridge_model::answer::Source;
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::mask::mask_in_place;
@@ -15,7 +15,7 @@ use atlasbridge_store::{
     Logins, OpenPrompt, PromptRecord, Redeem, SessionRecord, SessionStatus, Verdict, rfc3339,
 };
 use atlasbridge_web::desk::{
-    Answer, Ask, AuditLine, AuditVerdict, Desk, Figures, HistoryPage, Instructions, Key, Search, SessionCard,
+    Answer, Ask, AuditLine, AuditVerdict, Desk, Figures, HistoryPage, Instructions, Search, SessionCard,
     SessionStory, Typing, Visitor,
 };
 use atlasbridge_web::{Config as PageConfig, WebHandle};
@@ -26,7 +26,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use self::decisions::PageAnswer;
 use crate::cards::tag;
 use crate::channels::{RESTART_AFTER, RESTARTS};
-use crate::hub::{Broken, Event, Hub, random};
+use crate::hub::{Event, Hub, Trouble, random};
 use crate::peer::Peer;
 use crate::{clock, pause};
 
@@ -201,7 +201,7 @@ impl Hub {
         page.into_iter().chain(self.channels.views()).collect()
     }
 
-    pub(crate) async fn page_asked(&mut self, ask: Ask) -> Result<(), Broken> {
+    pub(crate) async fn page_asked(&mut self, ask: Ask) -> Result<(), Trouble> {
         // Whoever has gone meanwhile does not want the answer: each `send` may fail.
         match ask {
             Ask::Inbox { reply } => drop(reply.send(self.inbox().await?)),
@@ -212,10 +212,6 @@ impl Hub {
             Ask::VerifyAudit { reply } => self.verify_audit(reply),
             Ask::Answer { prompt, nonce, said, as_is, visitor, reply } => {
                 let answer = PageAnswer { prompt, nonce, said, as_is };
-                return self.page_answers(answer, &visitor, reply).await;
-            }
-            Ask::DenyWithReason { prompt, nonce, reason, as_is, visitor, reply } => {
-                let answer = PageAnswer { prompt, nonce, said: Said::DenyWith(reason), as_is };
                 return self.page_answers(answer, &visitor, reply).await;
             }
             Ask::Send { session, text, as_is, visitor, reply } => {
@@ -267,7 +263,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn inbox(&self) -> Result<Vec<Card>, Broken> {
+    async fn inbox(&self) -> Result<Vec<Card>, Trouble> {
         let standing = self.store.standing_prompts().await?;
         let mut cards = Vec::with_capacity(standing.len());
         for OpenPrompt { prompt, session } in standing {
@@ -277,7 +273,7 @@ impl Hub {
         Ok(cards)
     }
 
-    async fn session_cards(&self, all: bool) -> Result<Vec<SessionCard>, Broken> {
+    async fn session_cards(&self, all: bool) -> Result<Vec<SessionCard>, Trouble> {
         let sessions = match all {
             true => self.store.sessions(MOST_SESSIONS).await?,
             false => self.store.active_sessions().await?,
@@ -289,7 +285,7 @@ impl Hub {
         Ok(cards)
     }
 
-    async fn session_card(&self, session: &SessionRecord) -> Result<SessionCard, Broken> {
+    async fn session_card(&self, session: &SessionRecord) -> Result<SessionCard, Trouble> {
         let prompts = self.store.prompts_of(session.id).await?;
         Ok(SessionCard {
             session: tag(session),
@@ -310,7 +306,7 @@ impl Hub {
         &self,
         session: &SessionRecord,
         prompts: &[PromptRecord],
-    ) -> Result<Option<Instructions>, Broken> {
+    ) -> Result<Option<Instructions>, Trouble> {
         let mut idle = prompts.iter().rev().filter(|prompt| prompt.sighting.kind == Kind::Idle);
         let Some(last) = idle.next() else {
             return Ok(None);
@@ -328,7 +324,7 @@ impl Hub {
         }))
     }
 
-    async fn story(&self, session: SessionId) -> Result<Option<SessionStory>, Broken> {
+    async fn story(&self, session: SessionId) -> Result<Option<SessionStory>, Trouble> {
         let Some(record) = self.store.session(session).await? else {
             return Ok(None);
         };
@@ -340,9 +336,9 @@ impl Hub {
         Ok(Some(SessionStory { session: self.session_card(&record).await?, prompts }))
     }
 
-    async fn history(&self, search: Search) -> Result<HistoryPage, Broken> {
+    async fn history(&self, search: Search) -> Result<HistoryPage, Trouble> {
         let most = search.most as usize;
-        let found = self.store.search_prompts(&store_search(search)).await?;
+        let found = self.store.search_prompts(&search).await?;
         let cards = found.iter().map(|found| self.card(&found.prompt, &found.session, found.reply.as_ref()));
         Ok(HistoryPage {
             prompts: cards.collect(),
@@ -351,8 +347,8 @@ impl Hub {
         })
     }
 
-    async fn audit_lines(&self, search: Search) -> Result<Vec<AuditLine>, Broken> {
-        let found = self.store.search_audit(&store_search(search)).await?;
+    async fn audit_lines(&self, search: Search) -> Result<Vec<AuditLine>, Trouble> {
+        let found = self.store.search_audit(&search).await?;
         let line = |record: atlasbridge_store::AuditRecord| AuditLine {
             seq: record.seq,
             at: record.ts,
@@ -394,9 +390,9 @@ impl Hub {
         typing: Typing,
         visitor: &Visitor,
         reply: oneshot::Sender<Answer>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let (value, what) = match typing {
-            Typing::Key(key) => (format!("key {key:?}"), session::Typing::Key(key_name(key))),
+            Typing::Key(key) => (format!("key {key:?}"), session::Typing::Key(key)),
             Typing::Text { text, enter } => (
                 format!("text of {} characters", text.chars().count()),
                 session::Typing::Text { text, enter },
@@ -437,7 +433,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn page_stops(&mut self, session: SessionId, visitor: &Visitor) -> Result<Answer, Broken> {
+    async fn page_stops(&mut self, session: SessionId, visitor: &Visitor) -> Result<Answer, Trouble> {
         let known = self.store.session(session).await?;
         if known.is_none_or(|known| known.status != SessionStatus::Active) {
             return Ok(refused("this session is over"));
@@ -460,7 +456,7 @@ impl Hub {
         })
     }
 
-    async fn figures(&self) -> Result<Figures, Broken> {
+    async fn figures(&self) -> Result<Figures, Trouble> {
         let figures = self.store.figures().await?;
         Ok(Figures {
             version: self.identity.version.clone(),
@@ -475,7 +471,7 @@ impl Hub {
     }
 
     /// A one-time link: its secret is told once, to whoever asked, and kept nowhere.
-    pub(crate) async fn web_link(&mut self) -> Result<Response, Broken> {
+    pub(crate) async fn web_link(&mut self) -> Result<Response, Trouble> {
         let served = match &self.page.state {
             Serving::On(served) => served,
             Serving::Again { why } | Serving::Stopped { why } => {
@@ -489,14 +485,15 @@ impl Hub {
             }
         };
         let base = served.handle.base_url.clone();
-        let secret = atlasbridge_web::new_secret().map_err(|error| error.to_string())?;
+        let secret =
+            atlasbridge_web::new_secret().map_err(|error| Trouble::NoRandomness(error.to_string()))?;
         let now = clock::now();
         let expires_at = now.wall.plus_millis(LINK_LIMIT.as_millis() as i64);
         self.store.add_link(&atlasbridge_web::link_hash(&secret).0, expires_at, now).await?;
         Ok(Response::WebLink { url: atlasbridge_web::link_url(&base, &secret) })
     }
 
-    pub(crate) async fn web_logins(&self) -> Result<Response, Broken> {
+    pub(crate) async fn web_logins(&self) -> Result<Response, Trouble> {
         let mut logins = self.store.logins().await?;
         logins.retain(|login| login.revoked_at.is_none());
         let view = |login: atlasbridge_store::Login| LoginView {
@@ -508,7 +505,7 @@ impl Hub {
         Ok(Response::WebLogins { logins: logins.into_iter().map(view).collect() })
     }
 
-    pub(crate) async fn web_revoke(&mut self, name: Option<&str>, peer: &Peer) -> Result<Response, Broken> {
+    pub(crate) async fn web_revoke(&mut self, name: Option<&str>, peer: &Peer) -> Result<Response, Trouble> {
         let by = format!("uid:{}", peer.uid);
         let which = name.map_or(Logins::All, |name| Logins::Named(name.to_owned()));
         let revoked = self.store.revoke_logins(which, &by, clock::now()).await?;
@@ -532,28 +529,4 @@ fn from_page() -> Source {
 
 fn refused(why: impl Into<String>) -> Answer {
     Answer::Refused { why: why.into() }
-}
-
-fn store_search(search: Search) -> atlasbridge_store::Search {
-    atlasbridge_store::Search {
-        text: search.text,
-        session: search.session,
-        before: search.before,
-        most: search.most,
-    }
-}
-
-fn key_name(key: Key) -> session::Key {
-    match key {
-        Key::Escape => session::Key::Escape,
-        Key::Tab => session::Key::Tab,
-        Key::Up => session::Key::Up,
-        Key::Down => session::Key::Down,
-        Key::Left => session::Key::Left,
-        Key::Right => session::Key::Right,
-        Key::Enter => session::Key::Enter,
-        Key::Backspace => session::Key::Backspace,
-        Key::CtrlC => session::Key::CtrlC,
-        Key::CtrlD => session::Key::CtrlD,
-    }
 }

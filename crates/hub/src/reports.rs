@@ -11,7 +11,7 @@ use atlasbridge_wire::journal::{Trace, traces};
 use atlasbridge_wire::session::{End, FromSession, Report, SessionInfo, ToSession};
 use tokio::sync::mpsc;
 
-use crate::hub::{Broken, Hub, random};
+use crate::hub::{Hub, Trouble, random};
 use crate::registry::ConnectionNo;
 use crate::{clock, pause, peer, words};
 
@@ -27,7 +27,7 @@ impl Hub {
         info: SessionInfo,
         peer_pid: i32,
         mailbox: mpsc::Sender<ToSession>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let Ok(id) = info.session_id.parse::<SessionId>() else {
             return Ok(());
         };
@@ -76,7 +76,7 @@ impl Hub {
         &mut self,
         session: SessionId,
         message: FromSession,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         match message {
             FromSession::Report { n, report } => {
                 self.report(session, report).await?;
@@ -93,7 +93,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn report(&mut self, session: SessionId, report: Report) -> Result<(), Broken> {
+    async fn report(&mut self, session: SessionId, report: Report) -> Result<(), Trouble> {
         match report {
             Report::ToolStarted { pid } => Ok(self.store.set_tool_pid(session, pid, clock::now()).await?),
             Report::Sighted { sighting, typed_ms_ago } => match Sighting::try_from(sighting) {
@@ -136,7 +136,7 @@ impl Hub {
         session: SessionId,
         sighting: &Sighting,
         typed_ago: Option<Duration>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let expires = sighting.kind != Kind::Idle;
         let at_once = sighting.kind == Kind::FreeText && !self.settings.free_text_enabled;
         let ttl = if at_once { Duration::ZERO } else { self.settings.ttl };
@@ -161,7 +161,11 @@ impl Hub {
         self.tell_watchers().await
     }
 
-    pub(crate) async fn advance(&mut self, prompt: PromptId, event: &lifecycle::Event) -> Result<(), Broken> {
+    pub(crate) async fn advance(
+        &mut self,
+        prompt: PromptId,
+        event: &lifecycle::Event,
+    ) -> Result<(), Trouble> {
         match self.store.advance(prompt, event, clock::now()).await? {
             Advance::Moved(moved) => self.perform(moved).await,
             // What was left to the terminal, and has been listed since, is gone from its screen.
@@ -172,7 +176,7 @@ impl Hub {
     /// The tool has ended. Reports come in order, so a reply without an outcome was certainly not typed.
     ///
     /// Its prompts end before the session does: a hub that is killed in between finds a session to end.
-    async fn ended(&mut self, session: SessionId, end: End) -> Result<(), Broken> {
+    async fn ended(&mut self, session: SessionId, end: End) -> Result<(), Trouble> {
         let status = match end {
             End::Exited { .. } => SessionStatus::Completed,
             // Ctrl-C, a closed terminal, a plain `kill`: somebody's wish, no crash.
@@ -198,7 +202,7 @@ impl Hub {
         self.tell_watchers().await
     }
 
-    async fn session_over(&mut self, session: SessionId, how: &str) -> Result<(), Broken> {
+    async fn session_over(&mut self, session: SessionId, how: &str) -> Result<(), Trouble> {
         self.registry.screen_ended(session);
         self.settle_texts().await?;
         match self.store.session(session).await? {
@@ -208,7 +212,7 @@ impl Hub {
     }
 
     /// The host's process has ended. If the session had not, it was killed; its journal says what was typed.
-    pub(crate) async fn host_ended(&mut self, session: SessionId) -> Result<(), Broken> {
+    pub(crate) async fn host_ended(&mut self, session: SessionId) -> Result<(), Trouble> {
         let journal = self.journals.join(format!("{session}.jsonl"));
         let known = self.store.session(session).await?;
         if known.is_some_and(|known| known.status == SessionStatus::Active) {
@@ -227,7 +231,7 @@ impl Hub {
     }
 
     /// What is known of a prompt whose host was killed.
-    async fn lost(&mut self, prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Result<(), Broken> {
+    async fn lost(&mut self, prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Result<(), Trouble> {
         let Some(reply) = reply_under_way(prompt) else {
             return self.advance(prompt.id, &lifecycle::Event::HostLost).await;
         };
@@ -244,7 +248,7 @@ impl Hub {
     }
 
     /// A refused request of somebody who may not decide, on record.
-    pub(crate) async fn record_rejection(&mut self, event: AuditEvent) -> Result<(), Broken> {
+    pub(crate) async fn record_rejection(&mut self, event: AuditEvent) -> Result<(), Trouble> {
         Ok(self.store.audit(AuditEvent { event: EventName::ReplyRejected, ..event }, clock::now()).await?)
     }
 }

@@ -12,17 +12,17 @@ use atlasbridge_channel::{
 };
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
-use atlasbridge_model::lifecycle::{Do, PromptState};
+use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::{ReplyId, SessionId};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, CameBy, Cancel, ChatChange, Handled, Moved, NewNotice, Offered, Once, Outcome,
+    AcceptedAnswer, Advance, CameBy, Cancel, ChatChange, Handled, NewNotice, Offered, Once, Outcome,
     PromptRecord,
 };
 
 use self::texts::Texted;
 use crate::answers::Waiter;
 use crate::channels::{Body, new_notice};
-use crate::hub::{Broken, Event, Hub, random};
+use crate::hub::{Event, Hub, Trouble, random};
 use crate::{clock, pause, words};
 
 /// How long a session host may take to tell its screen.
@@ -70,7 +70,7 @@ impl Sender {
 }
 
 impl Hub {
-    pub(crate) async fn updated(&mut self, channel: &'static str, update: Update) -> Result<(), Broken> {
+    pub(crate) async fn updated(&mut self, channel: &'static str, update: Update) -> Result<(), Trouble> {
         let Update { no, from, target, saying, recorded, receipt } = update;
         let came = CameBy { channel: channel.to_owned(), update: no.0 };
         pause::point("hub-update-received");
@@ -113,7 +113,7 @@ impl Hub {
         sender: &Sender,
         saying: Saying,
         receipt: Option<Receipt>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         match saying {
             Saying::Tap { on: TapOn::Card { offer, tap }, address } => {
                 self.tapped(sender, &offer, tap, address, receipt).await
@@ -140,7 +140,7 @@ impl Hub {
     }
 
     /// Puts an update on record with what it brought. One that comes again changes nothing.
-    async fn handled(&mut self, sender: &Sender, handled: Handled) -> Result<(), Broken> {
+    async fn handled(&mut self, sender: &Sender, handled: Handled) -> Result<(), Trouble> {
         self.store.handle_update(sender.came.clone(), handled, clock::now()).await?;
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Hub {
         tap: Tap,
         address: Option<Address>,
         receipt: Option<Receipt>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let Some(offer) = self.offer_of(name).await? else {
             tell(receipt, Refusal::UnknownPrompt.told_on_channel());
             let audit = Some(sender.rejection(None, Refusal::UnknownPrompt.name()));
@@ -183,7 +183,7 @@ impl Hub {
         answer: Contender<'_>,
         if_won: Handled,
         told: Told,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let Contender { offered: &Offered { ref prompt, nonce }, said, as_is } = answer;
         let rules = Rules { as_is, ..self.rules() };
         let is_waiting = matches!(prompt.state, PromptState::AwaitingReply);
@@ -230,7 +230,7 @@ impl Hub {
                     Advance::Moved(_) => if_won,
                     Advance::Refused(refusal) => if_refused(refusal),
                 };
-                match self.store.cancel_from(cancel, came, then, clock::now()).await? {
+                match self.store.cancel(cancel, came, then, clock::now()).await? {
                     // Handled before a crash; what is still to be done is in the store.
                     Once::Repeated => Ok(()),
                     Once::First(Advance::Refused(refusal)) => {
@@ -258,7 +258,8 @@ impl Hub {
                     Outcome::Refused(refusal) => if_refused(refusal),
                 };
                 pause::point("hub-before-accept");
-                let outcome = self.store.accept_from(accepted, came, then, clock::now()).await?;
+                let outcome =
+                    self.store.accept(accepted, came, then, clock::now()).await.map_err(Trouble::Answer)?;
                 pause::point("hub-after-accept");
                 match outcome {
                     Once::Repeated => Ok(()),
@@ -266,16 +267,15 @@ impl Hub {
                         told.tell(refusal.told_on_channel());
                         Ok(())
                     }
-                    Once::First(Outcome::Won { reply, prompt }) => {
+                    Once::First(Outcome::Won { reply, moved }) => {
                         if let Some(value @ answer::Value::Secret(_)) = &reply.value {
                             self.registry.keep_secret(reply.id, value.clone());
                         }
                         let answer = reply.value.as_ref().map(answer::Value::on_record);
                         if let Told::Tap(Some(receipt)) = told {
-                            self.wait_for_end(prompt.id, Waiter::Receipt { receipt, answer });
+                            self.wait_for_end(moved.prompt.id, Waiter::Receipt { receipt, answer });
                         }
-                        let effects = vec![Do::Deliver(reply.id)];
-                        self.perform(Moved { prompt, effects }).await
+                        self.perform(moved).await
                     }
                 }
             }
@@ -288,7 +288,7 @@ impl Hub {
         prompt: &PromptRecord,
         address: Option<Address>,
         receipt: Option<Receipt>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let post = match &address {
             Some(address) => self.store.post_at(sender.channel, &address.0).await?,
             None => None,
@@ -315,7 +315,7 @@ impl Hub {
         session: SessionId,
         reply_to: Option<Address>,
         receipt: Option<Receipt>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         self.handled(sender, Handled::default()).await?;
         tell(receipt, String::new());
         let asked = self.registry.ask_screen(session);
@@ -339,7 +339,7 @@ impl Hub {
         session: SessionId,
         text: Option<&str>,
         reply_to: Option<&Address>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let Some(session) = self.store.session(session).await? else {
             return Ok(());
         };
@@ -348,7 +348,7 @@ impl Hub {
         Ok(())
     }
 
-    async fn offer_of(&self, name: &OfferName) -> Result<Option<Offered>, Broken> {
+    async fn offer_of(&self, name: &OfferName) -> Result<Option<Offered>, Trouble> {
         Ok(self.store.find_offer(&name.prompt, &name.session, &name.nonce).await?)
     }
 }

@@ -269,7 +269,6 @@ pub(crate) fn instruction_ended(session: &SessionRecord, state: &PromptState) ->
                     named(session)
                 );
             }
-            Failure::NoChannel => "nothing could take it",
         },
         PromptState::Created
         | PromptState::Routed

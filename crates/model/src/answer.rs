@@ -99,172 +99,65 @@ pub struct Rules {
     pub as_is: bool,
 }
 
-/// Why an answer changed nothing. Ordinary, typed, and worded for the person who sent it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// Why an answer changed nothing. Ordinary and typed; [`speech`](crate::speech) words it for the person who sent it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    #[error("there is no such prompt; `atlasbridge approvals` lists the waiting ones")]
     UnknownPrompt,
-    #[error("several prompts begin with these digits; give more of the id")]
     AmbiguousPrompt,
-    #[error("this prompt is {status}{reason}; nothing was typed")]
-    NotWaiting { status: &'static str, reason: String },
-    #[error("this prompt has expired; nothing was typed")]
+    NotWaiting {
+        status: &'static str,
+        reason: String,
+    },
     Expired,
-    #[error("this prompt has expired: “{value}” {} at the deadline; your answer came too late and was not typed", taken_word(*applied))]
     DefaultTaken {
         value: String,
         /// The screen has shown it; otherwise it is on its way.
         applied: bool,
     },
-    #[error("another prompt of the same session is waiting first; answer that one, this one comes next")]
+    /// Another prompt of the same session waits first.
     Queued,
-    #[error("a process inside a supervised session may not answer prompts, not even those of other sessions")]
+    /// Said by a process inside a supervised session.
     InsideSession,
-    #[error("{given:?} is none of the choices: {choices}")]
-    NotAChoice { given: String, choices: String },
-    #[error("this prompt asks for {wanted}; use `atlasbridge reply PROMPT VALUE`")]
-    NeedsValue { wanted: &'static str },
-    #[error(
-        "no single answer of this prompt accepts once and grants nothing more; pick one with `atlasbridge reply PROMPT ANSWER`: {choices}"
-    )]
-    NoPlainYes { choices: String },
-    #[error(
-        "this prompt has no answer that refuses, so nothing was typed, and it still waits; `atlasbridge reply PROMPT VALUE` answers it, `atlasbridge reply PROMPT cancel` leaves it to the terminal"
-    )]
+    NotAChoice {
+        given: String,
+        choices: String,
+    },
+    NeedsValue {
+        wanted: &'static str,
+    },
+    /// No single row accepts once and grants nothing more.
+    NoPlainYes {
+        choices: String,
+    },
     NoRefusingAnswer,
-    #[error("this prompt takes no reason; deny it, and send the text as the next instruction")]
+    /// It takes no reason with a refusal.
     NoReason,
-    #[error("this prompt has no safe default; nothing was typed")]
     NoDefault,
-    #[error("the answer has {length} characters, this prompt takes at most {limit}")]
-    TooLong { length: usize, limit: u16 },
-    #[error("{given} is none of the choices, numbered {}: {choices}", ends(*numbers))]
-    OutOfRange { given: u64, numbers: Span, choices: String },
-    #[error("the answer has {}, this prompt takes {picks}", rows_in_words(*given))]
-    WrongCount { given: usize, picks: Span },
-    #[error("the answer must be one line")]
+    TooLong {
+        length: usize,
+        limit: u16,
+    },
+    OutOfRange {
+        given: u64,
+        numbers: Span,
+        choices: String,
+    },
+    WrongCount {
+        given: usize,
+        picks: Span,
+    },
     NotOneLine,
-    #[error("{}; nothing was sent", opening.told(given, "the tool"))]
-    NotPlain { opening: Opening, given: String },
-    #[error(
-        "a password is taken from here only with `secrets_over_channels = true`; type it at the terminal"
-    )]
+    NotPlain {
+        opening: Opening,
+        given: String,
+    },
     SecretsOff,
-    #[error("this message is out of date: the prompt was offered again; answer the newer one")]
+    /// The prompt was offered again: this message of it is void.
     Replaced,
-    #[error(
-        "more than 10 answers in a minute came over channels for this session, so they are paused; `/resume` on a channel lets them go on, the terminal and `atlasbridge reply` work as before"
-    )]
+    /// The answer that was one too many over channels in a minute.
     TooMany,
-    #[error(
-        "answers over channels are paused for this session; `/resume` on a channel lets them go on, the terminal and `atlasbridge reply` work as before"
-    )]
+    /// One after that.
     Paused,
-}
-
-impl Refusal {
-    /// A word for the audit log, which never repeats what the sender wrote.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Refusal::UnknownPrompt => "unknown_prompt",
-            Refusal::AmbiguousPrompt => "ambiguous_prompt",
-            Refusal::NotWaiting { .. } => "not_waiting",
-            Refusal::Expired | Refusal::DefaultTaken { .. } => "expired",
-            Refusal::Queued => "queued",
-            Refusal::InsideSession => "inside_session",
-            Refusal::NotAChoice { .. } => "not_a_choice",
-            Refusal::NeedsValue { .. } => "needs_value",
-            Refusal::NoPlainYes { .. } => "no_plain_yes",
-            Refusal::NoRefusingAnswer => "no_refusing_answer",
-            Refusal::NoReason => "no_reason",
-            Refusal::NoDefault => "no_default",
-            Refusal::TooLong { .. } => "too_long",
-            Refusal::OutOfRange { .. } => "out_of_range",
-            Refusal::WrongCount { .. } => "wrong_count",
-            Refusal::NotOneLine => "not_one_line",
-            Refusal::NotPlain { .. } => "not_plain",
-            Refusal::SecretsOff => "secrets_off",
-            Refusal::Replaced => "replaced",
-            Refusal::TooMany => "too_many",
-            Refusal::Paused => "paused",
-        }
-    }
-
-    /// For somebody far from the machine: whole sentences, and no command lines but the one that
-    /// ends a pause.
-    pub fn told_on_channel(&self) -> String {
-        match self {
-            Refusal::UnknownPrompt => "There is no such prompt. Nothing was typed.".to_owned(),
-            Refusal::AmbiguousPrompt => {
-                "Several prompts begin like this. Reply to the message of the one you mean.".to_owned()
-            }
-            Refusal::NotWaiting { status, reason } => {
-                format!("Too late: this prompt is {}{reason}. Nothing was typed.", status.replace('_', " "))
-            }
-            Refusal::Expired => "This prompt has expired. Nothing was typed.".to_owned(),
-            Refusal::DefaultTaken { value, applied } => format!(
-                "Expired: “{value}” {} at the deadline. Your answer came too late and was not typed.",
-                taken_word(*applied)
-            ),
-            Refusal::Queued => {
-                "Another prompt of this session waits first. Answer that one; this one comes next.".to_owned()
-            }
-            Refusal::InsideSession => "Answers from inside a supervised session are not taken.".to_owned(),
-            Refusal::NotAChoice { given, choices } => {
-                format!("{given:?} is none of the choices: {choices}. Nothing was typed.")
-            }
-            Refusal::NeedsValue { wanted } => {
-                format!("This prompt asks for {wanted}. Send it as a reply to its message.")
-            }
-            Refusal::NoPlainYes { choices } => {
-                format!("No single answer of this prompt accepts once and grants nothing more. Pick one: {choices}.")
-            }
-            Refusal::NoRefusingAnswer => {
-                "No answer of this prompt refuses, so nothing was typed. Choose one of its answers, or leave it to the \
-                 terminal."
-                    .to_owned()
-            }
-            Refusal::NoReason => {
-                "This prompt takes no reason. Refuse it, and send the text as the next instruction.".to_owned()
-            }
-            Refusal::NoDefault => "This prompt has no safe default. Nothing was typed.".to_owned(),
-            Refusal::TooLong { length, limit } => {
-                format!("Your answer has {length} characters; this prompt takes at most {limit}. Nothing was typed.")
-            }
-            Refusal::OutOfRange { given, numbers, choices } => {
-                format!("{given} is none of the choices, numbered {}: {choices}. Nothing was typed.", ends(*numbers))
-            }
-            Refusal::WrongCount { given, picks } => {
-                format!("Your answer has {}; this prompt takes {picks}. Nothing was typed.", rows_in_words(*given))
-            }
-            Refusal::NotOneLine => "The answer must be one line. Nothing was typed.".to_owned(),
-            Refusal::NotPlain { opening, given } => {
-                format!("{}. Nothing was sent.", opening.told(given, "the tool"))
-            }
-            Refusal::SecretsOff => {
-                "Passwords are not taken from here unless that was switched on. Type it at the terminal.".to_owned()
-            }
-            Refusal::Replaced => "This message is out of date. Answer the newer one of the same prompt.".to_owned(),
-            Refusal::TooMany => {
-                "More than 10 answers within a minute: this session is paused. Send /resume here, or run atlasbridge \
-                 sessions resume at the machine. Nothing was typed."
-                    .to_owned()
-            }
-            Refusal::Paused => {
-                "This session is paused after too many answers. Send /resume here, or run atlasbridge sessions resume at \
-                 the machine. Nothing was typed."
-                    .to_owned()
-            }
-        }
-    }
-}
-
-/// Only what was seen to be taken is said to be.
-fn taken_word(applied: bool) -> &'static str {
-    match applied {
-        true => "was taken",
-        false => "was sent",
-    }
 }
 
 /// Does `said` fit this prompt? If so, what is to be typed?
@@ -334,17 +227,6 @@ fn counted(value: &Value, sighting: &Sighting) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(Refusal::WrongCount { given, picks }),
     }
-}
-
-fn rows_in_words(count: usize) -> String {
-    match count {
-        1 => "1 row".to_owned(),
-        count => format!("{count} rows"),
-    }
-}
-
-fn ends(numbers: Span) -> String {
-    format!("{} to {}", numbers.least(), numbers.most())
 }
 
 /// The value of a prompt's safe default.
@@ -541,25 +423,6 @@ fn typeable(text: &str, lines: bool) -> Result<String, Refusal> {
         return Err(Refusal::NotOneLine);
     }
     Ok(text.chars().filter(|char| !char.is_control() || *char == '\n').collect())
-}
-
-impl Value {
-    /// What the audit log and `sessions show` may say: closed choices by their label, texts by their length.
-    pub fn on_record(&self) -> String {
-        match self {
-            Value::Choice { label, .. } => label.clone(),
-            Value::Several(rows) => {
-                let labels: Vec<&str> = rows.iter().map(|(_, label)| label.as_str()).collect();
-                labels.join(", ")
-            }
-            Value::Refused { reason } => {
-                format!("refused with a reason of {} characters", reason.chars().count())
-            }
-            Value::Enter => "enter".to_owned(),
-            Value::Text(text) => format!("text of {} characters", text.chars().count()),
-            Value::Secret(_) => "secret".to_owned(),
-        }
-    }
 }
 
 /// Texts and secrets stay out of logs.

@@ -12,7 +12,7 @@
 //! The deadline's own reply is made from a [`SafeDefault`](crate::SafeDefault), which cannot accept.
 
 use crate::answer::{Refusal, Source};
-use crate::{BootTime, Now, ReplyId, Takes};
+use crate::{BootTime, Now, ReplyId};
 
 #[cfg(test)]
 mod tests;
@@ -89,8 +89,6 @@ pub enum Failure {
     NotRecorded,
     /// The session host died between intent and outcome: typed or not, nobody can say. Never retried.
     Unknown,
-    /// Nothing could take the prompt.
-    NoChannel,
 }
 
 /// What happened.
@@ -100,8 +98,6 @@ pub enum Event {
     Routed {
         first: bool,
     },
-    /// No channel and no command line can take it.
-    NotRoutable,
     /// The prompts before it in its session are over.
     Promoted,
     /// An answer passed its check.
@@ -179,7 +175,6 @@ pub fn step(state: &PromptState, event: &Event, deadline: Option<BootTime>, now:
     match (state, event) {
         (S::Created, Event::Routed { first: true }) => moved(S::AwaitingReply, []),
         (S::Created, Event::Routed { first: false }) => moved(S::Routed, []),
-        (S::Created, Event::NotRoutable) => failed(Failure::NoChannel),
         (S::Routed, Event::Promoted) => moved(S::AwaitingReply, []),
 
         (S::AwaitingReply, Event::Answered { .. }) if over(deadline) => Step::Refused(Refusal::Expired),
@@ -236,7 +231,21 @@ pub fn step(state: &PromptState, event: &Event, deadline: Option<BootTime>, now:
             Event::HostLost,
         ) => failed(Failure::Unknown),
 
-        (state, _) => Step::Refused(Refusal::NotWaiting { status: state.status(), reason: state.because() }),
+        // Late, repeated, or about a reply that this state does not carry. Each event is named: a new one asks what it
+        // means in every state.
+        (
+            state,
+            Event::Routed { .. }
+            | Event::Promoted
+            | Event::Answered { .. }
+            | Event::CanceledByOperator
+            | Event::Deadline { .. }
+            | Event::Typed { .. }
+            | Event::Taken { .. }
+            | Event::NotApplied { .. }
+            | Event::Left { .. }
+            | Event::HostLost,
+        ) => Step::Refused(state.not_waiting()),
     }
 }
 
@@ -293,42 +302,18 @@ impl PromptState {
         }
     }
 
-    /// The one honest word in which the operator's message ends, or where the prompt stands until then.
-    pub fn word(&self) -> &'static str {
-        match self {
-            PromptState::Created | PromptState::Routed => "queued",
-            PromptState::AwaitingReply => "waiting",
-            PromptState::ReplyReceived { .. } => "being typed",
-            PromptState::Injected { .. } => "typed, not yet confirmed",
-            PromptState::Expired { .. } => "expired",
-            PromptState::Resolved { how: Resolution::Applied { source: Source::Timeout } } => {
-                "expired, safe default applied"
-            }
-            PromptState::Resolved { how: Resolution::Applied { .. } } => "applied",
-            PromptState::Resolved { how: Resolution::AnsweredLocally } => "answered at the terminal",
-            PromptState::Resolved { how: Resolution::AnsweredOutOfBand } => "answered by something else",
-            PromptState::Canceled { .. } => "canceled",
-            PromptState::Failed { why: Failure::PromptChanged } => "prompt changed",
-            PromptState::Failed { why: Failure::Unknown } => "unknown",
-            PromptState::Failed { .. } => "failed",
-        }
-    }
-
-    /// The same for a prompt that takes this: what a tool's own hook is told is answered, and not typed.
-    pub fn word_for(&self, takes: Takes) -> &'static str {
-        match self {
-            PromptState::ReplyReceived { .. } if takes.is_by_hook() => "being answered",
-            PromptState::Injected { .. } if takes.is_by_hook() => "answered, not yet confirmed",
-            state => state.word(),
-        }
-    }
-
     /// What somebody hears whose answer comes now, unless the prompt is waiting for one.
     pub fn refusal(&self) -> Refusal {
         match self {
             PromptState::Routed => Refusal::Queued,
             PromptState::Expired { .. } => Refusal::Expired,
-            state => Refusal::NotWaiting { status: state.status(), reason: state.because() },
+            PromptState::Created
+            | PromptState::AwaitingReply
+            | PromptState::ReplyReceived { .. }
+            | PromptState::Injected { .. }
+            | PromptState::Resolved { .. }
+            | PromptState::Canceled { .. }
+            | PromptState::Failed { .. } => self.not_waiting(),
         }
     }
 
@@ -340,8 +325,9 @@ impl PromptState {
         )
     }
 
-    fn because(&self) -> String {
-        self.reason().map(|reason| format!(" ({})", reason.replace('_', " "))).unwrap_or_default()
+    fn not_waiting(&self) -> Refusal {
+        let reason = self.reason().map(|reason| format!(" ({})", reason.replace('_', " ")));
+        Refusal::NotWaiting { status: self.status(), reason: reason.unwrap_or_default() }
     }
 }
 
@@ -370,7 +356,7 @@ impl Cancellation {
 }
 
 impl Failure {
-    pub const ALL: [Failure; 9] = [
+    pub const ALL: [Failure; 8] = [
         Failure::PromptChanged,
         Failure::TypingLocally,
         Failure::NotTaken,
@@ -379,7 +365,6 @@ impl Failure {
         Failure::TooLate,
         Failure::NotRecorded,
         Failure::Unknown,
-        Failure::NoChannel,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -392,7 +377,6 @@ impl Failure {
             Failure::TooLate => "too_late",
             Failure::NotRecorded => "not_recorded",
             Failure::Unknown => "unknown",
-            Failure::NoChannel => "no_channel",
         }
     }
 }

@@ -4,7 +4,7 @@
 //! command, `@` picks a file. Whoever writes from afar may mean plain words, so such a text is never sent unasked.
 
 use crate::mask::mask;
-use crate::visible::{is_seen, visible};
+use crate::visible::is_seen;
 
 /// What a text becomes by its first character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +21,6 @@ pub enum Opening {
     Memory,
 }
 
-/// Longest beginning of a text that is repeated to its sender, in characters.
-const MOST_QUOTED: usize = 60;
-
 impl Opening {
     /// `None`: plain text. Blanks and characters that nobody sees hide nothing: they are passed over, as tools do.
     pub fn of(text: &str) -> Option<Self> {
@@ -37,35 +34,6 @@ impl Opening {
             _ => None,
         }
     }
-
-    /// What this text would be, in half a sentence for whoever wrote it.
-    pub fn told(self, text: &str, tool: &str) -> String {
-        let text = quoted(text);
-        match self {
-            Opening::Shell => format!("`{text}` would be run as a shell command by {tool}"),
-            Opening::Command => format!("`{text}` would be taken as a command by {tool}, not read as text"),
-            Opening::File => {
-                format!("`{text}` begins with `@`: {tool} may take that as the name of a file")
-            }
-            Opening::Help => {
-                format!("`{text}` alone may open the help of {tool} instead of being read as text")
-            }
-            Opening::Memory => {
-                format!(
-                    "`{text}` begins with `#`: {tool} may keep it as a note for later instead of acting on it"
-                )
-            }
-        }
-    }
-}
-
-/// The first line, as much of it as is needed to know it again.
-fn quoted(text: &str) -> String {
-    let text = text.trim_matches(|char| !is_seen(char));
-    let line = text.lines().next().unwrap_or_default();
-    let cut: String = line.chars().take(MOST_QUOTED).collect();
-    let mark = if cut.len() < text.len() { "…" } else { "" };
-    format!("{}{mark}", visible(&cut))
 }
 
 #[cfg(test)]
@@ -133,16 +101,5 @@ mod tests {
             check(&format!("{before}!ls"), "`!ls` would be run as a shell command by claude");
         }
         check(" ? ", "`?` alone may open the help of claude instead of being read as text");
-    }
-
-    #[test]
-    fn a_long_text_is_known_by_its_beginning() {
-        let long = format!("!{}", "x".repeat(100));
-        let told = Opening::Shell.told(&long, "claude");
-        assert!(told.starts_with(&format!("`!{}…` would", "x".repeat(59))), "{told}");
-        assert_eq!(
-            Opening::Shell.told("!ls\nsecond", "claude"),
-            "`!ls…` would be run as a shell command by claude"
-        );
     }
 }

@@ -5,8 +5,6 @@
 
 use std::fmt;
 
-use crate::Level;
-
 /// When a stroke may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
@@ -90,49 +88,6 @@ impl Strokes {
     }
 }
 
-/// A row's label for whoever answers. Of a prompt that is only possible it says what is typed: nobody knows that it is one.
-pub fn told_label(label: &str, keys: &str, level: Level) -> String {
-    match level {
-        Level::Low if !keys.is_empty() => format!("{label} (types {})", keys_in_words(keys)),
-        Level::Low | Level::Medium | Level::High => label.to_owned(),
-    }
-}
-
-/// Keys as people name them: `↓ ↓ Enter`, `y Enter`, `Esc`.
-fn keys_in_words(keys: &str) -> String {
-    const NAMES: [(&str, &str); 10] = [
-        ("\x1b[A", "↑"),
-        ("\x1b[B", "↓"),
-        ("\x1b[C", "→"),
-        ("\x1b[D", "←"),
-        ("\x1b[Z", "Shift+Tab"),
-        ("\x1b", "Esc"),
-        ("\t", "Tab"),
-        ("\r", "Enter"),
-        ("\n", "Enter"),
-        (" ", "Space"),
-    ];
-    let mut words: Vec<String> = Vec::new();
-    let mut rest = keys;
-    let mut plain = String::new();
-    while let Some(char) = rest.chars().next() {
-        let named = NAMES.iter().find(|(bytes, _)| rest.starts_with(bytes));
-        match named {
-            Some((bytes, name)) => {
-                words.extend((!plain.is_empty()).then(|| std::mem::take(&mut plain)));
-                words.push((*name).to_owned());
-                rest = &rest[bytes.len()..];
-            }
-            None => {
-                plain.push(char);
-                rest = &rest[char.len_utf8()..];
-            }
-        }
-    }
-    words.extend((!plain.is_empty()).then_some(plain));
-    words.join(" ")
-}
-
 /// Strokes may carry a typed secret: lengths only.
 impl fmt::Debug for Strokes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -143,32 +98,5 @@ impl fmt::Debug for Strokes {
 impl fmt::Debug for Stroke {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Stroke({} bytes, {:?})", self.bytes.len(), self.pace)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_have_names() {
-        for (keys, words) in [
-            ("y\r", "y Enter"),
-            ("\x1b[B\x1b[B\r", "↓ ↓ Enter"),
-            ("\x1b", "Esc"),
-            ("\x1b[Z", "Shift+Tab"),
-            ("\x1b[A \r", "↑ Space Enter"),
-            ("no", "no"),
-            ("", ""),
-        ] {
-            assert_eq!(keys_in_words(keys), words, "{keys:?}");
-        }
-    }
-
-    #[test]
-    fn only_a_possible_prompt_tells_its_keys() {
-        assert_eq!(told_label("No", "n\r", Level::Low), "No (types n Enter)");
-        assert_eq!(told_label("No", "", Level::Low), "No");
-        assert_eq!(told_label("No", "n\r", Level::Medium), "No");
     }
 }

@@ -10,11 +10,11 @@ use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
 use atlasbridge_model::{Kind, Nonce, Now, PromptId, ReplyId, SessionId};
 
 use crate::inbox::{self, CameBy, Handled, Once};
-use crate::moves::insert_reply;
+use crate::moves::{Moved, insert_reply};
 use crate::offers;
 use crate::posts::{self, Answerable};
 use crate::prompts::{PromptRecord, Reply, load};
-use crate::store::{BackendError, Draft, Store};
+use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 use crate::texts;
 
 /// An answer that fits its prompt, and who sent it. Whether it is the one is decided here.
@@ -40,18 +40,9 @@ pub enum Outcome {
     /// It is the reply. The value of a secret is here, and nowhere else.
     Won {
         reply: Reply,
-        prompt: PromptRecord,
+        moved: Moved,
     },
     Refused(Refusal),
-}
-
-/// Deciding about an answer failed: it is neither accepted nor refused.
-#[derive(Debug, thiserror::Error)]
-#[error("recording the reply to prompt {prompt}")]
-pub struct AcceptError {
-    prompt: PromptId,
-    #[source]
-    source: BackendError,
 }
 
 /// More accepted answers of channels than this, for one session within [`WINDOW_MS`], and its channels are paused
@@ -62,23 +53,16 @@ pub const MOST_ANSWERS: i64 = 10;
 const WINDOW_MS: i64 = 60_000;
 
 impl Store {
-    /// Lets exactly one answer win. Reply, change of state and audit row are one transaction.
-    pub async fn accept(&self, answer: AcceptedAnswer, now: Now) -> Result<Outcome, AcceptError> {
-        let prompt = answer.prompt;
-        self.write(now, move |draft| Box::pin(contend(draft, answer)))
-            .await
-            .map_err(|source| AcceptError { prompt, source })
-    }
-
-    /// The same, with the update that brought the answer and with all that follows from its outcome: `then` says
-    /// that, and it is part of the transaction. `came` is `None` where answers have no numbers, as on the page.
-    pub async fn accept_from<F>(
+    /// Lets exactly one answer win: reply, change of state and audit row are one transaction, with the update that
+    /// brought the answer and with all that follows from its outcome, which `then` says. `came` is `None` where answers
+    /// have no numbers, as on the page.
+    pub async fn accept<F>(
         &self,
         answer: AcceptedAnswer,
         came: Option<CameBy>,
         then: F,
         now: Now,
-    ) -> Result<Once<Outcome>, AcceptError>
+    ) -> Result<Once<Outcome>, StoreError>
     where
         F: FnOnce(&Outcome) -> Handled + Send + 'static,
     {
@@ -94,7 +78,7 @@ impl Store {
             })
         })
         .await
-        .map_err(|source| AcceptError { prompt, source })
+        .map_err(attempting(format!("recording the reply to prompt {prompt}")))
     }
 
     /// Answers a prompt that waits for the next instruction with the one that waits for it; who sent that is who
@@ -105,7 +89,7 @@ impl Store {
         prompt: PromptId,
         then: F,
         now: Now,
-    ) -> Result<Option<Outcome>, AcceptError>
+    ) -> Result<Option<Outcome>, StoreError>
     where
         F: FnOnce(&Outcome) -> Handled + Send + 'static,
     {
@@ -119,7 +103,7 @@ impl Store {
             })
         })
         .await
-        .map_err(|source| AcceptError { prompt, source })
+        .map_err(attempting(format!("recording the reply to prompt {prompt}")))
     }
 }
 
@@ -159,9 +143,60 @@ async fn spend_text(draft: &mut Draft, prompt: PromptId) -> Result<Option<Outcom
     Ok(Some(outcome))
 }
 
+/// Asks the table of the lifecycle what an answer would make of the prompt, and lets the guard say whether it was the
+/// first: state, session, nonce, boot, deadline and pace, in one statement.
 async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, BackendError> {
+    let Some(mut prompt) = load(&mut draft.conn, answer.prompt).await? else {
+        return refuse(draft, answer, Refusal::UnknownPrompt, None).await;
+    };
+    if prompt.session != answer.session {
+        return refuse(draft, answer, Refusal::UnknownPrompt, Some("wrong_session")).await;
+    }
+    let event = Event::Answered { reply: answer.reply, source: answer.source.clone() };
+    let (state, effects) = match step(&prompt.state, &event, prompt.deadline_under(&draft.boot_id), draft.now)
+    {
+        Step::Moved(state, effects) => (state, effects),
+        Step::Refused(Refusal::NotWaiting { .. }) => {
+            return refuse(draft, answer, prompt.refusal(), None).await;
+        }
+        Step::Refused(refusal) => return refuse(draft, answer, refusal, None).await,
+    };
+    if !is_first(draft, &answer, &state).await? {
+        return lost(draft, answer, &prompt).await;
+    }
+    let reply = Reply {
+        id: answer.reply,
+        prompt: answer.prompt,
+        session: answer.session,
+        value: Some(answer.value),
+        source: answer.source,
+        decided_by: answer.decided_by,
+        at: draft.now.wall,
+    };
+    insert_reply(draft, &reply).await?;
+    posts::touch(draft, reply.prompt, Answerable::of(&state)).await?;
+    draft
+        .record(AuditEvent {
+            session: Some(reply.session),
+            prompt: Some(reply.prompt),
+            value: reply.value.as_ref().map(Value::on_record),
+            source: Some(reply.source.to_string()),
+            decided_by: Some(reply.decided_by.clone()),
+            ..AuditEvent::new(EventName::ReplyReceived)
+        })
+        .await?;
+    prompt.state = state;
+    Ok(Outcome::Won { reply, moved: Moved { prompt, effects } })
+}
+
+/// The guard.
+async fn is_first(
+    draft: &mut Draft,
+    answer: &AcceptedAnswer,
+    state: &PromptState,
+) -> Result<bool, BackendError> {
     let won = sqlx::query(
-        "UPDATE prompts SET status = 'reply_received', nonce_used = 1, reply_id = $1, source = $2, changed_at = $3
+        "UPDATE prompts SET status = $12, nonce_used = 1, reply_id = $1, source = $2, changed_at = $3
          WHERE id = $4 AND session_id = $5 AND status = 'awaiting_reply' AND nonce = $6 AND nonce_used = 0
              AND boot_id = $7 AND (deadline IS NULL OR deadline > $8)
              AND (NOT $9 OR EXISTS (SELECT 1 FROM sessions s WHERE s.id = $5 AND s.paused_at IS NULL
@@ -181,34 +216,10 @@ async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, B
     .bind(is_limited(&answer.source))
     .bind(MOST_ANSWERS)
     .bind(WINDOW_MS)
+    .bind(state.status())
     .execute(&mut draft.conn)
     .await?;
-    if won.rows_affected() == 0 {
-        return refuse(draft, answer).await;
-    }
-    let reply = Reply {
-        id: answer.reply,
-        prompt: answer.prompt,
-        session: answer.session,
-        value: Some(answer.value),
-        source: answer.source,
-        decided_by: answer.decided_by,
-        at: draft.now.wall,
-    };
-    insert_reply(draft, &reply).await?;
-    posts::touch(draft, reply.prompt, Answerable::No).await?;
-    draft
-        .record(AuditEvent {
-            session: Some(reply.session),
-            prompt: Some(reply.prompt),
-            value: reply.value.as_ref().map(Value::on_record),
-            source: Some(reply.source.to_string()),
-            decided_by: Some(reply.decided_by.clone()),
-            ..AuditEvent::new(EventName::ReplyReceived)
-        })
-        .await?;
-    let prompt = load(&mut draft.conn, reply.prompt).await?.ok_or(sqlx::Error::RowNotFound)?;
-    Ok(Outcome::Won { reply, prompt })
+    Ok(won.rows_affected() == 1)
 }
 
 /// Whoever sits at the machine may answer as fast as they can type.
@@ -219,29 +230,39 @@ fn is_limited(source: &Source) -> bool {
     }
 }
 
-/// Why no row was changed: for the sender in words, for the log in one.
-async fn refuse(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, BackendError> {
-    let found = load(&mut draft.conn, answer.prompt).await?;
-    let (refusal, reason) = match reason_to_refuse(found, &answer, draft) {
-        Reason::Told(refusal, reason) => (refusal, reason),
-        Reason::OtherNonce => match offers::was_offered(draft, answer.prompt, &answer.nonce).await? {
-            true => (Refusal::Replaced, Refusal::Replaced.name()),
-            false => (Refusal::UnknownPrompt, "wrong_nonce"),
-        },
-        Reason::TooOften => {
-            let refusal = match pause(draft, answer.session).await? {
-                true => Refusal::TooMany,
-                false => Refusal::Paused,
-            };
-            let reason = refusal.name();
-            (refusal, reason)
-        }
+/// Why the guard let nothing through though the prompt waits. The state was looked at before the nonce: who taps an old
+/// button hears that the prompt was answered, not that it never was. A wrong nonce is told as little as an unknown prompt.
+async fn lost(
+    draft: &mut Draft,
+    answer: AcceptedAnswer,
+    prompt: &PromptRecord,
+) -> Result<Outcome, BackendError> {
+    if prompt.nonce != answer.nonce {
+        return match offers::was_offered(draft, answer.prompt, &answer.nonce).await? {
+            true => refuse(draft, answer, Refusal::Replaced, None).await,
+            false => refuse(draft, answer, Refusal::UnknownPrompt, Some("wrong_nonce")).await,
+        };
+    }
+    // All is well but for how often this session was answered.
+    let refusal = match pause(draft, answer.session).await? {
+        true => Refusal::TooMany,
+        false => Refusal::Paused,
     };
+    refuse(draft, answer, refusal, None).await
+}
+
+/// On record, with a word of its own where the sender is told less than is known.
+async fn refuse(
+    draft: &mut Draft,
+    answer: AcceptedAnswer,
+    refusal: Refusal,
+    word: Option<&str>,
+) -> Result<Outcome, BackendError> {
     draft
         .record(AuditEvent {
             session: Some(answer.session),
             prompt: Some(answer.prompt),
-            value: Some(reason.to_owned()),
+            value: Some(word.unwrap_or(refusal.name()).to_owned()),
             source: Some(answer.source.to_string()),
             decided_by: Some(answer.decided_by),
             ..AuditEvent::new(EventName::ReplyRejected)
@@ -258,34 +279,4 @@ async fn pause(draft: &mut Draft, session: SessionId) -> Result<bool, BackendErr
         .execute(&mut draft.conn)
         .await?;
     Ok(paused.rows_affected() == 1)
-}
-
-/// What the prompt itself says about an answer that changed nothing.
-enum Reason {
-    Told(Refusal, &'static str),
-    /// It waits, but not for this right to answer.
-    OtherNonce,
-    /// All is well but for how often this session was answered.
-    TooOften,
-}
-
-/// The state is looked at before the nonce: who taps an old button hears that the prompt was answered, not that it
-/// never was. A wrong session or nonce is told as little as an unknown prompt.
-fn reason_to_refuse(found: Option<PromptRecord>, answer: &AcceptedAnswer, draft: &Draft) -> Reason {
-    let Some(prompt) = found else {
-        return Reason::Told(Refusal::UnknownPrompt, Refusal::UnknownPrompt.name());
-    };
-    if prompt.session != answer.session {
-        return Reason::Told(Refusal::UnknownPrompt, "wrong_session");
-    }
-    let answered = Event::Answered { reply: answer.reply, source: answer.source.clone() };
-    let deadline = prompt.deadline_under(&draft.boot_id);
-    let refusal = match step(&prompt.state, &answered, deadline, draft.now) {
-        Step::Moved(..) if prompt.nonce != answer.nonce => return Reason::OtherNonce,
-        Step::Moved(..) => return Reason::TooOften,
-        Step::Refused(Refusal::NotWaiting { .. }) => prompt.refusal(),
-        Step::Refused(refusal) => refusal,
-    };
-    let reason = refusal.name();
-    Reason::Told(refusal, reason)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+pub use atlasbridge_model::Search;
 use atlasbridge_model::SessionId;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
@@ -11,19 +12,7 @@ use crate::prompts::{PromptRecord, Reply, load};
 use crate::record::AuditRecord;
 use crate::rows::{self, parsed, unreadable};
 use crate::sessions::{SessionRecord, sessions};
-use crate::store::{BackendError, QueryError, Store};
-
-/// What to look for, and how much of it; by default everything, and none of it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Search {
-    /// Somewhere in the text. Letters of either case are found; in words that mix the cases of letters beyond ASCII,
-    /// as they were written.
-    pub text: Option<String>,
-    pub session: Option<SessionId>,
-    /// Only what is older: for prompts `created_at`, for the audit log `seq`.
-    pub before: Option<i64>,
-    pub most: u32,
-}
+use crate::store::{BackendError, Store, StoreError, attempting};
 
 /// A prompt of the past or the present, with all that belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,12 +33,12 @@ pub struct Counts {
 impl Store {
     /// Newest first. Prompts of the same moment are never torn apart, so a page may be a little longer than asked for,
     /// and the time of its last prompt is where the next one begins.
-    pub async fn search_prompts(&self, search: &Search) -> Result<Vec<PastPrompt>, QueryError> {
-        self.read_prompts(search).await.map_err(|source| QueryError { what: "past prompts", source })
+    pub async fn search_prompts(&self, search: &Search) -> Result<Vec<PastPrompt>, StoreError> {
+        self.read_prompts(search).await.map_err(attempting("looking up past prompts"))
     }
 
     /// Newest first.
-    pub async fn search_audit(&self, search: &Search) -> Result<Vec<AuditRecord>, QueryError> {
+    pub async fn search_audit(&self, search: &Search) -> Result<Vec<AuditRecord>, StoreError> {
         const TEXT: &str = "(event || ' ' || COALESCE(value, '') || ' ' || COALESCE(source, '') || ' ' ||
             COALESCE(decided_by, '') || ' ' || COALESCE(session_id, '') || ' ' || COALESCE(prompt_id, ''))";
         let sql = format!(
@@ -59,15 +48,15 @@ impl Store {
         );
         let rows = self.search_rows(sql, search).await;
         rows.and_then(|rows| rows.iter().map(record).collect())
-            .map_err(|source| QueryError { what: "the audit log", source })
+            .map_err(attempting("looking up the audit log"))
     }
 
-    pub async fn figures(&self) -> Result<Counts, QueryError> {
-        self.count_events().await.map_err(|source| QueryError { what: "the figures", source })
+    pub async fn figures(&self) -> Result<Counts, StoreError> {
+        self.count_events().await.map_err(attempting("looking up the figures"))
     }
 
     /// How many prompts each session has had.
-    pub async fn session_prompt_counts(&self) -> Result<HashMap<SessionId, u64>, QueryError> {
+    pub async fn session_prompt_counts(&self) -> Result<HashMap<SessionId, u64>, StoreError> {
         let rows = sqlx::query("SELECT session_id, COUNT(*) AS prompts FROM prompts GROUP BY session_id")
             .fetch_all(&self.reader)
             .await;
@@ -80,7 +69,7 @@ impl Store {
                     })
                     .collect()
             })
-            .map_err(|source| QueryError { what: "the number of prompts", source })
+            .map_err(attempting("looking up the number of prompts"))
     }
 
     async fn read_prompts(&self, search: &Search) -> Result<Vec<PastPrompt>, BackendError> {

@@ -14,7 +14,7 @@ use sqlx::Row;
 use crate::notices::{self, NewNotice};
 use crate::posts::{self, PostId};
 use crate::sessions::{self, Resume};
-use crate::store::{BackendError, Draft, QueryError, Store};
+use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 use crate::texts::{self, TextMove};
 
 /// The update that brought something, by its channel's count.
@@ -76,15 +76,6 @@ pub struct NewAsk {
     pub expires_at: Timestamp,
 }
 
-/// Recording what came from a channel failed: it must come again.
-#[derive(Debug, thiserror::Error)]
-#[error("recording {what}")]
-pub struct InboxError {
-    pub(crate) what: &'static str,
-    #[source]
-    pub(crate) source: BackendError,
-}
-
 /// Numbers that are remembered below the highest. A service repeats what was not confirmed, never so much of it.
 const REMEMBERED: i64 = 10_000;
 
@@ -94,21 +85,21 @@ const NUMBERS_LAST: Duration = Duration::from_secs(6 * 24 * 3600);
 
 impl Store {
     /// An update and all that follows from it, in one transaction. An update that answers or cancels a prompt goes
-    /// through [`Store::accept_from`] or [`Store::cancel_from`] instead.
+    /// through [`Store::accept`] or [`Store::cancel`] instead.
     pub async fn handle_update(
         &self,
         came: CameBy,
         handled: Handled,
         now: Now,
-    ) -> Result<Handling, InboxError> {
+    ) -> Result<Handling, StoreError> {
         self.write(now, move |draft| Box::pin(handle(draft, came, handled)))
             .await
-            .map_err(|source| InboxError { what: "an update", source })
+            .map_err(attempting("recording an update"))
     }
 
     /// Where the channel goes on asking for updates: one after the highest that was handled. `None`: from the
     /// beginning, for none was handled, or so long ago that the numbers may have begun anew.
-    pub async fn offset(&self, channel: &str, now: Now) -> Result<Option<i64>, QueryError> {
+    pub async fn offset(&self, channel: &str, now: Now) -> Result<Option<i64>, StoreError> {
         const WHAT: &str = "the number of the last update";
         let handled_at = self.channel_number(WHAT, channel, HANDLED_AT).await?;
         match handled_at.is_some_and(|at| are_numbers_valid(at, now)) {
@@ -118,12 +109,12 @@ impl Store {
     }
 
     /// When the channel last heard from its service.
-    pub async fn polled_at(&self, channel: &str) -> Result<Option<Timestamp>, QueryError> {
+    pub async fn polled_at(&self, channel: &str) -> Result<Option<Timestamp>, StoreError> {
         let polled = self.channel_number("the last poll", channel, POLLED_AT).await?;
         Ok(polled.map(Timestamp))
     }
 
-    pub async fn set_polled_at(&self, channel: &str, now: Now) -> Result<(), InboxError> {
+    pub async fn set_polled_at(&self, channel: &str, now: Now) -> Result<(), StoreError> {
         let channel = channel.to_owned();
         self.write(now, move |draft| {
             Box::pin(async move {
@@ -132,7 +123,7 @@ impl Store {
             })
         })
         .await
-        .map_err(|source| InboxError { what: "a poll", source })
+        .map_err(attempting("recording a poll"))
     }
 
     /// What a chat remembers under this key.
@@ -141,19 +132,19 @@ impl Store {
         channel: &str,
         target: &str,
         key: &str,
-    ) -> Result<Option<String>, QueryError> {
+    ) -> Result<Option<String>, StoreError> {
         sqlx::query_scalar("SELECT value FROM chat_state WHERE channel = $1 AND target = $2 AND key = $3")
             .bind(channel)
             .bind(target)
             .bind(key)
             .fetch_optional(&self.reader)
             .await
-            .map_err(|source| QueryError { what: "what a chat remembers", source: source.into() })
+            .map_err(attempting("looking up what a chat remembers"))
     }
 
     /// The question behind a token, unless it was answered or is too old. Whoever acts on the answer takes it, with
     /// [`Handled::take_ask`].
-    pub async fn ask(&self, token: &str, now: Now) -> Result<Option<NewAsk>, QueryError> {
+    pub async fn ask(&self, token: &str, now: Now) -> Result<Option<NewAsk>, StoreError> {
         let row = sqlx::query("SELECT * FROM asks WHERE token = $1 AND expires_at > $2")
             .bind(token)
             .bind(now.wall.0)
@@ -171,7 +162,7 @@ impl Store {
                 expires_at: Timestamp(row.try_get("expires_at")?),
             }))
         })
-        .map_err(|source| QueryError { what: "a question", source: source.into() })
+        .map_err(attempting("looking up a question"))
     }
 
     async fn channel_number(
@@ -179,13 +170,13 @@ impl Store {
         what: &'static str,
         channel: &str,
         key: &str,
-    ) -> Result<Option<i64>, QueryError> {
+    ) -> Result<Option<i64>, StoreError> {
         sqlx::query_scalar("SELECT value FROM channel_state WHERE channel = $1 AND key = $2")
             .bind(channel)
             .bind(key)
             .fetch_optional(&self.reader)
             .await
-            .map_err(|source| QueryError { what, source: source.into() })
+            .map_err(attempting(format!("looking up {what}")))
     }
 }
 

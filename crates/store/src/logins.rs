@@ -6,7 +6,7 @@ use atlasbridge_model::{Now, Timestamp};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use crate::store::{BackendError, Draft, QueryError, Store};
+use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 
 /// A device that came by a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,22 +35,13 @@ pub enum Logins {
     All,
 }
 
-/// Recording who may use the page failed.
-#[derive(Debug, thiserror::Error)]
-#[error("recording {what}")]
-pub struct LoginError {
-    what: &'static str,
-    #[source]
-    source: BackendError,
-}
-
 /// A login's last visit is written down at most so often, in milliseconds: a page that asks every second must not
 /// keep the disk awake.
 const SEEN_EVERY_MS: i64 = 60_000;
 
 impl Store {
     /// Makes a link good for one login until then. Links whose time is over are forgotten.
-    pub async fn add_link(&self, hash: &str, expires_at: Timestamp, now: Now) -> Result<(), LoginError> {
+    pub async fn add_link(&self, hash: &str, expires_at: Timestamp, now: Now) -> Result<(), StoreError> {
         let hash = hash.to_owned();
         self.change_logins("a link", now, move |draft| {
             Box::pin(async move {
@@ -71,37 +62,35 @@ impl Store {
 
     /// Spends a link and keeps the login that it becomes, in one transaction. `false`: it was spent before, is too
     /// old, or never was one.
-    pub async fn redeem_link(&self, redeem: Redeem, now: Now) -> Result<bool, LoginError> {
+    pub async fn redeem_link(&self, redeem: Redeem, now: Now) -> Result<bool, StoreError> {
         self.change_logins("a login", now, move |draft| Box::pin(spend(draft, redeem))).await
     }
 
     /// The login behind a cookie, unless it was revoked.
-    pub async fn login(&self, hash: &str) -> Result<Option<Login>, QueryError> {
+    pub async fn login(&self, hash: &str) -> Result<Option<Login>, StoreError> {
         let row = sqlx::query("SELECT * FROM web_logins WHERE hash = $1 AND revoked_at IS NULL")
             .bind(hash)
             .fetch_optional(&self.reader)
             .await;
-        row.and_then(|row| row.as_ref().map(login).transpose())
-            .map_err(|source| QueryError { what: "the login", source: source.into() })
+        row.and_then(|row| row.as_ref().map(login).transpose()).map_err(attempting("looking up the login"))
     }
 
     /// All of them, the revoked ones too, oldest first.
-    pub async fn logins(&self) -> Result<Vec<Login>, QueryError> {
+    pub async fn logins(&self) -> Result<Vec<Login>, StoreError> {
         let rows =
             sqlx::query("SELECT * FROM web_logins ORDER BY created_at, name").fetch_all(&self.reader).await;
-        rows.and_then(|rows| rows.iter().map(login).collect())
-            .map_err(|source| QueryError { what: "the logins", source: source.into() })
+        rows.and_then(|rows| rows.iter().map(login).collect()).map_err(attempting("looking up the logins"))
     }
 
     /// Ends logins for good. Returns how many were still valid.
-    pub async fn revoke_logins(&self, which: Logins, decided_by: &str, now: Now) -> Result<u64, LoginError> {
+    pub async fn revoke_logins(&self, which: Logins, decided_by: &str, now: Now) -> Result<u64, StoreError> {
         let decided_by = decided_by.to_owned();
         self.change_logins("the end of a login", now, move |draft| Box::pin(revoke(draft, which, decided_by)))
             .await
     }
 
     /// Somebody uses this login.
-    pub async fn touch_login(&self, hash: &str, now: Now) -> Result<(), LoginError> {
+    pub async fn touch_login(&self, hash: &str, now: Now) -> Result<(), StoreError> {
         let hash = hash.to_owned();
         let seen: Result<Option<i64>, _> =
             sqlx::query_scalar("SELECT seen_at FROM web_logins WHERE hash = $1 AND revoked_at IS NULL")
@@ -127,12 +116,12 @@ impl Store {
         .await
     }
 
-    async fn change_logins<T, W>(&self, what: &'static str, now: Now, work: W) -> Result<T, LoginError>
+    async fn change_logins<T, W>(&self, what: &'static str, now: Now, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
         W: for<'d> FnOnce(&'d mut Draft) -> crate::store::Work<'d, T> + Send + 'static,
     {
-        self.write(now, work).await.map_err(|source| LoginError { what, source })
+        self.write(now, work).await.map_err(attempting(format!("recording {what}")))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::offers;
 use crate::posts::{self, Answerable};
 use crate::prompts::{PromptRecord, Reply, load};
 use crate::rows::{self, StoredValue};
-use crate::store::{AuditError, BackendError, Draft, Store};
+use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 
 /// A prompt after its move, and what is to be done now that the move is on record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Moved {
     pub effects: Vec<Do>,
 }
 
-/// Somebody leaves a prompt to the terminal, with a button.
+/// An operator leaves a prompt to the terminal.
 #[derive(Debug, Clone)]
 pub struct Cancel {
     pub prompt: PromptId,
@@ -47,27 +47,6 @@ pub enum Advance {
     Refused(Refusal),
 }
 
-/// Moving a prompt failed.
-#[derive(Debug, thiserror::Error)]
-pub enum AdvanceError {
-    #[error("recording what became of prompt {prompt}")]
-    Prompt {
-        prompt: PromptId,
-        #[source]
-        source: BackendError,
-    },
-    #[error("recording what became of the prompts of session {session}")]
-    Session {
-        session: SessionId,
-        #[source]
-        source: BackendError,
-    },
-    #[error("answers go through `accept`, deadlines through `expire`")]
-    OtherDoor,
-    #[error("prompt {prompt}: this is not its safe default, and silence never approves")]
-    UnsafeFallback { prompt: PromptId },
-}
-
 impl Store {
     /// The deadline has passed, as far as the caller knows: a prompt whose time is not up refuses. `fallback` is its
     /// safe default, if it has one; for a queued prompt it is not used, since nothing may be typed for it.
@@ -76,76 +55,45 @@ impl Store {
         prompt: PromptId,
         fallback: Option<(ReplyId, Value)>,
         now: Now,
-    ) -> Result<Advance, AdvanceError> {
-        let expired = self
-            .write(now, move |draft| Box::pin(pass_deadline(draft, prompt, fallback)))
+    ) -> Result<Advance, StoreError> {
+        self.write(now, move |draft| Box::pin(pass_deadline(draft, prompt, fallback)))
             .await
-            .map_err(|source| AdvanceError::Prompt { prompt, source })?;
-        expired.ok_or(AdvanceError::UnsafeFallback { prompt })
+            .map_err(attempting(format!("recording what became of prompt {prompt}")))
     }
 
     /// Any event but an answer and a deadline.
-    pub async fn advance(&self, prompt: PromptId, event: &Event, now: Now) -> Result<Advance, AdvanceError> {
-        let event = any_other(event)?;
-        self.write(now, move |draft| Box::pin(advance(draft, prompt, event, Behind::Nobody)))
+    pub async fn advance(&self, prompt: PromptId, event: &Event, now: Now) -> Result<Advance, StoreError> {
+        let event = event.clone();
+        self.write(now, move |draft| Box::pin(advance(draft, prompt, event)))
             .await
-            .map_err(|source| AdvanceError::Prompt { prompt, source })
+            .map_err(attempting(format!("recording what became of prompt {prompt}")))
     }
 
-    /// An operator leaves the prompt to the terminal.
-    pub async fn cancel(
-        &self,
-        prompt: PromptId,
-        source: &Source,
-        decided_by: &str,
-        now: Now,
-    ) -> Result<Advance, AdvanceError> {
-        let operator = Operator { source: source.clone(), decided_by: decided_by.to_owned() };
-        // Whoever sits at the machine needs no card.
-        self.write(now, move |draft| Box::pin(leave_to_terminal(draft, prompt, None, operator)))
-            .await
-            .map_err(|source| AdvanceError::Prompt { prompt, source })
-    }
-
-    /// The same from a card on a channel: whoever cancels must hold the prompt's present right to answer. With the
-    /// update that brought it, and all that follows from what became of it, as in [`Store::accept_from`].
-    pub async fn cancel_from<F>(
+    /// An operator leaves the prompt to the terminal, and must hold its present right to answer, as whoever answers. With
+    /// the update that brought it, and all that follows from what became of it, as in [`Store::accept`].
+    pub async fn cancel<F>(
         &self,
         cancel: Cancel,
         came: Option<CameBy>,
         then: F,
         now: Now,
-    ) -> Result<Once<Advance>, AdvanceError>
+    ) -> Result<Once<Advance>, StoreError>
     where
         F: FnOnce(&Advance) -> Handled + Send + 'static,
     {
         let prompt = cancel.prompt;
-        let operator = Operator { source: cancel.source, decided_by: cancel.decided_by };
         self.write(now, move |draft| {
             Box::pin(async move {
                 if !inbox::is_first(draft, came.as_ref()).await? {
                     return Ok(Once::Repeated);
                 }
-                let advance = leave_to_terminal(draft, prompt, Some(cancel.nonce), operator).await?;
+                let advance = leave_to_terminal(draft, cancel).await?;
                 inbox::apply(draft, then(&advance)).await?;
                 Ok(Once::First(advance))
             })
         })
         .await
-        .map_err(|source| AdvanceError::Prompt { prompt, source })
-    }
-
-    /// The same event for every open prompt of a session, in one transaction; those that it does not concern stay.
-    pub async fn advance_session(
-        &self,
-        session: SessionId,
-        event: &Event,
-        now: Now,
-    ) -> Result<Vec<Moved>, AdvanceError> {
-        let event = any_other(event)?;
-        self.write(now, move |draft| Box::pin(advance_all(draft, session, event)))
-            .await
-            .map_err(|source| AdvanceError::Session { session, source })
+        .map_err(attempting(format!("recording what became of prompt {prompt}")))
     }
 
     /// Lets the oldest queued prompt of a session wait for its answer, unless another one does.
@@ -153,10 +101,10 @@ impl Store {
         &self,
         session: SessionId,
         now: Now,
-    ) -> Result<Option<PromptRecord>, AdvanceError> {
+    ) -> Result<Option<PromptRecord>, StoreError> {
         self.write(now, move |draft| Box::pin(promote(draft, session)))
             .await
-            .map_err(|source| AdvanceError::Session { session, source })
+            .map_err(attempting(format!("recording what became of the prompts of session {session}")))
     }
 
     /// Puts on record an answer that was refused before it could contend: unknown prompt, a sender inside a session,
@@ -169,7 +117,7 @@ impl Store {
         source: &Source,
         decided_by: &str,
         now: Now,
-    ) -> Result<(), AuditError> {
+    ) -> Result<(), StoreError> {
         let event = AuditEvent {
             session,
             prompt,
@@ -179,14 +127,6 @@ impl Store {
             ..AuditEvent::new(EventName::ReplyRejected)
         };
         self.audit(event, now).await
-    }
-}
-
-/// An event that brings no reply with it.
-fn any_other(event: &Event) -> Result<Event, AdvanceError> {
-    match event {
-        Event::Answered { .. } | Event::Deadline { .. } => Err(AdvanceError::OtherDoor),
-        other => Ok(other.clone()),
     }
 }
 
@@ -210,19 +150,18 @@ pub(crate) async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(),
     Ok(())
 }
 
-/// `None`: the fallback is not the prompt's safe default.
 async fn pass_deadline(
     draft: &mut Draft,
     prompt: PromptId,
     fallback: Option<(ReplyId, Value)>,
-) -> Result<Option<Advance>, BackendError> {
+) -> Result<Advance, BackendError> {
     let Some(found) = load(&mut draft.conn, prompt).await? else {
-        return Ok(Some(Advance::Refused(Refusal::UnknownPrompt)));
+        return Ok(Advance::Refused(Refusal::UnknownPrompt));
     };
     if let Some((_, value)) = &fallback
         && answer::default_value(&found.sighting).as_ref() != Ok(value)
     {
-        return Ok(None);
+        return Err(BackendError::UnsafeFallback);
     }
     let event = Event::Deadline { fallback: fallback.as_ref().map(|(reply, _)| *reply) };
     let behind = match fallback {
@@ -237,37 +176,24 @@ async fn pass_deadline(
             at: draft.now.wall,
         }),
     };
-    perform(draft, found, event, behind).await.map(Some)
+    perform(draft, found, event, behind).await
 }
 
-/// Who cancels.
-struct Operator {
-    source: Source,
-    decided_by: String,
-}
-
-/// With a card only if it is the present one. What is refused is on record too, with its reason.
-async fn leave_to_terminal(
-    draft: &mut Draft,
-    prompt: PromptId,
-    card: Option<Nonce>,
-    operator: Operator,
-) -> Result<Advance, BackendError> {
+/// What is refused is on record too, with its reason.
+async fn leave_to_terminal(draft: &mut Draft, cancel: Cancel) -> Result<Advance, BackendError> {
+    let Cancel { prompt, nonce, source, decided_by } = cancel;
     let found = load(&mut draft.conn, prompt).await?;
     let session = found.as_ref().map(|found| found.session);
-    let advance = match (found, card) {
-        (None, _) => Advance::Refused(Refusal::UnknownPrompt),
-        (Some(found), Some(nonce)) if found.nonce != nonce => {
+    let advance = match found {
+        None => Advance::Refused(Refusal::UnknownPrompt),
+        Some(found) if found.nonce != nonce => {
             Advance::Refused(match offers::was_offered(draft, found.id, &nonce).await? {
                 true => Refusal::Replaced,
                 false => Refusal::UnknownPrompt,
             })
         }
-        (Some(found), _) => {
-            let behind = Behind::Operator {
-                source: operator.source.to_string(),
-                decided_by: operator.decided_by.clone(),
-            };
+        Some(found) => {
+            let behind = Behind::Operator { source: source.to_string(), decided_by: decided_by.clone() };
             let late = found.refusal();
             match perform(draft, found, Event::CanceledByOperator, behind).await? {
                 Advance::Refused(_) => Advance::Refused(late),
@@ -280,8 +206,8 @@ async fn leave_to_terminal(
             session,
             prompt: session.map(|_| prompt),
             value: Some(refusal.name().to_owned()),
-            source: Some(operator.source.to_string()),
-            decided_by: Some(operator.decided_by),
+            source: Some(source.to_string()),
+            decided_by: Some(decided_by),
             ..AuditEvent::new(EventName::ReplyRejected)
         };
         draft.record(rejected).await?;
@@ -289,17 +215,19 @@ async fn leave_to_terminal(
     Ok(advance)
 }
 
-async fn advance(
-    draft: &mut Draft,
-    prompt: PromptId,
-    event: Event,
-    behind: Behind,
-) -> Result<Advance, BackendError> {
-    if let Event::Left { .. } | Event::HostLost = event {
-        note_left(draft, prompt).await?;
+async fn advance(draft: &mut Draft, prompt: PromptId, event: Event) -> Result<Advance, BackendError> {
+    match event {
+        Event::Answered { .. } | Event::Deadline { .. } => return Err(BackendError::OtherDoor),
+        Event::Left { .. } | Event::HostLost => note_left(draft, prompt).await?,
+        Event::Routed { .. }
+        | Event::Promoted
+        | Event::CanceledByOperator
+        | Event::Typed { .. }
+        | Event::Taken { .. }
+        | Event::NotApplied { .. } => {}
     }
     match load(&mut draft.conn, prompt).await? {
-        Some(found) => perform(draft, found, event, behind).await,
+        Some(found) => perform(draft, found, event, Behind::Nobody).await,
         None => Ok(Advance::Refused(Refusal::UnknownPrompt)),
     }
 }
@@ -312,29 +240,6 @@ async fn note_left(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendErr
         .execute(&mut draft.conn)
         .await?;
     Ok(())
-}
-
-async fn advance_all(
-    draft: &mut Draft,
-    session: SessionId,
-    event: Event,
-) -> Result<Vec<Moved>, BackendError> {
-    let rows = sqlx::query(
-        "SELECT * FROM prompts WHERE session_id = $1 AND status NOT IN ('resolved', 'canceled', 'failed')
-         ORDER BY sighting",
-    )
-    .bind(session.to_string())
-    .fetch_all(&mut draft.conn)
-    .await?;
-    let mut moves = Vec::new();
-    for row in &rows {
-        if let Advance::Moved(moved) =
-            perform(draft, rows::prompt(row)?, event.clone(), Behind::Nobody).await?
-        {
-            moves.push(moved);
-        }
-    }
-    Ok(moves)
 }
 
 async fn promote(draft: &mut Draft, session: SessionId) -> Result<Option<PromptRecord>, BackendError> {

@@ -4,8 +4,8 @@ use atlasbridge_model::{Now, SessionId, Timestamp};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use crate::posts::{MOST_DUE, PostError};
-use crate::store::{BackendError, Draft, QueryError, Store};
+use crate::posts::MOST_DUE;
+use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 
 /// A message to be sent. `body` is the hub's own form of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,14 +40,14 @@ pub struct Notice {
 const KEPT_MS: i64 = 24 * 3600 * 1000;
 
 impl Store {
-    pub async fn notify(&self, notice: NewNotice, now: Now) -> Result<(), PostError> {
+    pub async fn notify(&self, notice: NewNotice, now: Now) -> Result<(), StoreError> {
         self.write(now, move |draft| Box::pin(insert(draft, notice)))
             .await
-            .map_err(|source| PostError { what: "a notice", source })
+            .map_err(attempting("recording a notice"))
     }
 
     /// What is to be sent now, the oldest few of each target: it is given one at a time.
-    pub async fn due_notices(&self, channel: &str, now: Now) -> Result<Vec<Notice>, QueryError> {
+    pub async fn due_notices(&self, channel: &str, now: Now) -> Result<Vec<Notice>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY target ORDER BY id) AS place FROM notices
                  WHERE channel = $1 AND not_before <= $2 AND sent_at IS NULL AND dead IS NULL)
@@ -60,15 +60,15 @@ impl Store {
         .await;
         rows.map_err(BackendError::from)
             .and_then(|rows| rows.iter().map(notice).collect())
-            .map_err(|source| QueryError { what: "the notices to be sent", source })
+            .map_err(attempting("looking up the notices to be sent"))
     }
 
-    pub async fn notice_sent(&self, notice: NoticeId, now: Now) -> Result<(), PostError> {
+    pub async fn notice_sent(&self, notice: NoticeId, now: Now) -> Result<(), StoreError> {
         self.change_notice("UPDATE notices SET sent_at = $2 WHERE id = $1", notice, now.wall.0, now).await
     }
 
     /// Nothing more is done for it.
-    pub async fn drop_notice(&self, notice: NoticeId, why: &str, now: Now) -> Result<(), PostError> {
+    pub async fn drop_notice(&self, notice: NoticeId, why: &str, now: Now) -> Result<(), StoreError> {
         self.change_notice("UPDATE notices SET dead = $2 WHERE id = $1", notice, why.to_owned(), now).await
     }
 
@@ -78,7 +78,7 @@ impl Store {
         notice: NoticeId,
         value: V,
         now: Now,
-    ) -> Result<(), PostError>
+    ) -> Result<(), StoreError>
     where
         V: for<'q> sqlx::Encode<'q, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite> + Send + 'static,
     {
@@ -89,7 +89,7 @@ impl Store {
             })
         })
         .await
-        .map_err(|source| PostError { what: "what became of a notice", source })
+        .map_err(attempting("recording what became of a notice"))
     }
 }
 

@@ -3,10 +3,10 @@
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::{Nonce, Now, PromptId};
 
-use crate::posts::{Answerable, Post, PostError, post};
+use crate::posts::{Answerable, Post, post};
 use crate::prompts::{PromptRecord, load};
 use crate::rows::unreadable;
-use crate::store::{BackendError, Draft, QueryError, Store};
+use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 
 /// The prompt behind a card that somebody tapped, and the whole of the right that the card carried: the present one
 /// or that of an earlier offer.
@@ -26,7 +26,7 @@ impl Store {
         target: &str,
         address: &str,
         now: Now,
-    ) -> Result<Option<Post>, PostError> {
+    ) -> Result<Option<Post>, StoreError> {
         let found = Found {
             prompt: offered.prompt.id,
             nonce: offered.nonce.to_hex(),
@@ -36,7 +36,7 @@ impl Store {
         };
         self.write(now, move |draft| Box::pin(adopt(draft, found)))
             .await
-            .map_err(|source| PostError { what: "a message that was found again", source })
+            .map_err(attempting("recording a message that was found again"))
     }
 
     /// Offers a waiting prompt again under a new right to answer, wherever it was offered; the old messages are
@@ -46,10 +46,10 @@ impl Store {
         prompt: PromptId,
         nonce: Nonce,
         now: Now,
-    ) -> Result<Option<PromptRecord>, PostError> {
+    ) -> Result<Option<PromptRecord>, StoreError> {
         self.write(now, move |draft| Box::pin(replace_nonce(draft, prompt, nonce)))
             .await
-            .map_err(|source| PostError { what: "that a prompt is offered again", source })
+            .map_err(attempting("recording that a prompt is offered again"))
     }
 
     /// The prompt that a card's button names by the beginnings of its ids (8 digits each) and of its right to answer
@@ -59,13 +59,11 @@ impl Store {
         prompt: &str,
         session: &str,
         nonce: &str,
-    ) -> Result<Option<Offered>, QueryError> {
+    ) -> Result<Option<Offered>, StoreError> {
         if !is_hex(prompt, 8) || !is_hex(session, 8) || !is_hex(nonce, 16) {
             return Ok(None);
         }
-        self.read_offer(prompt, session, nonce)
-            .await
-            .map_err(|source| QueryError { what: "the prompt of a button", source })
+        self.read_offer(prompt, session, nonce).await.map_err(attempting("looking up the prompt of a button"))
     }
 
     async fn read_offer(

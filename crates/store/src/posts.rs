@@ -11,7 +11,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use crate::prompts::{PromptRecord, Reply, load};
 use crate::rows::{self, parsed, unreadable};
 use crate::sessions::{SessionRecord, sessions};
-use crate::store::{BackendError, Draft, QueryError, Store};
+use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 
 /// Which post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,15 +54,6 @@ impl DuePost {
     }
 }
 
-/// Recording something about a message failed.
-#[derive(Debug, thiserror::Error)]
-#[error("recording {what}")]
-pub struct PostError {
-    pub(crate) what: &'static str,
-    #[source]
-    pub(crate) source: BackendError,
-}
-
 /// What may be worked on: there is something to show, and somebody may see it. A message that was never sent is not
 /// begun before its turn has come, when its time is over, or while its session is paused.
 const WORKABLE: &str = "p.dead IS NULL AND (p.address IS NULL OR p.shown < p.wanted)
@@ -84,7 +75,7 @@ impl Store {
         targets: &[String],
         not_before: Timestamp,
         now: Now,
-    ) -> Result<u64, PostError> {
+    ) -> Result<u64, StoreError> {
         let (channel, targets) = (channel.to_owned(), targets.to_vec());
         self.write(now, move |draft| {
             Box::pin(async move {
@@ -96,20 +87,18 @@ impl Store {
             })
         })
         .await
-        .map_err(|source| PostError { what: "where a prompt is offered", source })
+        .map_err(attempting("recording where a prompt is offered"))
     }
 
     /// What is to be done now: first the messages whose buttons must go, then new ones, then other edits; of each
     /// sort the oldest few on each target, for a target is given one task at a time.
-    pub async fn due_posts(&self, channel: &str, now: Now) -> Result<Vec<DuePost>, QueryError> {
-        self.read_due(channel, now)
-            .await
-            .map_err(|source| QueryError { what: "the posts to be shown", source })
+    pub async fn due_posts(&self, channel: &str, now: Now) -> Result<Vec<DuePost>, StoreError> {
+        self.read_due(channel, now).await.map_err(attempting("looking up the posts to be shown"))
     }
 
     /// When something to show on a channel, a post or a notice, becomes due by time alone. What is due already is not
     /// counted: it waits for somebody, and whoever that is says so.
-    pub async fn next_post_time(&self, channel: &str, now: Now) -> Result<Option<Timestamp>, QueryError> {
+    pub async fn next_post_time(&self, channel: &str, now: Now) -> Result<Option<Timestamp>, StoreError> {
         let sql = format!(
             "SELECT MIN(at) FROM (
                  SELECT MIN(p.not_before) AS at FROM posts p JOIN prompts q ON q.id = p.prompt_id
@@ -127,11 +116,11 @@ impl Store {
             .fetch_one(&self.reader)
             .await
             .map(|at: Option<i64>| at.map(Timestamp))
-            .map_err(|source| QueryError { what: "when something is to be shown", source: source.into() })
+            .map_err(attempting("looking up when something is to be shown"))
     }
 
     /// The message is there. One that was given up meanwhile is not: what stands in a chat must be kept true.
-    pub async fn posted(&self, post: PostId, address: &str, shown: i64, now: Now) -> Result<(), PostError> {
+    pub async fn posted(&self, post: PostId, address: &str, shown: i64, now: Now) -> Result<(), StoreError> {
         let address = address.to_owned();
         self.change_posts("where a prompt is shown", now, move |draft| {
             Box::pin(async move {
@@ -170,7 +159,7 @@ impl Store {
     }
 
     /// The message shows the prompt as it stood when this number was wanted.
-    pub async fn edited(&self, post: PostId, shown: i64, now: Now) -> Result<(), PostError> {
+    pub async fn edited(&self, post: PostId, shown: i64, now: Now) -> Result<(), StoreError> {
         self.change_posts("what a message shows", now, move |draft| {
             Box::pin(async move {
                 let updated = sqlx::query("UPDATE posts SET shown = MAX(shown, $2) WHERE id = $1")
@@ -186,7 +175,7 @@ impl Store {
     }
 
     /// Nothing more is done for it.
-    pub async fn drop_post(&self, post: PostId, why: &str, now: Now) -> Result<(), PostError> {
+    pub async fn drop_post(&self, post: PostId, why: &str, now: Now) -> Result<(), StoreError> {
         let why = why.to_owned();
         self.change_posts("that a message is given up", now, move |draft| {
             Box::pin(async move {
@@ -207,8 +196,8 @@ impl Store {
         &self,
         channel: &str,
         address: &str,
-    ) -> Result<Option<(Post, PromptRecord)>, QueryError> {
-        const WHAT: &str = "the prompt of a message";
+    ) -> Result<Option<(Post, PromptRecord)>, StoreError> {
+        const WHAT: &str = "looking up the prompt of a message";
         let row = sqlx::query("SELECT * FROM posts WHERE channel = $1 AND address = $2")
             .bind(channel)
             .bind(address)
@@ -216,7 +205,7 @@ impl Store {
             .await
             .map_err(BackendError::from)
             .and_then(|row| row.as_ref().map(post).transpose())
-            .map_err(|source| QueryError { what: WHAT, source })?;
+            .map_err(attempting(WHAT))?;
         let Some(post) = row else {
             return Ok(None);
         };
@@ -225,19 +214,19 @@ impl Store {
     }
 
     /// All messages of a prompt, in the order in which they were wanted.
-    pub async fn posts_of(&self, prompt: PromptId) -> Result<Vec<Post>, QueryError> {
+    pub async fn posts_of(&self, prompt: PromptId) -> Result<Vec<Post>, StoreError> {
         let rows = sqlx::query("SELECT * FROM posts WHERE prompt_id = $1 ORDER BY id")
             .bind(prompt.to_string())
             .fetch_all(&self.reader)
             .await;
         rows.map_err(BackendError::from)
             .and_then(|rows| rows.iter().map(post).collect())
-            .map_err(|source| QueryError { what: "the posts of a prompt", source })
+            .map_err(attempting("looking up the posts of a prompt"))
     }
 
     /// Time goes by: wants the countdown of waiting prompts shown anew. Those that are behind already show it with
     /// their next edit. Returns how many.
-    pub async fn touch_waiting(&self, channel: &str, now: Now) -> Result<u64, PostError> {
+    pub async fn touch_waiting(&self, channel: &str, now: Now) -> Result<u64, StoreError> {
         let channel = channel.to_owned();
         self.change_posts("that time goes by", now, move |draft| {
             Box::pin(async move {
@@ -256,11 +245,11 @@ impl Store {
         .await
     }
 
-    async fn change_posts<W>(&self, what: &'static str, now: Now, work: W) -> Result<u64, PostError>
+    async fn change_posts<W>(&self, what: &'static str, now: Now, work: W) -> Result<u64, StoreError>
     where
         W: for<'d> FnOnce(&'d mut Draft) -> crate::store::Work<'d, u64> + Send + 'static,
     {
-        self.write(now, work).await.map_err(|source| PostError { what, source })
+        self.write(now, work).await.map_err(attempting(format!("recording {what}")))
     }
 
     async fn read_due(&self, channel: &str, now: Now) -> Result<Vec<DuePost>, BackendError> {

@@ -14,7 +14,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::rows::{self, unreadable};
 use crate::sessions::{SessionRecord, sessions};
-use crate::store::{BackendError, Draft, QueryError, Store};
+use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 
 /// A prompt as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,19 +112,10 @@ pub struct Delivery {
     pub prompt: PromptRecord,
 }
 
-/// Recording a prompt failed.
-#[derive(Debug, thiserror::Error)]
-#[error("recording a prompt of session {session}")]
-pub struct RecordError {
-    session: SessionId,
-    #[source]
-    source: BackendError,
-}
-
 impl Store {
     /// Records a sighting as a prompt and puts it in its session's queue, in one transaction. The same sighting
     /// offered again changes nothing.
-    pub async fn record_prompt(&self, new: NewPrompt<'_>, now: Now) -> Result<Recorded, RecordError> {
+    pub async fn record_prompt(&self, new: NewPrompt<'_>, now: Now) -> Result<Recorded, StoreError> {
         let session = new.session;
         let sighting = new.sighting.clone();
         let ttl = new.ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX));
@@ -141,17 +132,17 @@ impl Store {
         };
         self.write(now, move |draft| Box::pin(record_once(draft, record)))
             .await
-            .map_err(|source| RecordError { session, source })
+            .map_err(attempting(format!("recording a prompt of session {session}")))
     }
 
-    pub async fn prompt(&self, id: PromptId) -> Result<Option<PromptRecord>, QueryError> {
+    pub async fn prompt(&self, id: PromptId) -> Result<Option<PromptRecord>, StoreError> {
         let rows = sqlx::query("SELECT * FROM prompts WHERE id = $1").bind(id.to_string());
         prompts("the prompt", rows.fetch_all(&self.reader).await).map(|mut found| found.pop())
     }
 
     /// The prompts, newest first, whose id begins with what a person typed. Fewer than four digits, or anything
     /// that is no part of an id, finds nothing.
-    pub async fn find_prompts_by_prefix(&self, prefix: &str) -> Result<Vec<PromptRecord>, QueryError> {
+    pub async fn find_prompts_by_prefix(&self, prefix: &str) -> Result<Vec<PromptRecord>, StoreError> {
         let prefix = prefix.to_ascii_lowercase();
         let is_part_of_an_id = prefix.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         if prefix.len() < SHORTEST_PREFIX || !is_part_of_an_id {
@@ -166,13 +157,13 @@ impl Store {
     }
 
     /// What is not over, oldest first.
-    pub async fn open_prompts(&self) -> Result<Vec<OpenPrompt>, QueryError> {
+    pub async fn open_prompts(&self) -> Result<Vec<OpenPrompt>, StoreError> {
         self.listed("the open prompts", OPEN).await
     }
 
     /// What stands on a screen, as far as is known, oldest first: what is not over, and what somebody left to the terminal
     /// and nobody has answered there yet.
-    pub async fn standing_prompts(&self) -> Result<Vec<OpenPrompt>, QueryError> {
+    pub async fn standing_prompts(&self) -> Result<Vec<OpenPrompt>, StoreError> {
         const STANDING: &str = "status NOT IN ('resolved', 'canceled', 'failed')
              OR (status = 'canceled' AND reason = 'by_operator' AND left_at IS NULL
                  AND session_id IN (SELECT id FROM sessions WHERE status = 'active')
@@ -181,7 +172,7 @@ impl Store {
         self.listed("the prompts on screens", STANDING).await
     }
 
-    async fn listed(&self, what: &'static str, which: &'static str) -> Result<Vec<OpenPrompt>, QueryError> {
+    async fn listed(&self, what: &'static str, which: &'static str) -> Result<Vec<OpenPrompt>, StoreError> {
         let sql = format!("SELECT * FROM prompts WHERE {which} ORDER BY created_at, session_id, sighting");
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&self.reader).await;
         let open = prompts(what, rows)?;
@@ -199,14 +190,14 @@ impl Store {
     }
 
     /// All prompts of a session, in the order in which they were seen.
-    pub async fn prompts_of(&self, session: SessionId) -> Result<Vec<PromptRecord>, QueryError> {
+    pub async fn prompts_of(&self, session: SessionId) -> Result<Vec<PromptRecord>, StoreError> {
         let rows = sqlx::query("SELECT * FROM prompts WHERE session_id = $1 ORDER BY sighting")
             .bind(session.to_string());
         prompts("the prompts of a session", rows.fetch_all(&self.reader).await)
     }
 
     /// The last prompt of this session that waited for an instruction. `None`: its tool has never taken one.
-    pub async fn last_idle(&self, session: SessionId) -> Result<Option<PromptRecord>, QueryError> {
+    pub async fn last_idle(&self, session: SessionId) -> Result<Option<PromptRecord>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM prompts WHERE session_id = $1 AND kind = $2 ORDER BY sighting DESC LIMIT 1",
         )
@@ -216,30 +207,30 @@ impl Store {
             .map(|mut found| found.pop())
     }
 
-    pub async fn reply(&self, id: ReplyId) -> Result<Option<Reply>, QueryError> {
+    pub async fn reply(&self, id: ReplyId) -> Result<Option<Reply>, StoreError> {
         sqlx::query("SELECT * FROM replies WHERE id = $1")
             .bind(id.to_string())
             .fetch_optional(&self.reader)
             .await
             .map_err(BackendError::from)
             .and_then(|row| row.as_ref().map(rows::reply).transpose())
-            .map_err(|source| QueryError { what: "the reply", source })
+            .map_err(attempting("looking up the reply"))
     }
 
     /// The reply that won this prompt, if one did.
-    pub async fn reply_of(&self, prompt: PromptId) -> Result<Option<Reply>, QueryError> {
+    pub async fn reply_of(&self, prompt: PromptId) -> Result<Option<Reply>, StoreError> {
         sqlx::query("SELECT * FROM replies WHERE prompt_id = $1")
             .bind(prompt.to_string())
             .fetch_optional(&self.reader)
             .await
             .map_err(BackendError::from)
             .and_then(|row| row.as_ref().map(rows::reply).transpose())
-            .map_err(|source| QueryError { what: "the reply of a prompt", source })
+            .map_err(attempting("looking up the reply of a prompt"))
     }
 
     /// The replies of a session that were decided and not yet reported as typed: to be sent (again) to its host.
     /// A host that has seen one answers with what became of it.
-    pub async fn undelivered(&self, session: SessionId) -> Result<Vec<Delivery>, QueryError> {
+    pub async fn undelivered(&self, session: SessionId) -> Result<Vec<Delivery>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM prompts WHERE session_id = $1 AND status IN ('reply_received', 'expired')
                  AND reply_id IS NOT NULL ORDER BY sighting",
@@ -263,7 +254,7 @@ impl Store {
     }
 
     /// When somebody's time is up next, on the clock of this boot.
-    pub async fn next_deadline(&self) -> Result<Option<BootTime>, QueryError> {
+    pub async fn next_deadline(&self) -> Result<Option<BootTime>, StoreError> {
         sqlx::query_scalar(
             "SELECT MIN(deadline) FROM prompts WHERE status IN ('awaiting_reply', 'routed') AND boot_id = $1",
         )
@@ -271,12 +262,12 @@ impl Store {
         .fetch_one(&self.reader)
         .await
         .map(|deadline: Option<i64>| deadline.map(BootTime))
-        .map_err(|source| QueryError { what: "the next deadline", source: source.into() })
+        .map_err(attempting("looking up the next deadline"))
     }
 
     /// The prompts whose time is up, oldest deadline first. Those of another boot are not among them: their session
     /// hosts are gone, which is another event.
-    pub async fn due(&self, now: Now) -> Result<Vec<PromptRecord>, QueryError> {
+    pub async fn due(&self, now: Now) -> Result<Vec<PromptRecord>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM prompts WHERE status IN ('awaiting_reply', 'routed') AND boot_id = $1 AND deadline <= $2
              ORDER BY deadline, session_id, sighting",
@@ -396,8 +387,8 @@ pub(crate) async fn load(
 fn prompts(
     what: &'static str,
     rows: Result<Vec<SqliteRow>, sqlx::Error>,
-) -> Result<Vec<PromptRecord>, QueryError> {
+) -> Result<Vec<PromptRecord>, StoreError> {
     rows.map_err(BackendError::from)
         .and_then(|rows| rows.iter().map(rows::prompt).collect())
-        .map_err(|source| QueryError { what, source })
+        .map_err(attempting(format!("looking up {what}")))
 }

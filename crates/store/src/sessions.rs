@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::notices;
 use crate::rows::{parsed, unreadable};
-use crate::store::{AuditError, BackendError, Draft, QueryError, Store};
+use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 
 /// What is known of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,27 +63,18 @@ impl SessionStatus {
     }
 }
 
-/// Recording something about a session failed.
-#[derive(Debug, thiserror::Error)]
-#[error("recording session {session}")]
-pub struct SessionError {
-    session: SessionId,
-    #[source]
-    source: BackendError,
-}
-
 impl Store {
     /// Records a session. A host that reconnects says the same again: only pids that were missing are learnt then,
     /// and `false` comes back.
-    pub async fn begin_session(&self, session: &SessionRecord, now: Now) -> Result<bool, SessionError> {
+    pub async fn begin_session(&self, session: &SessionRecord, now: Now) -> Result<bool, StoreError> {
         let record = session.clone();
         self.write(now, move |draft| Box::pin(begin(draft, record)))
             .await
-            .map_err(|source| SessionError { session: session.id, source })
+            .map_err(attempting(format!("recording session {}", session.id)))
     }
 
     /// The tool's process id, once it runs.
-    pub async fn set_tool_pid(&self, session: SessionId, pid: i32, now: Now) -> Result<(), SessionError> {
+    pub async fn set_tool_pid(&self, session: SessionId, pid: i32, now: Now) -> Result<(), StoreError> {
         self.write(now, move |draft| {
             Box::pin(async move {
                 sqlx::query("UPDATE sessions SET tool_pid = $1 WHERE id = $2")
@@ -95,7 +86,7 @@ impl Store {
             })
         })
         .await
-        .map_err(|source| SessionError { session, source })
+        .map_err(attempting(format!("recording session {session}")))
     }
 
     /// Records the end. `false`: it had ended before, or there is no such session.
@@ -105,25 +96,25 @@ impl Store {
         status: SessionStatus,
         exit_code: Option<i32>,
         now: Now,
-    ) -> Result<bool, SessionError> {
+    ) -> Result<bool, StoreError> {
         self.write(now, move |draft| Box::pin(end(draft, session, status, exit_code)))
             .await
-            .map_err(|source| SessionError { session, source })
+            .map_err(attempting(format!("recording session {session}")))
     }
 
-    pub async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, QueryError> {
+    pub async fn session(&self, id: SessionId) -> Result<Option<SessionRecord>, StoreError> {
         let rows = sqlx::query("SELECT * FROM sessions WHERE id = $1").bind(id.to_string());
         sessions("the session", rows.fetch_all(&self.reader).await).map(|mut found| found.pop())
     }
 
     /// Newest first.
-    pub async fn sessions(&self, limit: u32) -> Result<Vec<SessionRecord>, QueryError> {
+    pub async fn sessions(&self, limit: u32) -> Result<Vec<SessionRecord>, StoreError> {
         let rows = sqlx::query("SELECT * FROM sessions ORDER BY started_at DESC, id LIMIT $1").bind(limit);
         sessions("the sessions", rows.fetch_all(&self.reader).await)
     }
 
     /// Oldest first.
-    pub async fn active_sessions(&self) -> Result<Vec<SessionRecord>, QueryError> {
+    pub async fn active_sessions(&self) -> Result<Vec<SessionRecord>, StoreError> {
         let rows = sqlx::query("SELECT * FROM sessions WHERE status = 'active' ORDER BY started_at, id");
         sessions("the active sessions", rows.fetch_all(&self.reader).await)
     }
@@ -135,29 +126,29 @@ impl Store {
         source: &Source,
         decided_by: &str,
         now: Now,
-    ) -> Result<bool, SessionError> {
+    ) -> Result<bool, StoreError> {
         let resume = Resume { session, source: source.clone(), decided_by: decided_by.to_owned() };
         self.write(now, move |draft| Box::pin(resume_paused(draft, resume)))
             .await
-            .map_err(|source| SessionError { session, source })
+            .map_err(attempting(format!("recording session {session}")))
     }
 
     /// Forgets sessions that ended before this, with their prompts, replies and messages. The audit log forgets nothing: what
     /// was decided stays on record. Returns how many.
-    pub async fn forget_ended_before(&self, before: Timestamp, now: Now) -> Result<u64, AuditError> {
-        Ok(self.write(now, move |draft| Box::pin(forget(draft, before))).await?)
+    pub async fn forget_ended_before(&self, before: Timestamp, now: Now) -> Result<u64, StoreError> {
+        self.write(now, move |draft| Box::pin(forget(draft, before)))
+            .await
+            .map_err(attempting("forgetting old sessions"))
     }
 
     /// How many prompts a session has had.
-    pub async fn prompt_count(&self, session: SessionId) -> Result<u64, QueryError> {
+    pub async fn prompt_count(&self, session: SessionId) -> Result<u64, StoreError> {
         let counted: Result<i64, _> =
             sqlx::query_scalar("SELECT COUNT(*) FROM prompts WHERE session_id = $1")
                 .bind(session.to_string())
                 .fetch_one(&self.reader)
                 .await;
-        counted
-            .map(|count| count as u64)
-            .map_err(|source| QueryError { what: "the number of prompts", source: source.into() })
+        counted.map(|count| count as u64).map_err(attempting("looking up the number of prompts"))
     }
 }
 
@@ -286,10 +277,10 @@ async fn forget(draft: &mut Draft, before: Timestamp) -> Result<u64, BackendErro
 pub(crate) fn sessions(
     what: &'static str,
     rows: Result<Vec<SqliteRow>, sqlx::Error>,
-) -> Result<Vec<SessionRecord>, QueryError> {
+) -> Result<Vec<SessionRecord>, StoreError> {
     rows.map_err(BackendError::from)
         .and_then(|rows| rows.iter().map(session).collect())
-        .map_err(|source| QueryError { what, source })
+        .map_err(attempting(format!("looking up {what}")))
 }
 
 fn session(row: &SqliteRow) -> Result<SessionRecord, BackendError> {

@@ -5,6 +5,7 @@
 //! audit lines are on the disk. Where the second fails the store refuses every further write until it is opened
 //! anew: an `fsync` that failed once may report success the next time and mean nothing.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
@@ -99,23 +100,45 @@ pub enum BackendError {
     Poisoned,
     #[error("the store is shutting down")]
     Stopped,
+    #[error("answers go through `accept`, deadlines through `expire`")]
+    OtherDoor,
+    #[error("this is not the prompt's safe default, and silence never approves")]
+    UnsafeFallback,
 }
 
-/// Putting an event on record failed.
+/// An operation that failed: what was attempted, and what broke below it. Nothing of it happened, as far as anybody
+/// acts on what is recorded.
 #[derive(Debug, thiserror::Error)]
-#[error("writing to the audit log")]
-pub struct AuditError {
-    #[from]
-    source: BackendError,
-}
-
-/// Looking something up failed.
-#[derive(Debug, thiserror::Error)]
-#[error("looking up {what}")]
-pub struct QueryError {
-    pub(crate) what: &'static str,
-    #[source]
+#[error("{attempted}")]
+pub struct StoreError {
+    attempted: Cow<'static, str>,
     pub(crate) source: BackendError,
+}
+
+impl StoreError {
+    pub fn cause(&self) -> &BackendError {
+        &self.source
+    }
+
+    /// The audit log can no longer be written: only a restart, through recovery, makes it whole.
+    pub fn is_store_lost(&self) -> bool {
+        match self.source {
+            BackendError::Poisoned | BackendError::AuditLog(_) | BackendError::Stopped => true,
+            BackendError::Database(_)
+            | BackendError::Unreadable { .. }
+            | BackendError::File(_)
+            | BackendError::OtherDoor
+            | BackendError::UnsafeFallback => false,
+        }
+    }
+}
+
+/// For `map_err`: names what was attempted.
+pub(crate) fn attempting<E: Into<BackendError>>(
+    what: impl Into<Cow<'static, str>>,
+) -> impl FnOnce(E) -> StoreError {
+    let attempted = what.into();
+    move |source| StoreError { attempted, source: source.into() }
 }
 
 impl Store {
@@ -149,21 +172,24 @@ impl Store {
     }
 
     /// Puts a free-standing event on record.
-    pub async fn audit(&self, event: AuditEvent, now: Now) -> Result<(), AuditError> {
-        self.write(now, move |draft| Box::pin(async move { draft.record(event).await })).await?;
-        Ok(())
+    pub async fn audit(&self, event: AuditEvent, now: Now) -> Result<(), StoreError> {
+        self.write(now, move |draft| Box::pin(async move { draft.record(event).await }))
+            .await
+            .map_err(attempting(WRITING_THE_LOG))
     }
 
     /// Notes how far the audit file is known to be complete and, if this is the last handle, closes the database.
     /// A store that is merely dropped loses nothing; the next start just looks at a few more lines.
-    pub async fn close(self) -> Result<(), AuditError> {
+    pub async fn close(self) -> Result<(), StoreError> {
         self.reader.close().await;
-        self.writer.lock().await.note_mark().await?;
-        if let Some(writer) = Arc::into_inner(self.writer) {
-            let closed = writer.into_inner().draft.conn.close().await;
-            closed.map_err(BackendError::from)?;
+        self.writer.lock().await.note_mark().await.map_err(attempting(WRITING_THE_LOG))?;
+        match Arc::into_inner(self.writer) {
+            Some(writer) => {
+                let closed = writer.into_inner().draft.conn.close().await;
+                closed.map_err(attempting("closing the database"))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Grows with everything that is written, by whichever handle: whoever has acted on what was there at one number
@@ -190,6 +216,8 @@ impl Store {
         task.await.unwrap_or(Err(BackendError::Stopped))
     }
 }
+
+const WRITING_THE_LOG: &str = "writing to the audit log";
 
 /// Readers at once: a listing must not wait for another, and more than two people never look.
 const READERS: u32 = 2;

@@ -13,10 +13,10 @@ use atlasbridge_model::{Now, ReplyId, SessionId};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use crate::inbox::{self, Handled, InboxError};
+use crate::inbox::{self, Handled};
 use crate::prompts::PromptRecord;
 use crate::rows::{self, parsed};
-use crate::store::{BackendError, Draft, QueryError, Store};
+use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 
 /// The next instruction for a tool that does not take one yet.
 #[derive(Clone, PartialEq, Eq)]
@@ -75,15 +75,18 @@ pub struct OpenText {
     pub sent_to: Option<PromptRecord>,
 }
 
+/// What fails here.
+const QUEUED: &str = "looking up the queued texts";
+
 impl Store {
     /// The instruction that waits for this session's tool.
-    pub async fn queued_text(&self, session: SessionId) -> Result<Option<QueuedText>, QueryError> {
-        let mut conn = self.reader.acquire().await.map_err(failed)?;
-        load_waiting(&mut conn, session).await.map_err(failed)
+    pub async fn queued_text(&self, session: SessionId) -> Result<Option<QueuedText>, StoreError> {
+        let mut conn = self.reader.acquire().await.map_err(attempting(QUEUED))?;
+        load_waiting(&mut conn, session).await.map_err(attempting(QUEUED))
     }
 
     /// The last instruction that could not be sent, and why.
-    pub async fn unsent_text(&self, session: SessionId) -> Result<Option<(QueuedText, String)>, QueryError> {
+    pub async fn unsent_text(&self, session: SessionId) -> Result<Option<(QueuedText, String)>, StoreError> {
         sqlx::query(
             "SELECT * FROM queued_texts WHERE session_id = $1 AND state = 'unsent' ORDER BY created_at DESC, rowid DESC",
         )
@@ -95,41 +98,37 @@ impl Store {
             row.map(|row| Ok((text(&row)?, row.try_get("why")?)))
                 .transpose()
         })
-        .map_err(failed)
+        .map_err(attempting(QUEUED))
     }
 
     /// Texts that wait or are on their way, oldest first.
-    pub async fn open_texts(&self) -> Result<Vec<OpenText>, QueryError> {
+    pub async fn open_texts(&self) -> Result<Vec<OpenText>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM queued_texts WHERE state IN ('waiting', 'sent') ORDER BY created_at, rowid",
         )
         .fetch_all(&self.reader)
         .await
-        .map_err(failed)?;
+        .map_err(attempting(QUEUED))?;
         let mut open = Vec::with_capacity(rows.len());
         for row in &rows {
-            let text = text(row).map_err(failed)?;
+            let text = text(row).map_err(attempting(QUEUED))?;
             let prompt = sqlx::query("SELECT * FROM prompts WHERE reply_id = $1")
                 .bind(text.reply.to_string())
                 .fetch_optional(&self.reader)
                 .await
-                .map_err(failed)?;
-            let sent_to = prompt.as_ref().map(rows::prompt).transpose().map_err(failed)?;
+                .map_err(attempting(QUEUED))?;
+            let sent_to = prompt.as_ref().map(rows::prompt).transpose().map_err(attempting(QUEUED))?;
             open.push(OpenText { text, sent_to });
         }
         Ok(open)
     }
 
     /// What follows from something that has no number: a command, the page, an end that came by itself.
-    pub async fn handle(&self, handled: Handled, now: Now) -> Result<(), InboxError> {
+    pub async fn handle(&self, handled: Handled, now: Now) -> Result<(), StoreError> {
         self.write(now, move |draft| Box::pin(inbox::apply(draft, handled)))
             .await
-            .map_err(|source| InboxError { what: "what follows from a request", source })
+            .map_err(attempting("recording what follows from a request"))
     }
-}
-
-fn failed(source: impl Into<BackendError>) -> QueryError {
-    QueryError { what: "the queued texts", source: source.into() }
 }
 
 pub(crate) async fn apply(draft: &mut Draft, change: TextMove) -> Result<(), BackendError> {

@@ -1,14 +1,14 @@
 //! What may be asked, and who answers it. `api/openapi.json` describes each of these routes; a test compares them.
 
 use std::net::IpAddr;
+use std::str::FromStr;
 use std::time::Duration;
 
 use atlasbridge_channel::Card;
 use atlasbridge_model::answer::Said;
 use atlasbridge_model::{Nonce, PromptId, SessionId};
 use axum::body::{HttpBody as _, to_bytes};
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request, State};
 use axum::http::header::{SET_COOKIE, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
@@ -16,8 +16,8 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Extension, Json, Router};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -136,7 +136,30 @@ fn is_open_to(peer: IpAddr, path: &str) -> bool {
     }
 }
 
-/// The body of a request, whole and small.
+/// The body of a request, whole, small, and what is expected there.
+struct Body<T>(T);
+
+/// A request that says all by its path; a body is read, and passed over.
+struct NoBody;
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let body = read_body(request).await?;
+        let wrong = |_| Problem::bad_request("This is not the JSON that is expected here.");
+        serde_json::from_slice(&body).map(Body).map_err(wrong)
+    }
+}
+
+impl<S: Sync> FromRequest<S> for NoBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        read_body(request).await.map(|_| NoBody)
+    }
+}
+
 async fn read_body(request: Request) -> Result<Vec<u8>, Problem> {
     let body = request.into_body();
     // One that announces too much is told at once, not when it has sent it.
@@ -148,16 +171,10 @@ async fn read_body(request: Request) -> Result<Vec<u8>, Problem> {
         .ok_or_else(|| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "This is more than anything here takes."))
 }
 
-async fn read_json<T: DeserializeOwned>(request: Request) -> Result<T, Problem> {
-    let body = read_body(request).await?;
-    serde_json::from_slice(&body)
-        .map_err(|_| Problem::bad_request("This is not the JSON that is expected here."))
-}
-
 /// An id out of the path.
 pub(crate) struct Id<T>(pub(crate) T);
 
-impl<T: std::str::FromStr, S: Send + Sync> FromRequestParts<S> for Id<T> {
+impl<T: FromStr, S: Send + Sync> FromRequestParts<S> for Id<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
@@ -166,6 +183,22 @@ impl<T: std::str::FromStr, S: Send + Sync> FromRequestParts<S> for Id<T> {
         text.parse().map(Id).map_err(|_| nothing())
     }
 }
+
+/// What the query of a request says, if it can be read.
+struct Asked<T>(T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Query(query) = Query::from_request_parts(parts, state).await.map_err(|_| {
+            Problem::bad_request("`before` and `most` are numbers, and each name stands once.")
+        })?;
+        Ok(Self(query))
+    }
+}
+
+type Shown = Result<Json<Value>, Problem>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -183,7 +216,7 @@ async fn login(
     }
     let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
     let device = access::device(user_agent.unwrap_or_default());
-    let LoginBody { secret } = read_json(request).await?;
+    let Body(LoginBody { secret }) = Body::from_request(request, &server).await?;
     if !access::is_secret(&secret) {
         return Err(Refusal::WrongLink.into());
     }
@@ -201,11 +234,9 @@ async fn login(
 
 async fn logout(
     State(server): State<Server>,
-    Extension(caller): Extension<Caller>,
-    request: Request,
+    Extension(Caller { login, .. }): Extension<Caller>,
+    _: NoBody,
 ) -> Result<Response, Problem> {
-    read_body(request).await?;
-    let login = caller.login;
     server.ask(|reply| Ask::Logout { login, reply }).await?;
     let headers = [(SET_COOKIE, access::ended_cookie(server.is_tls()))];
     Ok((StatusCode::NO_CONTENT, headers).into_response())
@@ -215,7 +246,7 @@ async fn me(State(server): State<Server>, Extension(caller): Extension<Caller>) 
     Json(json!({ "visitor": caller.visitor.0, "version": server.version() }))
 }
 
-async fn prompts(State(server): State<Server>) -> Result<Json<Value>, Problem> {
+async fn prompts(State(server): State<Server>) -> Shown {
     let cards = server.ask(|reply| Ask::Inbox { reply }).await?;
     Ok(Json(json!({ "prompts": cards.iter().map(card).collect::<Vec<_>>() })))
 }
@@ -252,20 +283,15 @@ async fn answer(
     State(server): State<Server>,
     Extension(Caller { visitor, .. }): Extension<Caller>,
     Id(prompt): Id<PromptId>,
-    request: Request,
-) -> Result<Json<Value>, Problem> {
-    let AnswerBody { nonce, answer, as_is } = read_json(request).await?;
+    Body(AnswerBody { nonce, answer, as_is }): Body<AnswerBody>,
+) -> Shown {
     let nonce: Nonce =
         nonce.parse().map_err(|_| Problem::bad_request("The nonce of a prompt has 32 hex digits."))?;
     let said = match answer {
         AnswerWord::DenyWithReason(reason) if reason.trim().is_empty() => {
             return Err(Problem::bad_request("The reason is empty; to refuse without one, say `deny`."));
         }
-        AnswerWord::DenyWithReason(reason) => {
-            let denied =
-                server.ask(|reply| Ask::DenyWithReason { prompt, nonce, reason, as_is, visitor, reply });
-            return told(denied.await?);
-        }
+        AnswerWord::DenyWithReason(reason) => Said::DenyWith(reason),
         AnswerWord::Choice(row) => Said::Row(row),
         AnswerWord::Text(text) => Said::Text(text),
         AnswerWord::Say(Word::Approve) => Said::Approve,
@@ -275,11 +301,7 @@ async fn answer(
         AnswerWord::Say(Word::Enter) => Said::Enter,
     };
     let answered = server.ask(|reply| Ask::Answer { prompt, nonce, said, as_is, visitor, reply });
-    told(answered.await?)
-}
-
-fn told(answer: Answer) -> Result<Json<Value>, Problem> {
-    let (shown, _) = taken(answer)?;
+    let (shown, _) = taken(answered.await?)?;
     Ok(Json(json!({ "prompt": shown.as_deref().map(card) })))
 }
 
@@ -305,9 +327,8 @@ async fn send(
     State(server): State<Server>,
     Extension(Caller { visitor, .. }): Extension<Caller>,
     Id(session): Id<SessionId>,
-    request: Request,
-) -> Result<Json<Value>, Problem> {
-    let SendBody { text, as_is } = read_json(request).await?;
+    Body(SendBody { text, as_is }): Body<SendBody>,
+) -> Shown {
     let sent = server.ask(|reply| Ask::Send { session, text, as_is, visitor, reply });
     let (shown, queued) = taken(sent.await?)?;
     Ok(Json(json!({ "prompt": shown.as_deref().map(card), "queued": queued })))
@@ -317,9 +338,8 @@ async fn take_back(
     State(server): State<Server>,
     Extension(Caller { visitor, .. }): Extension<Caller>,
     Id(session): Id<SessionId>,
-    request: Request,
-) -> Result<Json<Value>, Problem> {
-    read_body(request).await?;
+    _: NoBody,
+) -> Shown {
     let taken_back = server.ask(|reply| Ask::TakeBack { session, visitor, reply });
     done(taken_back.await?)
 }
@@ -329,10 +349,7 @@ struct SessionsQuery {
     all: Option<String>,
 }
 
-type SessionsAsked = Result<Query<SessionsQuery>, QueryRejection>;
-
-async fn sessions(State(server): State<Server>, query: SessionsAsked) -> Result<Json<Value>, Problem> {
-    let Query(query) = query.map_err(|_| Problem::bad_request("`all` is 1 or absent."))?;
+async fn sessions(State(server): State<Server>, Asked(query): Asked<SessionsQuery>) -> Shown {
     let all = query.all.is_some_and(|all| all == "1");
     let cards = server.ask(|reply| Ask::Sessions { all, reply }).await?;
     Ok(Json(json!({ "sessions": cards.iter().map(session).collect::<Vec<_>>() })))
@@ -341,21 +358,21 @@ async fn sessions(State(server): State<Server>, query: SessionsAsked) -> Result<
 const NO_SESSION: &str = "There is no such session.";
 const NOT_RUNNING: &str = "This session is not running.";
 
-async fn story(State(server): State<Server>, Id(id): Id<SessionId>) -> Result<Json<Value>, Problem> {
+async fn story(State(server): State<Server>, Id(id): Id<SessionId>) -> Shown {
     let story = server.ask(|reply| Ask::Session { session: id, reply }).await?;
     let story = story.ok_or_else(|| Problem::not_found(NO_SESSION))?;
     let prompts: Vec<_> = story.prompts.iter().map(card).collect();
     Ok(Json(json!({ "session": session(&story.session), "prompts": prompts })))
 }
 
-async fn lines(State(server): State<Server>, Id(id): Id<SessionId>) -> Result<Json<Value>, Problem> {
+async fn lines(State(server): State<Server>, Id(id): Id<SessionId>) -> Shown {
     let lines = server.ask(|reply| Ask::Lines { session: id, reply }).await?;
     let lines = lines.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
     let lines: Vec<String> = lines.iter().map(|line| crate::show::shown(line)).collect();
     Ok(Json(json!({ "lines": lines })))
 }
 
-async fn screen(State(server): State<Server>, Id(id): Id<SessionId>) -> Result<Json<Value>, Problem> {
+async fn screen(State(server): State<Server>, Id(id): Id<SessionId>) -> Shown {
     let watching = server.ask(|reply| Ask::Watch { session: id, reply }).await?;
     let mut watching = watching.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
     let first = timeout(PICTURE_TIME, watching.wait_for(Option::is_some)).await;
@@ -380,9 +397,8 @@ async fn stop(
     State(server): State<Server>,
     Extension(Caller { visitor, .. }): Extension<Caller>,
     Id(session): Id<SessionId>,
-    request: Request,
-) -> Result<Json<Value>, Problem> {
-    read_body(request).await?;
+    _: NoBody,
+) -> Shown {
     let stopped = server.ask(|reply| Ask::StopSession { session, visitor, reply });
     done(stopped.await?)
 }
@@ -391,14 +407,14 @@ async fn type_into(
     State(server): State<Server>,
     Extension(Caller { visitor, .. }): Extension<Caller>,
     Id(session): Id<SessionId>,
-    request: Request,
-) -> Result<Json<Value>, Problem> {
-    let typing = read_json::<TypeBody>(request).await?.typing().map_err(Problem::bad_request)?;
+    Body(body): Body<TypeBody>,
+) -> Shown {
+    let typing = body.typing().map_err(Problem::bad_request)?;
     let typed = server.ask(|reply| Ask::Type { session, typing, visitor, reply });
     done(typed.await?)
 }
 
-fn done(answer: Answer) -> Result<Json<Value>, Problem> {
+fn done(answer: Answer) -> Shown {
     taken(answer)?;
     Ok(Json(json!({ "ok": true })))
 }
@@ -414,7 +430,8 @@ pub(crate) enum TypeBody {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeyBody {
-    key: KeyName,
+    #[serde(deserialize_with = "key")]
+    key: Key,
 }
 
 #[derive(Deserialize)]
@@ -425,27 +442,11 @@ pub(crate) struct TextBody {
     enter: bool,
 }
 
-/// The keys of the key bar, by the names that the page uses.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum KeyName {
-    Escape,
-    Tab,
-    Up,
-    Down,
-    Left,
-    Right,
-    Enter,
-    Backspace,
-    CtrlC,
-    CtrlD,
-}
-
 impl TypeBody {
     /// What is to be typed; else why not. Nothing that came as text may press a key.
     pub(crate) fn typing(self) -> Result<Typing, &'static str> {
         match self {
-            TypeBody::Key(KeyBody { key }) => Ok(Typing::Key(key.into())),
+            TypeBody::Key(KeyBody { key }) => Ok(Typing::Key(key)),
             TypeBody::Text(TextBody { text, .. }) if text.chars().any(char::is_control) => {
                 Err("A text is one line without control characters; keys are sent by their names.")
             }
@@ -457,21 +458,8 @@ impl TypeBody {
     }
 }
 
-impl From<KeyName> for Key {
-    fn from(name: KeyName) -> Self {
-        match name {
-            KeyName::Escape => Key::Escape,
-            KeyName::Tab => Key::Tab,
-            KeyName::Up => Key::Up,
-            KeyName::Down => Key::Down,
-            KeyName::Left => Key::Left,
-            KeyName::Right => Key::Right,
-            KeyName::Enter => Key::Enter,
-            KeyName::Backspace => Key::Backspace,
-            KeyName::CtrlC => Key::CtrlC,
-            KeyName::CtrlD => Key::CtrlD,
-        }
-    }
+fn key<'de, D: Deserializer<'de>>(text: D) -> Result<Key, D::Error> {
+    String::deserialize(text)?.parse().map_err(D::Error::custom)
 }
 
 #[derive(Deserialize)]
@@ -502,23 +490,15 @@ impl SearchQuery {
     }
 }
 
-type Searched = Result<Query<SearchQuery>, QueryRejection>;
-
-fn searched(query: Searched) -> Result<Search, Problem> {
-    let wrong = |_| Problem::bad_request("`before` and `most` are numbers.");
-    let Query(query) = query.map_err(wrong)?;
-    query.search()
-}
-
-async fn history(State(server): State<Server>, query: Searched) -> Result<Json<Value>, Problem> {
-    let search = searched(query)?;
+async fn history(State(server): State<Server>, Asked(query): Asked<SearchQuery>) -> Shown {
+    let search = query.search()?;
     let page = server.ask(|reply| Ask::History { search, reply }).await?;
     let prompts: Vec<_> = page.prompts.iter().map(card).collect();
     Ok(Json(json!({ "prompts": prompts, "next": page.older })))
 }
 
-async fn audit(State(server): State<Server>, query: Searched) -> Result<Json<Value>, Problem> {
-    let search = searched(query)?;
+async fn audit(State(server): State<Server>, Asked(query): Asked<SearchQuery>) -> Shown {
+    let search = query.search()?;
     let most = search.most as usize;
     let lines = server.ask(|reply| Ask::Audit { search, reply }).await?;
     let next = lines.last().filter(|_| lines.len() >= most).map(|line| line.seq);
@@ -526,7 +506,7 @@ async fn audit(State(server): State<Server>, query: Searched) -> Result<Json<Val
     Ok(Json(json!({ "lines": lines, "next": next })))
 }
 
-async fn verify_audit(State(server): State<Server>) -> Result<Json<Value>, Problem> {
+async fn verify_audit(State(server): State<Server>) -> Shown {
     let verdict = server.ask(|reply| Ask::VerifyAudit { reply }).await?;
     Ok(Json(json!({
         "is_whole": verdict.is_whole,

@@ -2,6 +2,7 @@
 
 use atlasbridge_channel::{Card, SessionTag};
 use atlasbridge_model::answer::Said;
+pub use atlasbridge_model::{Key, Search};
 use atlasbridge_model::{Nonce, Picture, PromptId, SessionId, Timestamp};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -47,20 +48,13 @@ pub enum Ask {
     VerifyAudit {
         reply: oneshot::Sender<AuditVerdict>,
     },
+    /// A refusal with a reason tells the tool why: together with the refusal where it takes that, else as its next
+    /// instruction.
     Answer {
         prompt: PromptId,
         nonce: Nonce,
         said: Said,
         /// The visitor was told what the first character makes of an instruction, and means it.
-        as_is: bool,
-        visitor: Visitor,
-        reply: oneshot::Sender<Answer>,
-    },
-    /// Refuse, and tell the tool why: together with the refusal where it takes that, else as its next instruction.
-    DenyWithReason {
-        prompt: PromptId,
-        nonce: Nonce,
-        reason: String,
         as_is: bool,
         visitor: Visitor,
         reply: oneshot::Sender<Answer>,
@@ -156,20 +150,6 @@ pub enum Typing {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
-    Escape,
-    Tab,
-    Up,
-    Down,
-    Left,
-    Right,
-    Enter,
-    Backspace,
-    CtrlC,
-    CtrlD,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionCard {
     pub session: SessionTag,
@@ -217,19 +197,6 @@ impl std::fmt::Debug for Instructions {
 pub struct SessionStory {
     pub session: SessionCard,
     pub prompts: Vec<Card>,
-}
-
-/// What to look for, and how much of it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Search {
-    /// Somewhere in the text, letters of either case.
-    pub text: Option<String>,
-    pub session: Option<SessionId>,
-    /// Only what came before this row: the next page. Of the audit log it is the `seq`, of prompts what
-    /// [`HistoryPage::older`] said.
-    pub before: Option<i64>,
-    /// At least 1, at most 500.
-    pub most: u32,
 }
 
 /// Some prompts, newest first.

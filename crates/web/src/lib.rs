@@ -5,6 +5,8 @@
 //!
 //! Suggested reading order is the order of the modules.
 #![forbid(unsafe_code)]
+// A new variant asks every reader of an enum what it means.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 pub mod desk;
 

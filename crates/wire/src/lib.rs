@@ -5,6 +5,8 @@
 //! contract for other readers is `docs/wire.md`. Members and frames may be added (readers pass over what they do not
 //! know); anything else is a new protocol number.
 #![forbid(unsafe_code)]
+// A new variant asks every reader of an enum what it means.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 pub mod codec;
 pub mod command;

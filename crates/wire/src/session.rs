@@ -5,6 +5,7 @@
 
 use std::io;
 
+pub use atlasbridge_model::Key;
 use serde::{Deserialize, Serialize};
 
 use crate::picture::Change;
@@ -126,10 +127,10 @@ impl End {
         match self {
             End::Exited { code } | End::Terminated { code } => code,
             End::Signaled { signal } => 128 + signal,
-            End::NotStarted { errno } => match io::Error::from_raw_os_error(errno).kind() {
-                io::ErrorKind::NotFound => 127,
-                _ => 126,
-            },
+            End::NotStarted { errno } => {
+                let is_missing = io::Error::from_raw_os_error(errno).kind() == io::ErrorKind::NotFound;
+                if is_missing { 127 } else { 126 }
+            }
         }
     }
 }
@@ -186,12 +187,15 @@ pub enum ToSession {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Typing {
-    Key(Key),
+    Key(#[serde(with = "key")] Key),
     /// Without control characters; Enter follows by itself where `enter` says so.
     Text {
         text: String,
         enter: bool,
     },
+    /// A key or more that a newer hub names: refused.
+    #[serde(untagged)]
+    Unknown(Unread),
 }
 
 /// What somebody typed stays out of logs.
@@ -199,6 +203,7 @@ impl std::fmt::Debug for Typing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Typing::Key(key) => f.debug_tuple("Key").field(key).finish(),
+            Typing::Unknown(_) => f.write_str("Unknown"),
             Typing::Text { text, enter } => {
                 write!(f, "Text({} characters, enter: {enter})", text.chars().count())
             }
@@ -206,23 +211,18 @@ impl std::fmt::Debug for Typing {
     }
 }
 
-/// The keys that may be pressed from afar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Key {
-    Escape,
-    Tab,
-    Up,
-    Down,
-    Left,
-    Right,
-    Enter,
-    Backspace,
-    CtrlC,
-    CtrlD,
-    /// Named by a newer hub: refused.
-    #[serde(other)]
-    Unknown,
+/// A key by its name.
+mod key {
+    use super::{Deserialize, Key};
+    use serde::de::Error as _;
+
+    pub(super) fn serialize<S: serde::Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(key.name())
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -492,7 +492,7 @@ fn what_a_newer_peer_says_is_passed_over() {
     );
     assert_eq!(
         decode::<ToSession>(br#"{"type":"type","typing_id":"t","what":{"key":"f13"}}"#).unwrap(),
-        ToSession::Type { typing_id: "t".into(), what: Typing::Key(Key::Unknown) }
+        ToSession::Type { typing_id: "t".into(), what: Typing::Unknown(Unread) }
     );
 }
 

@@ -159,10 +159,10 @@ impl Api {
             body["offset"] = json!(offset);
         }
         let request = self.http.post(self.url("getUpdates")).timeout(hold + POLL_MARGIN).json(&body);
-        match self.send(request, MOST_OF_UPDATES).await? {
-            Value::Array(updates) => Ok(updates),
-            _ => Err(Trouble::Unreadable("not a list of updates")),
-        }
+        let Value::Array(updates) = self.send(request, MOST_OF_UPDATES).await? else {
+            return Err(Trouble::Unreadable("not a list of updates"));
+        };
+        Ok(updates)
     }
 
     /// The number of the new message.

@@ -137,13 +137,20 @@ fn question_row(row: &[Button]) -> Vec<Key> {
         .collect()
 }
 
-/// One line, visible, cut; never empty, which the service refuses.
+/// Never empty, which the service refuses.
 fn on_button(label: &str) -> String {
-    let line = visible(label).split_whitespace().collect::<Vec<_>>().join(" ");
+    match line(label, MOST_BUTTON) {
+        line if line.is_empty() => "…".to_owned(),
+        line => line,
+    }
+}
+
+/// Somebody's words in one line, visible and cut; not yet escaped.
+fn line(text: &str, most: usize) -> String {
+    let line = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.chars().count() {
-        0 => "…".to_owned(),
-        1..=MOST_BUTTON => line,
-        _ => line.chars().take(MOST_BUTTON - 1).chain(['…']).collect(),
+        count if count > most => line.chars().take(most - 1).chain(['…']).collect(),
+        _ => line,
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use atlasbridge_model::speech;
 use atlasbridge_wire::command::{PromptView, Request, Response};
 use atlasbridge_wire::twin::Said;
 use serde_json::json;
@@ -94,19 +95,8 @@ fn code(prompt: &PromptView) -> ExitCode {
 }
 
 fn told(prompt: &PromptView) -> String {
-    let because = match prompt.reason.as_deref() {
-        Some("answered_locally") => "the keyboard was first, your answer was not typed",
-        Some("prompt_changed") => "the screen no longer shows this prompt, nothing was typed",
-        Some("typing_locally") => "somebody is typing at the terminal, nothing was typed",
-        Some("not_taken") => "typed, but the tool did not react",
-        Some("not_reading") => "the program does not read its terminal now, nothing was typed",
-        Some("tool_gone" | "host_gone") => "the tool is gone, nothing reached it",
-        Some("too_late") => "it arrived after the deadline, nothing was typed",
-        Some("not_recorded") => "it could not be recorded first, so nothing was typed",
-        Some("unknown") => "it is not known whether the tool took it; look at the terminal",
-        Some("by_operator") => "left to the terminal, nothing was typed",
-        None => "the session host has not confirmed it yet; `atlasbridge approvals` shows how it goes on",
-        Some(_) => return prompt.word.clone(),
-    };
-    format!("{} ({because})", prompt.word)
+    match speech::because(prompt.reason.as_deref()) {
+        Some(because) => format!("{} ({because})", prompt.word),
+        None => prompt.word.clone(),
+    }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use atlasbridge_model::{Level, told_label};
+use atlasbridge_model::{Level, speech};
 use atlasbridge_wire::command::{PromptView, Request, Response};
 
 use crate::client::Client;
@@ -87,7 +87,7 @@ fn row(prompt: &PromptView) -> Vec<String> {
         false => prompt
             .choices
             .iter()
-            .map(|choice| told_label(&choice.label, &choice.keys, level))
+            .map(|choice| speech::label(&choice.label, &choice.keys, level))
             .collect::<Vec<_>>()
             .join(" · "),
     };
@@ -103,19 +103,9 @@ fn row(prompt: &PromptView) -> Vec<String> {
 
 /// Time left, and what happens then.
 fn left(prompt: &PromptView) -> String {
-    let Some(millis) = prompt.expires_in_ms else {
-        return "no limit".to_owned();
-    };
-    if prompt.status != "awaiting_reply" && prompt.status != "routed" {
-        return String::new();
-    }
-    let seconds = millis.div_ceil(1_000);
-    let time = match seconds {
-        0..=99 => format!("{seconds} s"),
-        _ => format!("{} min", seconds.div_ceil(60)),
-    };
-    match &prompt.safe_default {
-        Some(default) => format!("{time}, then {default}"),
-        None => format!("{time}, then nothing"),
+    let is_over = prompt.status != "awaiting_reply" && prompt.status != "routed";
+    match prompt.expires_in_ms {
+        Some(_) if is_over => String::new(),
+        millis => speech::left(millis.map(|millis| millis.div_ceil(1_000)), prompt.safe_default.as_deref()),
     }
 }

@@ -153,7 +153,7 @@ fn a_half_typed_line_is_not_completed_by_an_approval() {
     terminal.type_keys("no");
     terminal.wait_for("(y/n) no");
     let told = home.run(["approve", &id]);
-    assert_eq!((told.code, told.stdout.contains("somebody is typing")), (1, true), "{told:?}");
+    assert_eq!((told.code, told.stdout.contains("somebody was typing")), (1, true), "{told:?}");
     assert_eq!(home.end_of(&id), "failed typing_locally");
     terminal.type_keys("\r");
     terminal.wait_for("got=[no]");

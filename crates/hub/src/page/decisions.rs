@@ -1,15 +1,15 @@
 //! What somebody decides at the page: answers to prompts, and the next instruction of a session.
 
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said};
-use atlasbridge_model::lifecycle::{Do, PromptState};
+use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::{Nonce, PromptId, ReplyId, SessionId};
-use atlasbridge_store::{AcceptedAnswer, Advance, Cancel, Handled, Moved, Once, Outcome, PromptRecord};
+use atlasbridge_store::{AcceptedAnswer, Advance, Cancel, Handled, Once, Outcome, PromptRecord};
 use atlasbridge_web::desk::{Answer, Visitor};
 use tokio::sync::oneshot;
 
 use super::{from_page, refused};
 use crate::answers::Waiter;
-use crate::hub::{Broken, Hub, random};
+use crate::hub::{Hub, Trouble, random};
 use crate::instructions::{Author, Fit, Unfit};
 use crate::{clock, pause, words};
 
@@ -29,7 +29,7 @@ impl Hub {
         answer: PageAnswer,
         visitor: &Visitor,
         reply: oneshot::Sender<Answer>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let PageAnswer { prompt: id, nonce, said, as_is } = answer;
         let prompt: PromptRecord = match self.store.prompt(id).await? {
             Some(prompt) => prompt,
@@ -60,8 +60,7 @@ impl Hub {
             Ok(Checked::Cancel) => {
                 let cancel =
                     Cancel { prompt: prompt.id, nonce, source: from_page(), decided_by: visitor.0.clone() };
-                let advance =
-                    self.store.cancel_from(cancel, None, |_| Handled::default(), clock::now()).await?;
+                let advance = self.store.cancel(cancel, None, |_| Handled::default(), clock::now()).await?;
                 match advance {
                     Once::Repeated => Ok(()),
                     Once::First(Advance::Moved(moved)) => {
@@ -91,7 +90,8 @@ impl Hub {
                     Outcome::Refused(_) => Handled::default(),
                 };
                 pause::point("hub-before-accept");
-                let outcome = self.store.accept_from(accepted, None, then, clock::now()).await?;
+                let outcome =
+                    self.store.accept(accepted, None, then, clock::now()).await.map_err(Trouble::Answer)?;
                 pause::point("hub-after-accept");
                 match outcome {
                     Once::Repeated => Ok(()),
@@ -99,13 +99,12 @@ impl Hub {
                         drop(reply.send(refused(told(&refusal))));
                         Ok(())
                     }
-                    Once::First(Outcome::Won { reply: won, prompt }) => {
+                    Once::First(Outcome::Won { reply: won, moved }) => {
                         if let Some(value @ answer::Value::Secret(_)) = &won.value {
                             self.registry.keep_secret(won.id, value.clone());
                         }
                         self.wait_for_end(id, Waiter::Page(reply));
-                        let effects = vec![Do::Deliver(won.id)];
-                        self.perform(Moved { prompt, effects }).await
+                        self.perform(moved).await
                     }
                 }
             }
@@ -119,7 +118,7 @@ impl Hub {
         reason: String,
         as_is: bool,
         visitor: &Visitor,
-    ) -> Result<Result<Handled, Refusal>, Broken> {
+    ) -> Result<Result<Handled, Refusal>, Trouble> {
         let Some(session) = self.store.session(prompt.session).await? else {
             return Ok(Err(Refusal::UnknownPrompt));
         };
@@ -133,7 +132,7 @@ impl Hub {
         refusal: &Refusal,
         visitor: &Visitor,
         reply: oneshot::Sender<Answer>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let tool = match prompt {
             Some(prompt) => self.store.session(prompt.session).await?.map(|session| session.tool),
             None => None,
@@ -157,7 +156,7 @@ impl Hub {
         as_is: bool,
         visitor: &Visitor,
         reply: oneshot::Sender<Answer>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let Some(session) = self.store.session(session).await? else {
             drop(reply.send(refused("there is no such session")));
             return Ok(());
@@ -193,7 +192,7 @@ impl Hub {
         &mut self,
         session: SessionId,
         visitor: &Visitor,
-    ) -> Result<Answer, Broken> {
+    ) -> Result<Answer, Trouble> {
         let Some(session) = self.store.session(session).await? else {
             return Ok(refused("there is no such session"));
         };

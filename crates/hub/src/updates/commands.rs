@@ -9,7 +9,7 @@ use atlasbridge_store::{Handled, Resume, SessionRecord};
 use super::Sender;
 use super::questions::Question;
 use crate::channels::{MUTED_UNTIL, SWITCHED_TO};
-use crate::hub::{Broken, Hub, random};
+use crate::hub::{Hub, Trouble, random};
 use crate::{clock, words};
 
 impl Hub {
@@ -18,7 +18,7 @@ impl Hub {
         sender: &Sender,
         command: Command,
         message: &Address,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let mut handled = Handled::default();
         let notice = match command {
             Command::Start => words::welcome(&sender.id),
@@ -97,7 +97,7 @@ impl Hub {
         }
     }
 
-    pub(super) async fn switched_to(&self, sender: &Sender) -> Result<Option<SessionId>, Broken> {
+    pub(super) async fn switched_to(&self, sender: &Sender) -> Result<Option<SessionId>, Trouble> {
         let id = self.store.chat_state(sender.channel, &sender.target.0, SWITCHED_TO).await?;
         Ok(id.and_then(|id| id.parse().ok()))
     }
@@ -106,7 +106,7 @@ impl Hub {
     pub(super) async fn named_session(
         &self,
         wanted: Option<&str>,
-    ) -> Result<Result<SessionRecord, String>, Broken> {
+    ) -> Result<Result<SessionRecord, String>, Trouble> {
         let mut active = self.store.active_sessions().await?;
         let wanted = wanted.map(str::to_ascii_lowercase);
         active.retain(|session| {

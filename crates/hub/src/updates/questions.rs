@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::texts::Texted;
 use super::{Contender, Sender, Told, tell};
 use crate::clock;
-use crate::hub::{Broken, Hub};
+use crate::hub::{Hub, Trouble};
 
 /// How long a question of ours can be answered.
 const ASK_LIMIT: Duration = Duration::from_secs(600);
@@ -85,7 +85,7 @@ impl Hub {
         sender: &Sender,
         token: &str,
         receipt: Option<Receipt>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let (token, word) = token.split_once(':').unwrap_or((token, ""));
         let ask = self.store.ask(token, clock::now()).await?;
         let ask = ask.filter(|ask| ask.channel == sender.channel && ask.target == sender.target.0);
@@ -136,7 +136,7 @@ impl Hub {
         self.handled(sender, spent).await
     }
 
-    async fn offered(&self, prompt: &str, nonce: &str) -> Result<Option<Offered>, Broken> {
+    async fn offered(&self, prompt: &str, nonce: &str) -> Result<Option<Offered>, Trouble> {
         let (Ok(id), Ok(nonce)) = (prompt.parse::<PromptId>(), nonce.parse::<Nonce>()) else {
             return Ok(None);
         };
@@ -153,7 +153,7 @@ impl Hub {
         message: Option<&Address>,
         spent: Handled,
         receipt: Option<Receipt>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let if_won = match self.store.session(offered.prompt.session).await? {
             Some(session) => {
                 let (_, _, queueing) = self.queueing(&session, text, sender.author(message)).await?;
@@ -172,7 +172,7 @@ impl Hub {
         reply: ReplyId,
         spent: Handled,
         receipt: Option<Receipt>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let queued = self.store.queued_text(session).await?;
         let waits = queued.is_some_and(|queued| queued.reply == reply);
         let handled = Handled {
@@ -198,7 +198,7 @@ impl Hub {
         sender: &Sender,
         session: SessionId,
         mut handled: Handled,
-    ) -> Result<String, Broken> {
+    ) -> Result<String, Trouble> {
         let is_active =
             self.store.session(session).await?.is_some_and(|session| session.status == SessionStatus::Active);
         handled.audit = is_active.then(|| AuditEvent {

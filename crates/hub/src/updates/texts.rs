@@ -10,7 +10,7 @@ use atlasbridge_store::{Handled, HeardAt, Offered, OpenPrompt, PromptRecord, Ses
 
 use super::questions::Question;
 use super::{Contender, Sender, Told};
-use crate::hub::{Broken, Hub, random};
+use crate::hub::{Hub, Trouble, random};
 use crate::instructions::{Author, Fit, Unfit};
 use crate::words;
 
@@ -58,7 +58,7 @@ impl Hub {
         sender: &Sender,
         texted: &Texted,
         reply_to: Option<&RepliedTo>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let waiting: Vec<OpenPrompt> = self
             .store
             .open_prompts()
@@ -128,7 +128,7 @@ impl Hub {
     }
 
     /// A text that means this prompt.
-    async fn text_for(&mut self, sender: &Sender, texted: &Texted, offered: &Offered) -> Result<(), Broken> {
+    async fn text_for(&mut self, sender: &Sender, texted: &Texted, offered: &Offered) -> Result<(), Trouble> {
         let prompt = &offered.prompt;
         let told = Told::Message(texted.message.clone());
         let is_idle = prompt.sighting.kind == Kind::Idle;
@@ -158,7 +158,7 @@ impl Hub {
         sender: &Sender,
         texted: &Texted,
         switched: Option<SessionId>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let mut running = Vec::new();
         for session in self.store.active_sessions().await? {
             running.push(Running {
@@ -195,7 +195,7 @@ impl Hub {
         texted: &Texted,
         spent: Handled,
         told: Told,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let Some(session) = self.store.session(session).await? else {
             return self.handled(sender, spent).await;
         };
@@ -244,7 +244,7 @@ impl Hub {
         session: &SessionRecord,
         opening: Opening,
         texted: &Texted,
-    ) -> Result<Handled, Broken> {
+    ) -> Result<Handled, Trouble> {
         let token = atlasbridge_model::id::hex(&random()?);
         let question = Question::Instruct {
             session: session.id.to_string(),
@@ -267,7 +267,7 @@ impl Hub {
         texted: &Texted,
         notice: &Notice,
         why: &str,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Trouble> {
         let handled = Handled {
             audit: Some(sender.rejection(None, why)),
             notices: vec![sender.notice(notice, Some(&texted.message))],
@@ -277,7 +277,7 @@ impl Hub {
     }
 
     /// The prompt of a message that was replied to: by its address, or by what its buttons carry.
-    pub(super) async fn replied(&self, sender: &Sender, to: &RepliedTo) -> Result<Option<Offered>, Broken> {
+    pub(super) async fn replied(&self, sender: &Sender, to: &RepliedTo) -> Result<Option<Offered>, Trouble> {
         if let Some((post, prompt)) = self.store.post_at(sender.channel, &to.address.0).await? {
             let nonce = post.nonce;
             return Ok(Some(Offered { prompt, nonce }));
@@ -297,7 +297,7 @@ impl Hub {
         offered: &Offered,
         text: &str,
         message: &Address,
-    ) -> Result<Option<Handled>, Broken> {
+    ) -> Result<Option<Handled>, Trouble> {
         let Offered { prompt, nonce } = offered;
         let check = |said: &Said| answer::check(said, &prompt.sighting, Rules::default());
         let waits = matches!(prompt.state, PromptState::AwaitingReply);
@@ -351,7 +351,7 @@ impl Hub {
         session: &SessionRecord,
         text: &str,
         message: &Address,
-    ) -> Result<Option<Handled>, Broken> {
+    ) -> Result<Option<Handled>, Trouble> {
         let Err(unfit @ Unfit::Shape(_)) = self.fit(session, text, true).await? else {
             return Ok(None);
         };

@@ -181,12 +181,12 @@ fn an_instruction_is_what_its_first_character_says_so_its_sender_is_asked() {
     row(
         text("!rm -rf x"),
         &idle(),
-        "refused: `!rm -rf x` would be run as a shell command by the tool; nothing was sent",
+        "refused: `!rm -rf x` would be run as a shell command by the tool; nothing was sent, `--as-is` sends it all the same",
     );
     row(
         text(" \u{1b}/clear"),
         &idle(),
-        "refused: `/clear` would be taken as a command by the tool, not read as text; nothing was sent",
+        "refused: `/clear` would be taken as a command by the tool, not read as text; nothing was sent, `--as-is` sends it all the same",
     );
     row(text("fix it!"), &idle(), "type text of 7 characters");
     row(text("!rm -rf x"), &free_text(), "type text of 9 characters");

@@ -171,17 +171,11 @@ fn a_dead_host_leaves_no_prompt_open() {
     );
 }
 
-#[test]
-fn what_nothing_can_take_fails_at_once() {
-    check(&[ok(Event::NotRoutable), ok(Event::Routed { first: true })], "failed:no_channel -");
-}
-
 fn any_event() -> impl Strategy<Value = Event> {
     let reply_id = (0u8..4).prop_map(reply);
     let source = prop_oneof![Just(Source::Command), Just(Source::Channel("telegram".into()))];
     prop_oneof![
         any::<bool>().prop_map(|first| Event::Routed { first }),
-        Just(Event::NotRoutable),
         Just(Event::Promoted),
         (reply_id.clone(), source).prop_map(|(reply, source)| Event::Answered { reply, source }),
         Just(Event::CanceledByOperator),

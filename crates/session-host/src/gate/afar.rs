@@ -107,7 +107,7 @@ pub(crate) fn keys_of(what: &Typing, modes: InputModes) -> Option<Keys> {
     };
     let key = match what {
         Typing::Text { text, enter } => return line(text, *enter, modes.bracketed_paste),
-        Typing::Key(Key::Unknown) => return None,
+        Typing::Unknown(_) => return None,
         Typing::Key(Key::Escape) => vec![0x1b],
         Typing::Key(Key::Tab) => vec![b'\t'],
         Typing::Key(Key::Up) => arrow(b'A'),
@@ -145,6 +145,7 @@ fn line(text: &str, enter: bool, bracketed_paste: bool) -> Option<Keys> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atlasbridge_wire::session::Unread;
     use std::time::Duration;
 
     const PLAIN: InputModes = InputModes { application_cursor: false, bracketed_paste: false };
@@ -186,7 +187,7 @@ mod tests {
         for bad in ["a\rb", "a\nb", "\x1b[A", "\x03", "\u{9b}A", "a\x7f", "\t", &long, ""] {
             assert_eq!(keys_of(&text(bad, false), FULL), None, "{bad:?}");
         }
-        assert_eq!(keys_of(&Typing::Key(Key::Unknown), PLAIN), None);
+        assert_eq!(keys_of(&Typing::Unknown(Unread), PLAIN), None);
         assert!(keys_of(&text(&"日".repeat(MOST_CHARS), true), FULL).is_some());
     }
 

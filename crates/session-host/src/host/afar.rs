@@ -64,7 +64,7 @@ impl Host {
         match what {
             Typing::Text { text, .. } if text.is_empty() => self.took_from_afar(b"\r"),
             Typing::Text { text, .. } => self.took_from_afar(text.as_bytes()),
-            Typing::Key(_) => {
+            Typing::Key(_) | Typing::Unknown(_) => {
                 if let Some(keys) = keys_of(what, self.detector.screen().input_modes()) {
                     self.took_from_afar(&keys.first);
                 }

@@ -3,10 +3,13 @@
 use atlasbridge_model::answer::{Refusal, Source, Value};
 use atlasbridge_model::lifecycle::{Do, Event, NotApplied, PromptState, Resolution};
 use atlasbridge_model::{Constraints, Nonce, PromptId, ReplyId, SessionId, Sighting, Span, Takes};
-use atlasbridge_store::{AcceptedAnswer, Advance, AdvanceError, Outcome, PromptRecord, Store, StoreConfig};
+use atlasbridge_store::{
+    AcceptedAnswer, Advance, BackendError, Moved, Outcome, PromptRecord, Store, StoreConfig,
+};
 
 use crate::world::{
-    Dir, ask, ask_with, at, begin, events, new, no, random, session_record, tap, yes, yes_no,
+    AcceptAlone, Dir, ask, ask_with, at, begin, events, leave, new, no, random, session_record, tap, yes,
+    yes_no,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,7 +27,7 @@ async fn of_fifty_contenders_one_wins() {
                     let expired = store.expire(prompt, fallback, at(600)).await.unwrap();
                     return matches!(expired, Advance::Moved(_));
                 }
-                matches!(store.accept(answer, at(1)).await.unwrap(), Outcome::Won { .. })
+                matches!(store.accept_alone(answer, at(1)).await.unwrap(), Outcome::Won { .. })
             })
         })
         .collect();
@@ -60,7 +63,7 @@ async fn answers_for_a_hook_are_read_back_as_they_were() {
         assert_eq!((kept.takes, kept.constraints), (takes, constraints));
         let answer = AcceptedAnswer { value: value.clone(), ..tap(&prompt) };
         let reply = answer.reply;
-        assert!(matches!(store.accept(answer, at(1)).await.unwrap(), Outcome::Won { .. }));
+        assert!(matches!(store.accept_alone(answer, at(1)).await.unwrap(), Outcome::Won { .. }));
         assert_eq!(store.reply(reply).await.unwrap().unwrap().value, Some(value));
         let left = Event::NotApplied { reply, why: NotApplied::AnsweredLocally };
         store.advance(prompt.id, &left, at(2)).await.unwrap();
@@ -74,9 +77,12 @@ async fn the_winner_is_recorded_whole() {
     let store = dir.store().await;
     let prompt = ask(&store, begin(&store).await, 1).await;
     let answer = tap(&prompt);
-    let Outcome::Won { reply, prompt: after } = store.accept(answer.clone(), at(5)).await.unwrap() else {
+    let Outcome::Won { reply, moved: Moved { prompt: after, effects } } =
+        store.accept_alone(answer.clone(), at(5)).await.unwrap()
+    else {
         panic!("nobody else is there")
     };
+    assert_eq!(effects, [Do::Deliver(reply.id)], "what the table of the lifecycle says, and nothing else");
     assert_eq!(reply.id, answer.reply);
     assert_eq!(reply.value, Some(yes()));
     assert_eq!(reply.at, at(5).wall);
@@ -112,21 +118,21 @@ async fn waiting() -> (Dir, Store, PromptRecord) {
 async fn a_wrong_answer_is_refused_and_on_record() {
     let (dir, store, prompt) = waiting().await;
     let unknown = AcceptedAnswer { prompt: PromptId::from_random(random()), ..tap(&prompt) };
-    let outcome = store.accept(unknown, at(1)).await.unwrap();
+    let outcome = store.accept_alone(unknown, at(1)).await.unwrap();
     refused(outcome, Refusal::UnknownPrompt, &dir, "unknown_prompt");
 
     let elsewhere = AcceptedAnswer { session: SessionId::from_random(random()), ..tap(&prompt) };
-    let outcome = store.accept(elsewhere, at(1)).await.unwrap();
+    let outcome = store.accept_alone(elsewhere, at(1)).await.unwrap();
     refused(outcome, Refusal::UnknownPrompt, &dir, "wrong_session");
 
     let guessed = AcceptedAnswer { nonce: Nonce::from_random(random()), ..tap(&prompt) };
-    let outcome = store.accept(guessed, at(1)).await.unwrap();
+    let outcome = store.accept_alone(guessed, at(1)).await.unwrap();
     refused(outcome, Refusal::UnknownPrompt, &dir, "wrong_nonce");
 
-    let outcome = store.accept(tap(&prompt), at(600)).await.unwrap();
+    let outcome = store.accept_alone(tap(&prompt), at(600)).await.unwrap();
     refused(outcome, Refusal::Expired, &dir, "expired");
 
-    let outcome = store.accept(tap(&prompt), at(599)).await.unwrap();
+    let outcome = store.accept_alone(tap(&prompt), at(599)).await.unwrap();
     assert!(matches!(outcome, Outcome::Won { .. }), "none of these has spent the nonce");
     dir.assert_good();
 }
@@ -134,9 +140,9 @@ async fn a_wrong_answer_is_refused_and_on_record() {
 #[tokio::test]
 async fn a_second_tap_changes_nothing() {
     let (dir, store, prompt) = waiting().await;
-    store.accept(tap(&prompt), at(1)).await.unwrap();
+    store.accept_alone(tap(&prompt), at(1)).await.unwrap();
     let before = store.prompt(prompt.id).await.unwrap();
-    let outcome = store.accept(tap(&prompt), at(2)).await.unwrap();
+    let outcome = store.accept_alone(tap(&prompt), at(2)).await.unwrap();
     let refusal = Refusal::NotWaiting { status: "reply_received", reason: String::new() };
     refused(outcome, refusal, &dir, "not_waiting");
     assert_eq!(store.prompt(prompt.id).await.unwrap(), before);
@@ -146,7 +152,7 @@ async fn a_second_tap_changes_nothing() {
 async fn a_queued_prompt_cannot_be_answered_yet() {
     let (dir, store, first) = waiting().await;
     let second = ask(&store, first.session, 2).await;
-    let outcome = store.accept(tap(&second), at(1)).await.unwrap();
+    let outcome = store.accept_alone(tap(&second), at(1)).await.unwrap();
     refused(outcome, Refusal::Queued, &dir, "queued");
 }
 
@@ -157,7 +163,7 @@ async fn a_deadline_of_another_boot_has_passed() {
     let config = StoreConfig { boot_id: "another".to_owned(), ..dir.config() };
     let (store, recovery) = Store::open(config, at(0)).await.unwrap();
     assert!(recovery.is_clean(), "{recovery}");
-    let outcome = store.accept(tap(&prompt), at(1)).await.unwrap();
+    let outcome = store.accept_alone(tap(&prompt), at(1)).await.unwrap();
     refused(outcome, Refusal::Expired, &dir, "expired");
     assert_eq!(store.due(at(9999)).await.unwrap(), [], "its host is gone: another event");
 }
@@ -182,7 +188,7 @@ async fn the_deadline_types_the_safe_default_once() {
     let again = store.expire(prompt.id, Some((fallback, no())), at(601)).await.unwrap();
     assert!(matches!(again, Advance::Refused(_)));
     let taken = |applied| Refusal::DefaultTaken { value: no().on_record(), applied };
-    let late = store.accept(tap(&prompt), at(601)).await.unwrap();
+    let late = store.accept_alone(tap(&prompt), at(601)).await.unwrap();
     refused(late, taken(false), &dir, "expired");
 
     for event in [Event::Typed { reply: fallback }, Event::Taken { reply: fallback }] {
@@ -203,7 +209,7 @@ async fn silence_never_approves() {
     let (_dir, store, prompt) = waiting().await;
     let fallback = Some((ReplyId::from_random(random()), yes()));
     let expired = store.expire(prompt.id, fallback, at(600)).await;
-    assert!(matches!(expired, Err(AdvanceError::UnsafeFallback { .. })));
+    assert!(matches!(expired.unwrap_err().cause(), BackendError::UnsafeFallback));
     assert_eq!(store.prompt(prompt.id).await.unwrap().unwrap().state, PromptState::AwaitingReply);
 }
 
@@ -212,15 +218,16 @@ async fn answers_and_deadlines_have_their_own_doors() {
     let (_dir, store, prompt) = waiting().await;
     let event = Event::Deadline { fallback: None };
     let advanced = store.advance(prompt.id, &event, at(600)).await;
-    assert!(matches!(advanced, Err(AdvanceError::OtherDoor)));
-    let advanced = store.advance_session(prompt.session, &event, at(600)).await;
-    assert!(matches!(advanced, Err(AdvanceError::OtherDoor)));
+    assert!(matches!(advanced.unwrap_err().cause(), BackendError::OtherDoor));
+    let event = Event::Answered { reply: ReplyId::from_random(random()), source: Source::Command };
+    let advanced = store.advance(prompt.id, &event, at(1)).await;
+    assert!(matches!(advanced.unwrap_err().cause(), BackendError::OtherDoor));
 }
 
 #[tokio::test]
 async fn whoever_cancels_is_on_record() {
     let (dir, store, prompt) = waiting().await;
-    let canceled = store.cancel(prompt.id, &Source::Command, "uid:1000", at(1)).await.unwrap();
+    let canceled = leave(&store, &prompt, "uid:1000").await;
     assert!(matches!(canceled, Advance::Moved(_)));
     let last = atlasbridge_store::tail(&dir.log(), 1).unwrap().pop().unwrap();
     assert_eq!(last.event, "PROMPT_CANCELED");
@@ -247,7 +254,7 @@ async fn what_cannot_be_recorded_leaves_no_trace() {
     let sighting = yes_no(1);
     assert!(store.record_prompt(new(nowhere, &sighting), at(1)).await.is_err(), "no such session");
     assert_eq!(dir.assert_good(), 3);
-    assert!(matches!(store.accept(tap(&prompt), at(1)).await.unwrap(), Outcome::Won { .. }));
+    assert!(matches!(store.accept_alone(tap(&prompt), at(1)).await.unwrap(), Outcome::Won { .. }));
     assert_eq!(dir.assert_good(), 4);
 }
 
@@ -256,7 +263,7 @@ async fn a_text_is_on_record_by_its_length() {
     let (dir, store, prompt) = waiting().await;
     let answer = AcceptedAnswer { value: Value::Text("fix: parser".to_owned()), ..tap(&prompt) };
     let reply = answer.reply;
-    store.accept(answer, at(1)).await.unwrap();
+    store.accept_alone(answer, at(1)).await.unwrap();
     let failed = Event::NotApplied {
         reply,
         why: NotApplied::Failed(atlasbridge_model::lifecycle::Failure::PromptChanged),

@@ -8,14 +8,14 @@ use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_store::{Flaw, RecordFilter, Verdict, VerifyError, read_records, rfc3339, tail, verify};
 use proptest::prelude::*;
 
-use crate::world::{Dir, ask, at, begin, tap};
+use crate::world::{AcceptAlone, Dir, ask, at, begin, tap};
 
 /// A store that was closed in order, with seven records in its log.
 async fn closed() -> Dir {
     let dir = Dir::new();
     let store = dir.store().await;
     let prompt = ask(&store, begin(&store).await, 1).await;
-    store.accept(tap(&prompt), at(1)).await.unwrap();
+    store.accept_alone(tap(&prompt), at(1)).await.unwrap();
     ask(&store, prompt.session, 2).await;
     let start = AuditEvent {
         value: Some("quotes \" and \\ and é and \u{1}".to_owned()),
@@ -203,7 +203,7 @@ async fn a_log_that_is_being_written_gives_no_false_alarm() {
         let session = begin(&store).await;
         for no in 1..=150 {
             let prompt = ask(&store, session, no).await;
-            store.accept(tap(&prompt), at(1)).await.unwrap();
+            store.accept_alone(tap(&prompt), at(1)).await.unwrap();
         }
     });
     while !writer.is_finished() {
@@ -228,8 +228,8 @@ async fn a_file_that_somebody_else_touched_stops_all_writing() {
         let store = dir.store().await;
         let prompt = ask(&store, begin(&store).await, 1).await;
         touch(&dir);
-        assert!(store.accept(tap(&prompt), at(1)).await.is_err());
-        let error = store.accept(tap(&prompt), at(1)).await.unwrap_err();
+        assert!(store.accept_alone(tap(&prompt), at(1)).await.is_err());
+        let error = store.accept_alone(tap(&prompt), at(1)).await.unwrap_err();
         let cause = std::error::Error::source(&error).unwrap().to_string();
         assert!(cause.contains("until the hub restarts"), "{cause}");
         assert!(store.prompt(prompt.id).await.unwrap().is_some(), "looking is still allowed");

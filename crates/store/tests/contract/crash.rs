@@ -8,7 +8,7 @@ use std::time::Duration;
 use atlasbridge_store::{Recovery, Store, Verdict};
 
 use crate::files::execute;
-use crate::world::{Dir, ask, at, begin, tap};
+use crate::world::{AcceptAlone, Dir, ask, at, begin, tap};
 
 /// An open store whose last transaction wrote two records, the sixth and the seventh.
 async fn open_store() -> (Dir, Store) {
@@ -16,7 +16,7 @@ async fn open_store() -> (Dir, Store) {
     let store = dir.store().await;
     let session = begin(&store).await;
     let first = ask(&store, session, 1).await;
-    store.accept(tap(&first), at(1)).await.unwrap();
+    store.accept_alone(tap(&first), at(1)).await.unwrap();
     begin(&store).await;
     ask(&store, session, 2).await;
     (dir, store)
@@ -194,7 +194,7 @@ fn child() {
         let session = begin(&store).await;
         for no in 1.. {
             let prompt = ask(&store, session, no).await;
-            store.accept(tap(&prompt), at(1)).await.unwrap();
+            store.accept_alone(tap(&prompt), at(1)).await.unwrap();
             if no == 1 {
                 println!("\nready");
             }

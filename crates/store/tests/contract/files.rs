@@ -8,7 +8,7 @@ use atlasbridge_model::lifecycle::Event;
 use atlasbridge_store::{AcceptedAnswer, OpenError, Outcome, Store};
 use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
 
-use crate::world::{Dir, ask_with, at, begin, password, tap};
+use crate::world::{AcceptAlone, Dir, ask_with, at, begin, password, tap};
 
 pub(crate) async fn execute(dir: &Dir, sql: &'static str) {
     let mut conn =
@@ -86,7 +86,7 @@ async fn a_secret_is_never_on_the_disk() {
     let store = dir.store().await;
     let prompt = ask_with(&store, begin(&store).await, &password(1)).await;
     let answer = AcceptedAnswer { value: Value::Secret(CANARY.to_owned()), ..tap(&prompt) };
-    let Outcome::Won { reply, .. } = store.accept(answer, at(1)).await.unwrap() else {
+    let Outcome::Won { reply, .. } = store.accept_alone(answer, at(1)).await.unwrap() else {
         panic!("nobody else is there")
     };
     assert_eq!(reply.value, Some(Value::Secret(CANARY.to_owned())), "the gate needs it");

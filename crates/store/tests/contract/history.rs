@@ -7,7 +7,7 @@ use atlasbridge_model::{Excerpt, Sighting, Takes};
 use atlasbridge_store::{Outcome, Search};
 
 use crate::files::execute;
-use crate::world::{Dir, ask, ask_with, at, begin, new, tap, yes_no};
+use crate::world::{AcceptAlone, Dir, ask, ask_with, at, begin, new, tap, yes_no};
 
 fn search(text: &str, most: u32) -> Search {
     Search { text: Some(text.to_owned()), most, ..Search::default() }
@@ -54,8 +54,8 @@ async fn pages_follow_each_other_without_gaps() {
         store.record_prompt(new(session, &yes_no(no)), at(seconds)).await.unwrap();
     }
     let prompt = store.prompts_of(session).await.unwrap().remove(0);
-    store.accept(tap(&prompt), at(4)).await.unwrap();
-    store.accept(tap(&prompt), at(5)).await.unwrap();
+    store.accept_alone(tap(&prompt), at(4)).await.unwrap();
+    store.accept_alone(tap(&prompt), at(5)).await.unwrap();
 
     let mut wanted = Search { session: Some(session), most: 2, ..Search::default() };
     let mut numbers = Vec::new();
@@ -125,7 +125,7 @@ async fn a_database_of_the_first_version_is_taken_over() {
     let prompt = &open[0].prompt;
     let targets = ["42".to_owned()];
     assert_eq!(store.offer(prompt.id, "telegram", &targets, at(0).wall, at(0)).await.unwrap(), 1);
-    let outcome = store.accept(tap(prompt), at(1)).await.unwrap();
+    let outcome = store.accept_alone(tap(prompt), at(1)).await.unwrap();
     assert!(matches!(outcome, Outcome::Won { .. }), "{outcome:?}");
     drop(store);
     assert_eq!(dir.open().await.1.migration, None);

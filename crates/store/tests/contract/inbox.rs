@@ -51,21 +51,21 @@ async fn an_update_that_comes_again_changes_nothing_even_after_a_crash() {
         })],
         ..Handled::default()
     };
-    let first = store.accept_from(tap(&prompt), Some(by(7)), told, at(1)).await.unwrap();
+    let first = store.accept(tap(&prompt), Some(by(7)), told, at(1)).await.unwrap();
     assert!(matches!(first, Once::First(Outcome::Won { .. })), "{first:?}");
     let records = dir.assert_good();
     drop(store);
 
     let store = dir.store().await;
     assert_eq!(store.offset("telegram", at(2)).await.unwrap(), Some(8));
-    let again = store.accept_from(tap(&prompt), Some(by(7)), told, at(2)).await.unwrap();
+    let again = store.accept(tap(&prompt), Some(by(7)), told, at(2)).await.unwrap();
     assert_eq!(again, Once::Repeated);
     let again = store.handle_update(by(7), Handled::default(), at(2)).await;
     assert_eq!(again.unwrap(), Handling::Repeated);
     assert_eq!(dir.assert_good(), records, "nothing is on record twice");
     assert_eq!(bodies(&store, 2).await, ["won"]);
 
-    let other = store.accept_from(tap(&prompt), Some(by(8)), told, at(3)).await.unwrap();
+    let other = store.accept(tap(&prompt), Some(by(8)), told, at(3)).await.unwrap();
     assert!(matches!(other, Once::First(Outcome::Refused(_))), "{other:?}");
     assert_eq!(bodies(&store, 3).await, ["won", "refused"]);
 }
@@ -83,7 +83,7 @@ async fn of_two_channels_one_wins_and_each_update_counts_once() {
                 // Every update comes twice.
                 update: number as i64 / 4,
             };
-            tokio::spawn(async move { store.accept_from(answer, Some(came), nothing, at(1)).await.unwrap() })
+            tokio::spawn(async move { store.accept(answer, Some(came), nothing, at(1)).await.unwrap() })
         })
         .collect();
     let (mut won, mut refused, mut repeated) = (0, 0, 0);
@@ -190,13 +190,13 @@ async fn cancelling_needs_the_card_and_happens_once() {
         decided_by: "telegram:42".to_owned(),
     };
     let forged = Cancel { nonce: "0".repeat(32).parse().unwrap(), ..cancel(&prompt) };
-    let outcome = store.cancel_from(forged, Some(by(1)), nothing, at(1)).await.unwrap();
+    let outcome = store.cancel(forged, Some(by(1)), nothing, at(1)).await.unwrap();
     assert_eq!(outcome, Once::First(Advance::Refused(Refusal::UnknownPrompt)));
     let last = atlasbridge_store::tail(&dir.log(), 1).unwrap().pop().unwrap();
     assert_eq!((last.event.as_str(), last.value.as_deref()), ("REPLY_REJECTED", Some("unknown_prompt")));
-    let outcome = store.cancel_from(cancel(&prompt), Some(by(2)), nothing, at(1)).await.unwrap();
+    let outcome = store.cancel(cancel(&prompt), Some(by(2)), nothing, at(1)).await.unwrap();
     assert!(matches!(outcome, Once::First(Advance::Moved(_))));
-    let outcome = store.cancel_from(cancel(&prompt), Some(by(2)), nothing, at(1)).await.unwrap();
+    let outcome = store.cancel(cancel(&prompt), Some(by(2)), nothing, at(1)).await.unwrap();
     assert_eq!(outcome, Once::Repeated);
     let last = atlasbridge_store::tail(&dir.log(), 1).unwrap().pop().unwrap();
     assert_eq!((last.event.as_str(), last.decided_by.as_deref()), ("PROMPT_CANCELED", Some("telegram:42")));

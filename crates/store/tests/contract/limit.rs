@@ -5,7 +5,7 @@ use atlasbridge_model::answer::{Refusal, Source};
 use atlasbridge_model::lifecycle::{Event, PromptState};
 use atlasbridge_store::{AcceptedAnswer, CameBy, Handled, MOST_ANSWERS, NewPrompt, Outcome, Resume, Store};
 
-use crate::world::{Dir, ask, at, begin, new, tap, yes_no};
+use crate::world::{AcceptAlone, Dir, ask, at, begin, new, tap, yes_no};
 
 /// Asks and answers once, as the next prompt of the session.
 async fn answer_next(store: &Store, session: SessionId, no: u32, source: Source, seconds: i64) -> Outcome {
@@ -13,7 +13,7 @@ async fn answer_next(store: &Store, session: SessionId, no: u32, source: Source,
     let prompt = NewPrompt { ttl: None, ..new(session, &sighting) };
     let prompt = store.record_prompt(prompt, at(seconds)).await.unwrap().prompt;
     let answer = AcceptedAnswer { source, ..tap(&prompt) };
-    let outcome = store.accept(answer, at(seconds)).await.unwrap();
+    let outcome = store.accept_alone(answer, at(seconds)).await.unwrap();
     // It leaves the screen, so that the next one waits.
     let _ = store.advance(prompt.id, &Event::HostLost, at(seconds)).await.unwrap();
     outcome
@@ -95,10 +95,10 @@ async fn late_taps_do_not_pause_a_session() {
     let waiting = ask(&store, session, 99).await;
     let mut done = store.prompts_of(session).await.unwrap();
     done.retain(|prompt| prompt.state != PromptState::AwaitingReply);
-    let outcome = store.accept(tap(&done[0]), at(1)).await.unwrap();
+    let outcome = store.accept_alone(tap(&done[0]), at(1)).await.unwrap();
     assert!(matches!(outcome, Outcome::Refused(Refusal::NotWaiting { .. })), "{outcome:?}");
     let guessed = AcceptedAnswer { nonce: "0".repeat(32).parse().unwrap(), ..tap(&waiting) };
-    let outcome = store.accept(guessed, at(1)).await.unwrap();
+    let outcome = store.accept_alone(guessed, at(1)).await.unwrap();
     assert_eq!(outcome, Outcome::Refused(Refusal::UnknownPrompt));
     assert_eq!(store.session(session).await.unwrap().unwrap().paused_at, None);
 }

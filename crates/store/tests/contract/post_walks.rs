@@ -9,7 +9,7 @@ use atlasbridge_store::{DuePost, PromptRecord, Store};
 use proptest::prelude::*;
 
 use crate::posts::{CHANNEL, due, offer};
-use crate::world::{Dir, at, begin, new, no, random, tap, yes_no};
+use crate::world::{AcceptAlone, Dir, at, begin, new, no, random, tap, yes_no};
 
 #[derive(Debug, Clone)]
 enum Act {
@@ -103,7 +103,7 @@ async fn walk(acts: Vec<Act>) {
                 if let Some(id) = one(index) {
                     let mut answer = tap(&store.prompt(id).await.unwrap().unwrap());
                     answer.source = Source::Command;
-                    store.accept(answer, at(1)).await.unwrap();
+                    store.accept_alone(answer, at(1)).await.unwrap();
                 }
             }
             Act::Expire(index) => {

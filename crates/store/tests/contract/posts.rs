@@ -7,7 +7,7 @@ use atlasbridge_store::{
     AcceptedAnswer, DuePost, Handled, Offered, Outcome, PostId, PromptRecord, SessionStatus, Store,
 };
 
-use crate::world::{Dir, ask, at, begin, random, tap};
+use crate::world::{AcceptAlone, Dir, ask, at, begin, random, tap};
 
 pub(crate) const CHANNEL: &str = "telegram";
 
@@ -61,7 +61,7 @@ async fn every_move_is_shown_and_moves_in_between_are_one_edit() {
     assert_eq!(show_all(&store, at(0)).await, ["post awaiting_reply"]);
     assert_eq!(store.next_post_time(CHANNEL, at(0)).await.unwrap(), None);
 
-    let Outcome::Won { reply, .. } = store.accept(tap(&prompt), at(1)).await.unwrap() else {
+    let Outcome::Won { reply, .. } = store.accept_alone(tap(&prompt), at(1)).await.unwrap() else {
         panic!("nobody else is there")
     };
     drop(store);
@@ -81,7 +81,7 @@ async fn a_move_while_a_message_is_on_its_way_is_shown_after_it() {
     let (_dir, store, prompt) = waiting().await;
     offer(&store, &prompt).await;
     let on_its_way = due(&store, at(0)).await.remove(0);
-    store.accept(tap(&prompt), at(1)).await.unwrap();
+    store.accept_alone(tap(&prompt), at(1)).await.unwrap();
     assert_eq!(due(&store, at(1)).await, [], "nothing new is begun for it");
     let (id, shown) = (on_its_way.post.id, on_its_way.post.wanted);
     store.posted(id, "m1", shown, at(1)).await.unwrap();
@@ -108,7 +108,7 @@ async fn buttons_go_first_then_new_posts_then_other_edits() {
     assert_eq!(store.touch_waiting(CHANNEL, at(1)).await.unwrap(), 2);
     assert_eq!(store.touch_waiting(CHANNEL, at(1)).await.unwrap(), 0, "they are behind already");
     offer(&store, &prompts[2]).await;
-    store.accept(tap(&prompts[1]), at(2)).await.unwrap();
+    store.accept_alone(tap(&prompts[1]), at(2)).await.unwrap();
     let order: Vec<PromptId> = due(&store, at(2)).await.iter().map(|due| due.prompt.id).collect();
     assert_eq!(order, [prompts[1].id, prompts[2].id, prompts[0].id]);
     show_one(&store, at(2)).await;
@@ -176,7 +176,7 @@ async fn later_and_never() {
     );
     assert_eq!(show_all(&store, at(30)).await, ["post awaiting_reply"]);
     store.drop_post(id, "the message is gone", at(31)).await.unwrap();
-    store.accept(tap(&prompt), at(32)).await.unwrap();
+    store.accept_alone(tap(&prompt), at(32)).await.unwrap();
     assert_eq!(due(&store, at(32)).await, []);
 }
 
@@ -214,13 +214,13 @@ async fn an_offer_that_was_replaced_is_worth_nothing_and_says_so() {
     assert_eq!(store.due_posts("slack", at(200)).await.unwrap().len(), 1, "only the newer one");
     assert_eq!(show_all(&store, at(200)).await, ["edit awaiting_reply replaced", "post awaiting_reply"]);
 
-    let old = store.accept(tap(&prompt), at(201)).await.unwrap();
+    let old = store.accept_alone(tap(&prompt), at(201)).await.unwrap();
     assert_eq!(old, Outcome::Refused(Refusal::Replaced));
     assert_eq!(dir.story().last().unwrap(), "REPLY_REJECTED replaced");
     let forged = AcceptedAnswer { nonce: Nonce::from_random(random()), ..tap(&prompt) };
-    let forged = store.accept(forged, at(201)).await.unwrap();
+    let forged = store.accept_alone(forged, at(201)).await.unwrap();
     assert_eq!(forged, Outcome::Refused(Refusal::UnknownPrompt));
-    let won = store.accept(tap(&newer), at(202)).await.unwrap();
+    let won = store.accept_alone(tap(&newer), at(202)).await.unwrap();
     assert!(matches!(won, Outcome::Won { .. }), "{won:?}");
     assert_eq!(show_all(&store, at(202)).await, ["edit reply_received"], "the old one has had its say");
 
@@ -286,7 +286,7 @@ async fn a_message_whose_address_was_lost_is_found_again() {
         show_all(&store, at(2)).await,
         ["edit awaiting_reply replaced", "edit awaiting_reply replaced", "post awaiting_reply"]
     );
-    store.accept(tap(&newer), at(3)).await.unwrap();
+    store.accept_alone(tap(&newer), at(3)).await.unwrap();
     show_all(&store, at(3)).await;
     adopt("lost").await;
     let edits = due(&store, at(4)).await;
@@ -306,7 +306,7 @@ async fn a_paused_session_gets_no_new_messages_until_it_goes_on() {
     let session = begin(&store).await;
     for number in 1..=11 {
         let prompt = ask(&store, session, number).await;
-        let outcome = store.accept(tap(&prompt), at(1)).await.unwrap();
+        let outcome = store.accept_alone(tap(&prompt), at(1)).await.unwrap();
         if number == 11 {
             assert_eq!(outcome, Outcome::Refused(Refusal::TooMany));
             offer(&store, &prompt).await;

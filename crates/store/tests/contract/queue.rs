@@ -5,7 +5,9 @@ use atlasbridge_model::lifecycle::{Cancellation, Departure, Do, Event, Failure, 
 use atlasbridge_model::{PromptId, ReplyId};
 use atlasbridge_store::{Advance, NewPrompt, Outcome, SessionRecord, SessionStatus};
 
-use crate::world::{Dir, TTL, ask, at, begin, new, no, random, session_record, tap, yes_no};
+use crate::world::{
+    AcceptAlone, Dir, TTL, advance_all, ask, at, begin, leave, new, no, random, session_record, tap, yes_no,
+};
 
 #[tokio::test]
 async fn a_session_begins_and_ends_once() {
@@ -37,7 +39,7 @@ async fn old_sessions_are_forgotten_and_the_log_is_not() {
     let (old, recent, running) = (begin(&store).await, begin(&store).await, begin(&store).await);
     for session in [old, recent, running] {
         let prompt = ask(&store, session, 1).await;
-        store.accept(tap(&prompt), at(1)).await.unwrap();
+        store.accept_alone(tap(&prompt), at(1)).await.unwrap();
     }
     for (session, seconds) in [(old, 10), (recent, 30)] {
         let ended = store.end_session(session, SessionStatus::Completed, Some(0), at(seconds));
@@ -103,7 +105,7 @@ async fn one_prompt_of_a_session_waits_and_the_others_queue() {
     assert_eq!(fourth.state, PromptState::Routed, "nobody jumps the queue");
     let promoted = store.promote_next(session, at(3)).await.unwrap().unwrap();
     assert_eq!((promoted.id, promoted.state), (second.id, PromptState::AwaitingReply));
-    let won = store.accept(tap(&second), at(4)).await.unwrap();
+    let won = store.accept_alone(tap(&second), at(4)).await.unwrap();
     assert!(matches!(won, Outcome::Won { .. }));
     assert_eq!(store.promote_next(session, at(3)).await.unwrap().unwrap().id, third.id);
 
@@ -120,10 +122,10 @@ async fn the_end_of_a_host_is_the_end_of_its_prompts() {
     let store = dir.store().await;
     let (session, other) = (begin(&store).await, begin(&store).await);
     let answered = ask(&store, session, 1).await;
-    store.accept(tap(&answered), at(1)).await.unwrap();
+    store.accept_alone(tap(&answered), at(1)).await.unwrap();
     ask(&store, session, 2).await;
     ask(&store, other, 1).await;
-    let moves = store.advance_session(session, &Event::HostLost, at(2)).await.unwrap();
+    let moves = advance_all(&store, session, &Event::HostLost, at(2)).await;
     let states: Vec<_> = moves.into_iter().map(|moved| moved.prompt.state).collect();
     assert_eq!(
         states,
@@ -133,7 +135,7 @@ async fn the_end_of_a_host_is_the_end_of_its_prompts() {
         ]
     );
     assert_eq!(store.open_prompts().await.unwrap().len(), 1);
-    assert_eq!(store.advance_session(session, &Event::HostLost, at(3)).await.unwrap(), []);
+    assert_eq!(advance_all(&store, session, &Event::HostLost, at(3)).await, []);
     assert_eq!(store.undelivered(session).await.unwrap(), []);
 }
 
@@ -144,7 +146,7 @@ async fn what_is_left_to_the_terminal_stands_until_its_dialog_goes() {
     let (session, other) = (begin(&store).await, begin(&store).await);
     let (left, moved_on) = (ask(&store, session, 1).await, ask(&store, other, 1).await);
     for prompt in [&left, &moved_on] {
-        let canceled = store.cancel(prompt.id, &Source::Command, "uid:0", at(1)).await.unwrap();
+        let canceled = leave(&store, prompt, "uid:0").await;
         assert!(matches!(canceled, Advance::Moved(_)), "{canceled:?}");
     }
     let standing = async || -> Vec<PromptId> {
@@ -235,7 +237,7 @@ async fn sources_keep_their_names() {
         let prompt = ask(&store, session, number as u32 + 1).await;
         let mut answer = tap(&prompt);
         answer.source = source.clone();
-        let Outcome::Won { reply, .. } = store.accept(answer, at(1)).await.unwrap() else {
+        let Outcome::Won { reply, .. } = store.accept_alone(answer, at(1)).await.unwrap() else {
             panic!("nobody else is there")
         };
         assert_eq!(store.reply(reply.id).await.unwrap().unwrap().source, source);

@@ -8,7 +8,7 @@ use atlasbridge_store::{
     Store, TextMove,
 };
 
-use crate::world::{Dir, ask, ask_with, at, begin, no, random, tap, yes_no};
+use crate::world::{Dir, advance_all, ask, ask_with, at, begin, no, random, tap, yes_no};
 
 fn text(session: SessionId, text: &str) -> QueuedText {
     QueuedText {
@@ -40,7 +40,7 @@ async fn queue(store: &Store, text: &QueuedText, seconds: i64) {
 
 /// The first prompt is over, the tool has worked, and waits for its next instruction.
 async fn waits_again(store: &Store, session: SessionId, number: u32) -> PromptRecord {
-    store.advance_session(session, &Event::HostLost, at(3)).await.unwrap();
+    advance_all(store, session, &Event::HostLost, at(3)).await;
     ask_with(store, session, &idle(number)).await
 }
 
@@ -62,8 +62,8 @@ async fn deny_and_say_is_one_decision_and_the_text_is_spent_once() {
         }
     };
     let (first, late) = (text(session, "use the other file"), text(session, "never"));
-    store.accept_from(deny.clone(), None, say(first.clone()), at(1)).await.unwrap();
-    store.accept_from(deny, None, say(late), at(2)).await.unwrap();
+    store.accept(deny.clone(), None, say(first.clone()), at(1)).await.unwrap();
+    store.accept(deny, None, say(late), at(2)).await.unwrap();
     let queued = store.queued_text(session).await.unwrap().unwrap();
     assert_eq!(queued, first);
     assert!(!format!("{queued:?}").contains("file"), "texts stay out of logs");

@@ -5,7 +5,7 @@ use atlasbridge_model::{BootTime, Nonce, Now, ReplyId, SessionId};
 use atlasbridge_store::{AcceptedAnswer, Advance, Outcome, PromptRecord, Store};
 use proptest::prelude::*;
 
-use crate::world::{Dir, at, begin, new, no, random, tap, yes_no};
+use crate::world::{AcceptAlone, Dir, advance_all, at, begin, new, no, random, tap, yes_no};
 
 #[derive(Debug, Clone)]
 enum Act {
@@ -107,7 +107,7 @@ impl World {
                     nonce: Nonce::from_random(random()),
                     ..tap(&self.prompts[index].record)
                 };
-                let outcome = self.store().accept(guess, self.now()).await.unwrap();
+                let outcome = self.store().accept_alone(guess, self.now()).await.unwrap();
                 assert!(matches!(outcome, Outcome::Refused(_)));
             }
             Act::Deadline(index) if index < self.prompts.len() => self.pass_deadline(index).await,
@@ -151,7 +151,7 @@ impl World {
     async fn answer(&mut self, index: usize) {
         let (now, answer) = (self.now(), tap(&self.prompts[index].record));
         let event = Event::Answered { reply: answer.reply, source: answer.source.clone() };
-        let outcome = self.store().accept(answer, now).await.unwrap();
+        let outcome = self.store().accept_alone(answer, now).await.unwrap();
         let moved = self.prompts[index].step(&event, now);
         assert_eq!(matches!(outcome, Outcome::Won { .. }), moved, "{outcome:?}");
     }
@@ -190,7 +190,7 @@ impl World {
 
     async fn lose_host(&mut self) {
         let now = self.now();
-        let moves = self.store().advance_session(self.session, &Event::HostLost, now).await.unwrap();
+        let moves = advance_all(self.store(), self.session, &Event::HostLost, now).await;
         let mut moved = 0;
         for pure in &mut self.prompts {
             moved += usize::from(pure.step(&Event::HostLost, now));

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use atlasbridge_model::answer::{Source, Value};
+use atlasbridge_model::lifecycle::Event;
 use atlasbridge_model::{
     BootTime, Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Fingerprint, Kind,
     Nonce, Now, PromptId, ReplyId, SessionId, Sighting, SightingNo, Strokes, Takes, Timestamp,
 };
 use atlasbridge_store::{
-    AcceptedAnswer, NewPrompt, PromptRecord, Recovery, SessionRecord, SessionStatus, Store, StoreConfig,
-    Verdict, read_records, verify,
+    AcceptedAnswer, Advance, Cancel, Handled, Moved, NewPrompt, Once, Outcome, PromptRecord, Recovery,
+    SessionRecord, SessionStatus, Store, StoreConfig, StoreError, Verdict, read_records, verify,
 };
 
 pub(crate) const BOOT: &str = "0f7d3b8e-boot";
@@ -205,4 +206,43 @@ pub(crate) fn yes() -> Value {
 
 pub(crate) fn no() -> Value {
     Value::Choice { row: 1, label: "no".to_owned() }
+}
+
+/// An answer that nothing brought and nothing follows from.
+pub(crate) trait AcceptAlone {
+    async fn accept_alone(&self, answer: AcceptedAnswer, now: Now) -> Result<Outcome, StoreError>;
+}
+
+impl AcceptAlone for Store {
+    async fn accept_alone(&self, answer: AcceptedAnswer, now: Now) -> Result<Outcome, StoreError> {
+        match self.accept(answer, None, |_| Handled::default(), now).await? {
+            Once::First(outcome) => Ok(outcome),
+            Once::Repeated => unreachable!("only updates are repeated"),
+        }
+    }
+}
+
+/// One event for every prompt of a session, in their order; those that it does not concern stay.
+pub(crate) async fn advance_all(store: &Store, session: SessionId, event: &Event, now: Now) -> Vec<Moved> {
+    let mut moves = Vec::new();
+    for prompt in store.prompts_of(session).await.unwrap() {
+        if let Advance::Moved(moved) = store.advance(prompt.id, event, now).await.unwrap() {
+            moves.push(moved);
+        }
+    }
+    moves
+}
+
+/// Leaves a prompt to the terminal, from the command line.
+pub(crate) async fn leave(store: &Store, prompt: &PromptRecord, decided_by: &str) -> Advance {
+    let cancel = Cancel {
+        prompt: prompt.id,
+        nonce: prompt.nonce,
+        source: Source::Command,
+        decided_by: decided_by.to_owned(),
+    };
+    match store.cancel(cancel, None, |_| Handled::default(), at(1)).await.unwrap() {
+        Once::First(advance) => advance,
+        Once::Repeated => unreachable!("only updates are repeated"),
+    }
 }

@@ -38,7 +38,6 @@ pub(crate) struct State {
     pub(crate) pictures: HashMap<SessionId, watch::Sender<Option<Picture>>>,
     pub(crate) typed: Vec<(SessionId, Typing)>,
     pub(crate) said: Vec<Said>,
-    pub(crate) reasons: Vec<String>,
     pub(crate) refused: Vec<&'static str>,
     /// Everything that somebody at the page changed.
     pub(crate) changed: u32,
@@ -158,13 +157,6 @@ impl State {
                     Said::Text(text) if text.starts_with('!') && !as_is => not_plain(),
                     _ => self.answer(prompt, nonce, said, &visitor),
                 });
-            }
-            Ask::DenyWithReason { prompt, nonce, reason, as_is: _, visitor, reply } => {
-                let answer = self.answer(prompt, nonce, Said::Deny, &visitor);
-                if matches!(answer, Answer::Done { .. }) {
-                    self.reasons.push(reason);
-                }
-                let _ = reply.send(answer);
             }
             Ask::Send { session, text, as_is, reply, .. } => {
                 let card = self.sessions.iter_mut().find(|card| card.session.id == session);

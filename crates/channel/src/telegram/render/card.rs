@@ -3,13 +3,13 @@
 //! The order of accepting and refusing buttons never changes, and where the text looks destructive each has a row of its
 //! own: a thumb that has tapped the same place all day must not approve what it has not read.
 
-use atlasbridge_model::answer::Source;
 use atlasbridge_model::excerpt::DETAIL_BYTES;
-use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
+use atlasbridge_model::lifecycle::PromptState;
+use atlasbridge_model::speech::{self, Fate};
 use atlasbridge_model::visible::{looks_destructive, visible, without_gaps};
-use atlasbridge_model::{Effect, Kind, Level, Takes};
+use atlasbridge_model::{Effect, Kind};
 
-use super::{CUT_UNITS, Fitted, Key, MOST_UNITS, Message, escape, fit, more, on_button, units};
+use super::{CUT_UNITS, Fitted, Key, MOST_UNITS, Message, escape, fit, line, more, on_button, units};
 use crate::telegram::callback;
 use crate::{Card, Tap};
 
@@ -41,36 +41,12 @@ pub(crate) fn card(card: &Card) -> Message {
 /// Which session, and what it wants.
 fn head(card: &Card) -> String {
     let session = &card.session;
-    let mut names = vec![format!("<b>{}</b>", name(&session.tool, MOST_NAME))];
+    let mut names = vec![format!("<b>{}</b>", escape(&line(&session.tool, MOST_NAME)))];
     if let Some(label) = session.label.as_deref().filter(|label| !label.trim().is_empty()) {
-        names.push(name(label, MOST_NAME));
+        names.push(escape(&line(label, MOST_NAME)));
     }
     names.push(format!("<code>{}</code>", directory(&session.cwd)));
-    format!("{}\n{}", names.join(" · "), wants(card))
-}
-
-fn wants(card: &Card) -> &'static str {
-    if card.confidence == Level::Low {
-        return "Possible prompt: the tool seems to wait.";
-    }
-    match card.kind {
-        Kind::YesNo => "Asks yes or no.",
-        Kind::ConfirmEnter => "Waits for Enter.",
-        Kind::MultipleChoice => "Asks to choose.",
-        Kind::FreeText => "Asks for a text.",
-        Kind::Password => "Asks for a password or another secret.",
-        Kind::Idle => "Has finished and waits for the next instruction.",
-        Kind::Unknown => "Possible prompt: the tool seems to wait, and its question was not recognised.",
-    }
-}
-
-fn name(text: &str, most: usize) -> String {
-    let line = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    let cut = match line.chars().count() {
-        count if count > most => line.chars().take(most - 1).chain(['…']).collect(),
-        _ => line,
-    };
-    escape(&cut)
+    format!("{}\n{}", names.join(" · "), card.kind.in_chat(card.confidence))
 }
 
 /// The end of a path tells more than its beginning.
@@ -217,27 +193,10 @@ fn hint(card: &Card) -> String {
                 card.max_length
             )
         }
-        Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Unknown => besides(card),
+        Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Unknown => {
+            speech::besides(card.takes, card.picks, card.choices.len())
+        }
     }
-}
-
-/// What a dialog takes besides its buttons.
-fn besides(card: &Card) -> String {
-    let Takes { reason, own_text, several, lines: _ } = card.takes;
-    let text = match (own_text, reason) {
-        (true, _) => "Or send your own answer as a text.",
-        (false, true) => "Or send a text, to refuse with it as the reason.",
-        (false, false) => "",
-    };
-    let example = if card.choices.len() > 2 { "1,3" } else { "1,2" };
-    let rows = match (several, card.picks) {
-        (true, Some(picks)) => format!("Choose {picks}: send {example}."),
-        (true, None) => format!("Several: send {example}."),
-        // Ticked one by one, and sent with Enter: by somebody at the terminal.
-        (false, Some(picks)) => format!("It takes {picks} of the rows."),
-        (false, None) => String::new(),
-    };
-    [text, &rows].join(" ").trim().to_owned()
 }
 
 fn replaced(card: &Card) -> String {
@@ -249,147 +208,27 @@ fn replaced(card: &Card) -> String {
 
 /// The one line that says where the prompt stands.
 fn ending(card: &Card) -> String {
-    match &card.state {
-        PromptState::AwaitingReply if card.is_replaced => String::new(),
-        PromptState::AwaitingReply => silence(card),
-        PromptState::Created | PromptState::Routed => {
-            "⏳ Queued: an earlier prompt of this session comes first.".to_owned()
-        }
-        PromptState::ReplyReceived { .. } if card.takes.is_by_hook() => {
-            format!("💬 Answering {}…{}", answer(card), by(card))
-        }
-        PromptState::ReplyReceived { .. } => format!("⌨️ Typing {}…{}", answer(card), by(card)),
-        PromptState::Expired { fallback: Some(_) } if card.takes.is_by_hook() => {
-            format!("⌛ Nobody answered in time. Answering {}…", default(card))
-        }
-        PromptState::Expired { fallback: Some(_) } => {
-            format!("⌛ Nobody answered in time. Typing {}…", default(card))
-        }
-        PromptState::Expired { fallback: None } => {
-            "⌛ Expired: nobody answered in time, nothing was typed. The question still stands at the terminal.".to_owned()
-        }
-        PromptState::Injected {
-            source: Source::Timeout,
-            ..
-        } if card.takes.is_by_hook() => format!(
-            "💬 Nobody answered in time. Answered {}; not yet seen to be taken.",
-            default(card)
-        ),
-        PromptState::Injected { .. } if card.takes.is_by_hook() => {
-            format!("💬 Answered {}{}; not yet seen to be taken.", answer(card), by(card))
-        }
-        PromptState::Injected {
-            source: Source::Timeout,
-            ..
-        } => format!("⌨️ Nobody answered in time. Typed {}; not yet seen to be taken.", default(card)),
-        PromptState::Injected { .. } => {
-            format!("⌨️ Typed {}{}; not yet seen to be taken.", answer(card), by(card))
-        }
-        PromptState::Resolved { how } => resolved(card, how),
-        PromptState::Canceled { why } => canceled(card, *why),
-        PromptState::Failed { why } => failed(card, *why),
+    let default = card.silence.as_deref().map(quoted);
+    if card.state == PromptState::AwaitingReply {
+        return match card.is_replaced {
+            true => String::new(),
+            false => escape(&speech::silence(card.kind, card.seconds_left, default.as_deref())),
+        };
     }
-}
-
-/// What becomes of it if nobody answers.
-fn silence(card: &Card) -> String {
-    let Some(seconds) = card.seconds_left else {
-        return "Waits until somebody answers.".to_owned();
+    let answer = card.answered.as_ref().map(|answered| quoted(&answered.value));
+    let by = card.answered.as_ref().map(|answered| line(&answered.by, MOST_NAME));
+    let fate = Fate {
+        state: &card.state,
+        takes: card.takes,
+        answer: answer.as_deref(),
+        by: by.as_deref().filter(|by| !by.is_empty()),
+        default: default.as_deref(),
     };
-    let time = time_left(seconds);
-    match (&card.silence, card.kind) {
-        (None, _) => format!("⏳ {time} left; after that nothing is typed."),
-        (Some(_), Kind::ConfirmEnter) => format!("⏳ {time} left; then Enter is pressed."),
-        (Some(_), Kind::FreeText) => format!("⏳ {time} left; then an empty line is sent."),
-        (Some(label), Kind::YesNo | Kind::MultipleChoice | Kind::Password | Kind::Idle | Kind::Unknown) => {
-            format!("⏳ {time} left; then {} is chosen.", quoted(label))
-        }
-    }
-}
-
-fn time_left(seconds: u64) -> String {
-    match seconds {
-        0..=90 => format!("{seconds} s"),
-        91..=5400 => format!("{} min", (seconds + 30) / 60),
-        _ => format!("{} h", (seconds + 1800) / 3600),
-    }
-}
-
-fn resolved(card: &Card, how: &Resolution) -> String {
-    match how {
-        Resolution::Applied { source: Source::Timeout } => {
-            format!("⌛ Expired: nobody answered in time; {} was applied.", default(card))
-        }
-        Resolution::Applied { .. } => format!("✅ Applied: {}{}.", answer(card), by(card)),
-        Resolution::AnsweredLocally => "✅ Answered at the terminal.".to_owned(),
-        Resolution::AnsweredOutOfBand => {
-            "⚠️ Answered, but neither at the terminal's keyboard nor by AtlasBridge. Look at that session."
-                .to_owned()
-        }
-    }
-}
-
-fn canceled(card: &Card, why: Cancellation) -> String {
-    match why {
-        Cancellation::Withdrawn => "✖️ Canceled: the tool took its question back.".to_owned(),
-        Cancellation::ToolGone => "✖️ Canceled: the tool has ended.".to_owned(),
-        Cancellation::HostGone => "✖️ Canceled: the session has ended unexpectedly.".to_owned(),
-        Cancellation::ByOperator => {
-            format!("✖️ Canceled{}: nothing was typed, the question is left to the terminal.", by(card))
-        }
-    }
-}
-
-fn failed(card: &Card, why: Failure) -> String {
-    let what = match why {
-        Failure::PromptChanged => {
-            "❌ Prompt changed: the screen no longer shows this question; nothing was typed."
-        }
-        Failure::TypingLocally => "❌ Failed: somebody was typing at the terminal; nothing was typed.",
-        Failure::NotTaken if card.takes.is_by_hook() => {
-            "❌ Failed: it was answered, but the tool did not react. Look at the terminal."
-        }
-        Failure::NotTaken => "❌ Failed: it was typed, but the tool did not react. Look at the terminal.",
-        Failure::NotReading => "❌ Failed: the program does not read its terminal now; nothing was typed.",
-        Failure::ToolGone => "❌ Failed: the tool has ended.",
-        Failure::TooLate => "❌ Failed: the answer reached the session too late; nothing was typed.",
-        Failure::NotRecorded => "❌ Failed: it could not be put on record first, so nothing was typed.",
-        Failure::Unknown => {
-            "❓ Unknown: it may have been typed, and nothing proves that the tool took it. It is not tried again. Look at the terminal."
-        }
-        Failure::NoChannel => "❌ Failed: nothing could take this prompt.",
-    };
-    match &card.answered {
-        Some(_) => format!("{what} (The answer was {}{}.)", answer(card), by(card)),
-        None => what.to_owned(),
-    }
-}
-
-/// What was answered: the hub never hands over the words of a free text.
-fn answer(card: &Card) -> String {
-    match &card.answered {
-        Some(answered) => quoted(&answered.value),
-        None => "the answer".to_owned(),
-    }
-}
-
-fn by(card: &Card) -> String {
-    match &card.answered {
-        Some(answered) if !answered.by.trim().is_empty() => format!(", by {}", name(&answered.by, MOST_NAME)),
-        Some(_) | None => String::new(),
-    }
-}
-
-fn default(card: &Card) -> String {
-    match (&card.answered, &card.silence) {
-        (Some(answered), _) => format!("the default {}", quoted(&answered.value)),
-        (None, Some(label)) => format!("the default {}", quoted(label)),
-        (None, None) => "the default".to_owned(),
-    }
+    escape(&fate.in_chat().unwrap_or_default())
 }
 
 fn quoted(text: &str) -> String {
-    format!("“{}”", name(text, super::MOST_BUTTON))
+    format!("“{}”", line(text, super::MOST_BUTTON))
 }
 
 fn rows(card: &Card, has_more: bool) -> Vec<Vec<Key>> {

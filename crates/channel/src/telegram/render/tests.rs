@@ -123,7 +123,6 @@ fn each_state_says_what_is_true_and_takes_the_buttons_away() {
         failed(Failure::TooLate),
         failed(Failure::NotRecorded),
         failed(Failure::Unknown),
-        failed(Failure::NoChannel),
     ];
     let mut told = Vec::new();
     for state in states {
