@@ -94,6 +94,9 @@ impl Drop for Following {
     }
 }
 
+/// Where Claude keeps its files, if not in `HOME`.
+const CLAUDE_FILES: &str = "CLAUDE_CONFIG_DIR";
+
 /// A directory, the binary under test, and everything that was started in it; gone with the value.
 #[derive(Debug)]
 pub struct Home {
@@ -112,6 +115,7 @@ impl Home {
         let directory = std::env::temp_dir().join(format!("ab-{}-{number}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(directory.join("home")).unwrap();
+        fs::create_dir_all(directory.join("user")).unwrap();
         fs::set_permissions(directory.join("home"), fs::Permissions::from_mode(0o700)).unwrap();
         Self { directory, binary: binary.into(), hosts: Mutex::default() }
     }
@@ -139,6 +143,12 @@ impl Home {
         self.directory.join("home")
     }
 
+    /// `HOME`. Whoever asks an agent for its version makes it read and write its files there, and two that do so at once in
+    /// one home spoil them: so it is never the developer's.
+    fn user(&self) -> PathBuf {
+        self.directory.join("user")
+    }
+
     /// A place for the test's own files.
     pub fn scratch(&self) -> &Path {
         &self.directory
@@ -164,6 +174,7 @@ impl Home {
             command.env_remove(name);
         }
         command.env("ATLASBRIDGE_HOME", self.path()).env("ATLASBRIDGE_PAUSE_DIR", self.pause_directory());
+        command.env("HOME", self.user()).env_remove(CLAUDE_FILES);
         command.stdin(Stdio::null());
         command
     }
@@ -237,12 +248,14 @@ impl Home {
     }
 
     pub fn environment(&self) -> Vec<(String, String)> {
-        let inherited =
-            std::env::vars().filter(|(name, _)| !name.starts_with("ATLASBRIDGE_") && name != "TERM");
+        let is_kept =
+            |name: &str| !name.starts_with("ATLASBRIDGE_") && !["TERM", "HOME", CLAUDE_FILES].contains(&name);
+        let inherited = std::env::vars().filter(|(name, _)| is_kept(name));
         inherited
             .chain([
                 ("ATLASBRIDGE_HOME".to_owned(), self.path().display().to_string()),
                 ("ATLASBRIDGE_PAUSE_DIR".to_owned(), self.pause_directory().display().to_string()),
+                ("HOME".to_owned(), self.user().display().to_string()),
                 ("TERM".to_owned(), "xterm-256color".to_owned()),
             ])
             .collect()

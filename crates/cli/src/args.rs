@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use atlasbridge_agents::codex::Start;
 use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
@@ -126,10 +127,16 @@ pub(crate) enum Command {
     },
     /// Start Codex with an app-server and our bridge beside it (`run --structured` sets it up)
     #[command(hide = true)]
-    CodexFront(CodexServer),
+    CodexFront(CodexStart),
     /// Run an app-server of Codex and bring its requests to the session host (`codex-front` starts it)
     #[command(hide = true)]
-    CodexBridge(CodexServer),
+    CodexBridge {
+        /// The process that becomes Codex's screen, for the bridge that ends with it
+        #[arg(long, value_name = "PID")]
+        screen: Option<i32>,
+        #[command(flatten)]
+        start: CodexStart,
+    },
     /// Show the hub, the sessions and what waits
     Status {
         /// Ended sessions too
@@ -236,19 +243,22 @@ pub(crate) struct Run {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct CodexServer {
+pub(crate) struct CodexStart {
     /// Where the session host listens
     #[arg(long, value_hint = ValueHint::FilePath)]
     pub(crate) hooks: PathBuf,
     /// Where the app-server is to listen
     #[arg(long, value_hint = ValueHint::FilePath)]
     pub(crate) server: PathBuf,
-    /// The process that becomes Codex's screen, for the bridge that ends with it
-    #[arg(long, value_name = "PID")]
-    pub(crate) screen: Option<i32>,
     /// Codex, and its arguments
     #[arg(value_name = "TOOL", required = true, last = true)]
     pub(crate) tool: Vec<OsString>,
+}
+
+impl From<CodexStart> for Start {
+    fn from(CodexStart { hooks, server, tool }: CodexStart) -> Self {
+        Self { hooks, server, tool }
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,8 @@ mod adapters;
 mod answer;
 mod approvals;
 mod audit;
-mod codex;
 mod config;
 mod doctor;
-mod hook;
 mod hub;
 mod lab;
 mod logs;
@@ -22,10 +20,13 @@ mod version;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use atlasbridge_agents::{Surroundings, codex, hook};
 use clap::CommandFactory;
 
 use crate::args::{Args, Command};
-use crate::config::{self as settings, Config, ConfigError, Environment, HomeError, Paths, PathsError};
+use crate::config::{
+    self as settings, Config, ConfigError, Environment, HomeError, Paths, PathsError, environment_of_others,
+};
 use crate::output::Output;
 
 pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
@@ -34,9 +35,15 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
         Command::Approvals { json, watch } => approvals::run(json, watch, output),
         Command::Approve { prompt, json } => answer::approve(prompt, json, output),
         Command::Deny { prompt, reason, as_is, json } => answer::deny(prompt, reason, as_is, json, output),
-        Command::Hook { socket } => Ok(hook::run(&socket, output)),
-        Command::CodexFront(args) => Ok(codex::front(args)),
-        Command::CodexBridge(args) => Ok(codex::bridge(args, output)),
+        Command::Hook { socket } => {
+            hook::decision(std::io::stdin(), &socket).iter().for_each(|decision| output.line(decision));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::CodexFront(start) => Ok(ExitCode::from(codex::front(&start.into()))),
+        Command::CodexBridge { screen, start } => {
+            let ended = codex::bridge(&start.into(), screen, || output.line("ready"));
+            Ok(if ended.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
         Command::Reply { prompt, value, as_is, json } => answer::reply(prompt, &value, as_is, json, output),
         Command::Send { session, text, as_is, take_back: _, json } => match text {
             Some(text) => send::run(session, &text, as_is, json, output),
@@ -80,6 +87,16 @@ fn home() -> anyhow::Result<Paths> {
     let paths = Paths::new(&Environment::of_process())?;
     paths.ensure_home()?;
     Ok(paths)
+}
+
+/// What agents need to know of this machine.
+fn surroundings(paths: &Paths) -> Surroundings {
+    Surroundings {
+        env: environment_of_others(),
+        cwd: std::env::current_dir().unwrap_or_default(),
+        hooks_dir: paths.hooks_dir(),
+        versions: paths.versions(),
+    }
 }
 
 /// The configuration, with what is worth a warning said.

@@ -4,16 +4,17 @@
 //! reads either. Whatever is wrong with a file is said at once, each problem with its line and its cure; a setting
 //! that this version cannot honour is refused or warned about, never ignored in silence.
 //!
-//! `schema` is the table of all settings: reading, `config show` and `docs/config.md` all follow from it.
+//! `schema` is the table of all settings: what is refused, `config show` and `docs/config.md` follow from it. The
+//! structs here are what serde makes of values that have passed.
 
 mod environment;
 mod paths;
 mod problem;
 mod read;
 mod reference;
+mod rules;
 mod schema;
 mod secret;
-mod shape;
 mod show;
 mod source;
 
@@ -25,40 +26,47 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atlasbridge_model::{Confidence, Kind};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
-pub(crate) use environment::{Environment, is_ours};
-pub(crate) use paths::{HomeError, LONGEST_SOCKET, Paths, PathsError, create_private};
-pub(crate) use problem::{ConfigErrors, Warning};
+pub(crate) use environment::{Environment, environment_of_others};
+pub(crate) use paths::{HomeError, Paths, PathsError};
+pub(crate) use problem::Warning;
 pub(crate) use read::Settings;
+use read::parse;
 pub(crate) use reference::reference;
 pub(crate) use secret::Secret;
 pub(crate) use show::show;
 pub(crate) use source::{ConfigError, quoted};
 
 /// What the settings mean. Every value has passed the rule of its row in the table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Config {
     pub prompts: Prompts,
     pub web: Web,
     pub telegram: Option<Telegram>,
     pub slack: Option<Slack>,
     pub store: StoreSettings,
-    /// Always `None` in this version, which refuses a policy file rather than ignore it.
-    pub policy: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Prompts {
     /// How long a prompt waits for a person before its safe default is used.
+    #[serde(rename = "timeout_seconds", deserialize_with = "seconds")]
     pub timeout: Duration,
     /// Sightings below it are not prompts.
+    #[serde(deserialize_with = "confidence")]
     pub detection_threshold: Confidence,
+    #[serde(rename = "stuck_timeout_seconds", deserialize_with = "seconds")]
     pub stuck_timeout: Duration,
+    #[serde(rename = "echo_suppression_ms", deserialize_with = "milliseconds")]
     pub echo_suppression: Duration,
+    #[serde(rename = "inject_settle_ms", deserialize_with = "milliseconds")]
     pub inject_settle: Duration,
     pub free_text_enabled: bool,
     pub secrets_over_channels: bool,
     pub notify_idle: bool,
+    #[serde(rename = "presence_grace_seconds", deserialize_with = "seconds")]
     pub presence_grace: Duration,
     pub show_detail: bool,
     pub defaults: Defaults,
@@ -68,7 +76,7 @@ pub(crate) struct Prompts {
 ///
 /// # Silence-never-approves invariant
 /// A kind has its safe default or nothing. There is no value here that could say "yes".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct Defaults {
     yes_no: OnExpiry,
     confirm_enter: OnExpiry,
@@ -76,9 +84,11 @@ pub(crate) struct Defaults {
     free_text: OnExpiry,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) enum OnExpiry {
+    #[serde(alias = "n", alias = "enter", alias = "refuse")]
     SafeDefault,
+    #[serde(rename = "none")]
     Nothing,
 }
 
@@ -94,10 +104,11 @@ impl Defaults {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Web {
     pub enabled: bool,
     pub listen: SocketAddr,
+    #[serde(flatten)]
     pub tls: Option<Tls>,
     /// Over TLS, with a certificate of our own making.
     pub self_signed: bool,
@@ -105,13 +116,15 @@ pub(crate) struct Web {
     pub insecure: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Tls {
+    #[serde(rename = "tls_certificate")]
     pub certificate: PathBuf,
+    #[serde(rename = "tls_key")]
     pub key: PathBuf,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Telegram {
     pub bot_token: Secret,
     /// Never empty.
@@ -125,7 +138,7 @@ pub(crate) struct Telegram {
     pub api_url: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Slack {
     pub app_token: Secret,
     pub bot_token: Secret,
@@ -136,16 +149,9 @@ pub(crate) struct Slack {
     pub api_url: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct StoreSettings {
-    pub backend: Backend,
     pub retention_days: u32,
-}
-
-/// PostgreSQL joins this list in a later version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Backend {
-    Sqlite,
 }
 
 /// A configuration that holds, and what is worth knowing about it.
@@ -171,7 +177,7 @@ pub(crate) fn load(paths: &Paths, environment: &Environment) -> Result<Loaded, C
 
 /// Whether this is the shape of a bot's token.
 pub(crate) fn is_telegram_token(text: &str) -> bool {
-    shape::telegram_token(text).is_ok()
+    rules::telegram_token(text).is_ok()
 }
 
 /// The configuration in one named file, which must exist: `config check FILE`.
@@ -180,76 +186,15 @@ pub(crate) fn load_file(file: &Path, environment: &Environment) -> Result<Loaded
     Ok(parse(&text, file, environment)?)
 }
 
-/// The meaning of this text, or everything that is wrong with it. Pure: `file` is only named in messages.
-pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Result<Loaded, ConfigErrors> {
-    let (settings, warnings) = read::read(text, file, environment)?;
-    Ok(Loaded { config: lower(&settings), settings, warnings })
+fn seconds<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error> {
+    Duration::try_from_secs_f64(f64::deserialize(value)?).map_err(D::Error::custom)
 }
 
-/// From checked settings to meaning. Nothing can be wrong any more.
-fn lower(settings: &Settings) -> Config {
-    Config {
-        prompts: lower_prompts(settings),
-        web: Web {
-            enabled: settings.toggle("web.enabled"),
-            listen: settings.address("web.listen"),
-            tls: settings.is_given("web.tls_certificate").then(|| Tls {
-                certificate: settings.text("web.tls_certificate").into(),
-                key: settings.text("web.tls_key").into(),
-            }),
-            self_signed: settings.toggle("web.self_signed"),
-            insecure: settings.toggle("web.insecure"),
-        },
-        telegram: settings.has_section("telegram").then(|| Telegram {
-            bot_token: settings.secret("telegram.bot_token"),
-            allowed_users: settings.numbers("telegram.allowed_users"),
-            chats: settings.numbers("telegram.chats"),
-            notify_start: settings.toggle("telegram.notify_start"),
-            notify_end: settings.toggle("telegram.notify_end"),
-            messages_per_second: settings.decimal("telegram.messages_per_second"),
-            api_url: settings.text("telegram.api_url"),
-        }),
-        slack: settings.has_section("slack").then(|| Slack {
-            app_token: settings.secret("slack.app_token"),
-            bot_token: settings.secret("slack.bot_token"),
-            channel: settings.text("slack.channel"),
-            allowed_users: settings.texts("slack.allowed_users"),
-            api_url: settings.text("slack.api_url"),
-        }),
-        store: StoreSettings {
-            backend: Backend::Sqlite,
-            retention_days: settings.whole("store.retention_days") as u32,
-        },
-        policy: None,
-    }
+fn milliseconds<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error> {
+    u64::deserialize(value).map(Duration::from_millis)
 }
 
-fn lower_prompts(settings: &Settings) -> Prompts {
-    let threshold = (settings.decimal("prompts.detection_threshold") * 100.0).round() as u8;
-    Prompts {
-        timeout: Duration::from_secs(settings.whole("prompts.timeout_seconds")),
-        detection_threshold: Confidence::new(threshold).expect("the table allows nothing below 0.60"),
-        stuck_timeout: Duration::from_secs_f64(settings.decimal("prompts.stuck_timeout_seconds")),
-        echo_suppression: Duration::from_millis(settings.whole("prompts.echo_suppression_ms")),
-        inject_settle: Duration::from_millis(settings.whole("prompts.inject_settle_ms")),
-        free_text_enabled: settings.toggle("prompts.free_text_enabled"),
-        secrets_over_channels: settings.toggle("prompts.secrets_over_channels"),
-        notify_idle: settings.toggle("prompts.notify_idle"),
-        presence_grace: Duration::from_secs(settings.whole("prompts.presence_grace_seconds")),
-        show_detail: settings.toggle("prompts.show_detail"),
-        defaults: Defaults {
-            yes_no: on_expiry(settings, "prompts.defaults.yes_no"),
-            confirm_enter: on_expiry(settings, "prompts.defaults.confirm_enter"),
-            multiple_choice: on_expiry(settings, "prompts.defaults.multiple_choice"),
-            free_text: on_expiry(settings, "prompts.defaults.free_text"),
-        },
-    }
-}
-
-/// The table lets through a kind's own safe default and "none", so what is not "none" is the safe default.
-fn on_expiry(settings: &Settings, path: &'static str) -> OnExpiry {
-    match settings.text(path).as_str() {
-        schema::NO_DEFAULT => OnExpiry::Nothing,
-        _ => OnExpiry::SafeDefault,
-    }
+fn confidence<'de, D: Deserializer<'de>>(value: D) -> Result<Confidence, D::Error> {
+    let hundredths = (f64::deserialize(value)? * 100.0).round() as u8;
+    Confidence::new(hundredths).ok_or_else(|| D::Error::custom("no confidence is below 0.60"))
 }

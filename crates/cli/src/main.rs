@@ -3,7 +3,6 @@
 mod args;
 mod commands;
 
-mod agents;
 mod client;
 mod config;
 mod output;

@@ -57,7 +57,7 @@ pub(super) fn run(tools: &[OsString], fix: bool, json: bool, output: &Output) ->
     findings.extend(home::checks(&paths, &environment));
     findings.extend(hub::checks(&paths));
     findings.extend(protection::checks(&paths));
-    findings.extend(tools::checks(tools, &paths, &environment, output));
+    findings.extend(tools::checks(tools, &paths, output));
     let has_problem = findings.iter().any(|finding| finding.state == State::Problem);
     match json {
         true => output.json(&findings)?,

@@ -1,11 +1,13 @@
 //! `hub`: start, stop, restart, status, and being it.
 
+mod stop;
+
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use atlasbridge_channel::telegram;
@@ -20,8 +22,8 @@ use crate::client::{Client, ClientError, start_hub};
 use crate::config::{self, Config, Environment, OnExpiry, Paths, Telegram};
 use crate::output::Output;
 
-/// How long a hub may take to finish what it is recording.
-const STOP_LIMIT: Duration = Duration::from_secs(10);
+pub(super) use stop::stop;
+
 /// Where whoever started us in the background waits for the word that we listen.
 const READY: &str = "/proc/self/fd/3";
 
@@ -40,13 +42,13 @@ pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<ExitCode> {
             };
             output.line(&format!("The hub runs (version {}).", client.version));
         }
-        Hub::Stop => match stop(&paths)? {
+        Hub::Stop => match stop(&paths, output)? {
             true => output.line("The hub has stopped. Sessions go on; the next prompt starts it again."),
             false => output.line("The hub does not run."),
         },
         Hub::Restart => {
             super::config_of(&paths, output)?;
-            stop(&paths)?;
+            stop(&paths, output)?;
             let client = Client::connect_or_start(&paths)?;
             output.line(&format!("The hub runs (version {}).", client.version));
         }
@@ -54,46 +56,6 @@ pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<ExitCode> {
         Hub::Serve { background } => be_the_hub(&paths, background, output)?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Whether there was one to stop.
-pub(super) fn stop(paths: &Paths) -> anyhow::Result<bool> {
-    let mut client = match Client::connect(paths) {
-        Ok(client) => client,
-        Err(ClientError::NotRunning) => return Ok(false),
-        // One of another protocol cannot be asked, but its lock tells its pid.
-        Err(ClientError::Refused(_)) => return stop_by_signal(paths),
-        Err(error) => return Err(error.into()),
-    };
-    match client.ask(&Request::StopHub)? {
-        Response::Done => wait_until_gone(paths).map(|()| true),
-        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
-        other => bail!("the hub answered something else: {other:?}"),
-    }
-}
-
-fn stop_by_signal(paths: &Paths) -> anyhow::Result<bool> {
-    let lock = std::fs::read_to_string(paths.lock()).context("reading the hub's lock file")?;
-    let pid = lock
-        .trim()
-        .parse()
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-        .context("the hub's lock file holds no pid")?;
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).context("stopping the hub")?;
-    wait_until_gone(paths).map(|()| true)
-}
-
-/// The kernel lets go of the lock when the hub is gone: waiting for the lock is waiting for that.
-fn wait_until_gone(paths: &Paths) -> anyhow::Result<()> {
-    let lock = File::open(paths.lock()).context("opening the hub's lock file")?;
-    let (done, waiter) = std::sync::mpsc::channel();
-    let begun = Instant::now();
-    std::thread::spawn(move || done.send(lock.lock()));
-    match waiter.recv_timeout(STOP_LIMIT) {
-        Ok(result) => result.context("waiting for the hub's end"),
-        Err(_) => bail!("the hub did not stop within {} seconds", begun.elapsed().as_secs()),
-    }
 }
 
 fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<ExitCode> {

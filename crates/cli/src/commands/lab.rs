@@ -16,10 +16,10 @@ use atlasbridge_lab::{
 use atlasbridge_pty::{Signal, Signals};
 use serde_json::{Value, json};
 
-use super::run::{OUR_VARIABLES, name_of, tell_not_started};
+use super::run::{name_of, tell_not_started};
 use crate::args::Lab;
 use crate::client::SESSION_MARKER;
-use crate::config::{Environment, Paths};
+use crate::config::{Environment, Paths, environment_of_others};
 use crate::output::Output;
 use crate::spelling::nearest;
 
@@ -136,7 +136,7 @@ fn run_scenarios(words: &[String], all: bool, json: bool, output: &Output) -> an
     let config = LabConfig {
         program: std::env::current_exe().context("finding our own binary")?,
         scratch: std::env::temp_dir(),
-        env: environment(),
+        env: environment_of_others(),
     };
     // Blocked, so that an interrupted rehearsal ends its processes before it ends itself.
     let interrupts =
@@ -184,11 +184,6 @@ fn meant_by(word: &str) -> Result<&'static Scenario, BadUsage> {
         word: word.to_owned(),
         meant: nearest(word, &known).filter(|_| !is_number),
     })
-}
-
-/// Everything but our own variables: the lab's processes live in homes of their own.
-fn environment() -> Vec<(OsString, OsString)> {
-    std::env::vars_os().filter(|(name, _)| !name.to_string_lossy().starts_with(OUR_VARIABLES)).collect()
 }
 
 fn show(rehearsals: &[Rehearsal], output: &Output) {
@@ -388,7 +383,7 @@ fn record_tool(file: Option<PathBuf>, words: Vec<OsString>, output: &Output) -> 
         tool,
         program: program.clone(),
         args: words.collect(),
-        env: environment(),
+        env: environment_of_others(),
         output: file.clone(),
         started_at: started_at.as_secs(),
         detector,

@@ -1,24 +1,22 @@
 //! `run`: a tool as always, wrapped.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow};
+use atlasbridge_agents::{Launch, Ways, prepare};
 use atlasbridge_detect::{DetectorConfig, Pack};
 use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_pty::NO_INTERPRETER;
 use atlasbridge_session_host::{HostConfig, HubStart};
 
-use crate::agents::{self, Launch, Prepared, Ways};
 use crate::args::Run;
 use crate::client::{SESSION_MARKER, hub_command};
-use crate::config::{Config, Environment, Paths};
+use crate::config::Config;
 use crate::output::Output;
-
-pub(super) const OUR_VARIABLES: &str = "ATLASBRIDGE_";
 
 pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
     let paths = super::home()?;
@@ -37,15 +35,16 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| anyhow!("no random numbers from the kernel: {error}"))?;
     let session = SessionId::from_random(bytes);
-    let cwd = std::env::current_dir().unwrap_or_default();
     let ways = match (args.no_hooks, args.structured) {
         (true, _) => Ways::Screen,
         (false, false) => Ways::Hooks,
         (false, true) => Ways::Structured,
     };
-    let prepared = prepare_agent(&program, words.collect(), pack.as_deref(), session, &cwd, ways, &paths);
+    let surroundings = super::surroundings(&paths);
+    let launch = Launch { program: &program, args: words.collect(), pack: pack.as_deref(), session, ways };
+    let prepared = prepare(launch, &surroundings);
     if !args.quiet {
-        prepared.notices().for_each(|notice| output.notice(notice));
+        prepared.notices.iter().for_each(|notice| output.notice(notice));
     }
     let (hub_program, hub_args) = hub_command().context("finding our own binary")?;
     let ended = atlasbridge_session_host::run(HostConfig {
@@ -53,8 +52,9 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         typed: prepared.typed,
         program: prepared.program,
         args: prepared.args,
-        env: environment_of_tool(session),
-        cwd,
+        // The one variable of ours that the tool may see.
+        env: [surroundings.env, vec![(SESSION_MARKER.into(), session.to_string().into())]].concat(),
+        cwd: surroundings.cwd,
         label: args.label,
         started_at: now(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -64,14 +64,15 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         events: args.events,
         captures: super::captures_prompts().then(|| paths.captures()),
         answers_status_query: pack.as_ref().is_some_and(|pack| pack.asks_for_status()),
-        hooks: prepared.hooks.socket(),
+        hooks: prepared.hooks.as_ref().map(|hooks| hooks.socket.clone()),
         keys_after: pack.as_ref().map_or(Duration::ZERO, |pack| pack.keys_after()),
         detector: detector(&config, pack),
         echo_window: config.prompts.echo_suppression,
         inject_settle: config.prompts.inject_settle,
         tool,
     })?;
-    prepared.hooks.end();
+    // Nothing of them stays behind.
+    drop(prepared.hooks);
     for notice in &ended.notices {
         output.notice(notice);
     }
@@ -79,20 +80,6 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         tell_not_started(&program, ended.code, error, output);
     }
     Ok(ExitCode::from(u8::try_from(ended.code & 0xff).unwrap_or(1)))
-}
-
-/// The tool's version asked and its hooks set up, where it is one that is known.
-fn prepare_agent(
-    program: &OsStr,
-    args: Vec<OsString>,
-    pack: Option<&Pack>,
-    session: SessionId,
-    cwd: &Path,
-    ways: Ways,
-    paths: &Paths,
-) -> Prepared {
-    let launch = Launch { program, args, pack, session, cwd, ways };
-    agents::prepare(launch, paths, &Environment::of_process())
 }
 
 /// One line, before the tool has the terminal. Nobody is asked for it: a start waits for nothing.
@@ -126,13 +113,6 @@ fn detector(config: &Config, pack: Option<Arc<Pack>>) -> DetectorConfig {
         announce_idle: config.prompts.notify_idle && pack.as_ref().is_some_and(|pack| pack.is_agent()),
         pack,
     }
-}
-
-/// Everything but our own variables, which may hold tokens, and the marker.
-fn environment_of_tool(session: SessionId) -> Vec<(OsString, OsString)> {
-    let is_ours = |name: &OsStr| name.to_string_lossy().starts_with(OUR_VARIABLES);
-    let theirs = std::env::vars_os().filter(|(name, _)| !is_ours(name));
-    theirs.chain([(SESSION_MARKER.into(), session.to_string().into())]).collect()
 }
 
 pub(super) fn name_of(program: &OsStr) -> String {

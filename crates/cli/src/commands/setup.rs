@@ -45,7 +45,7 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
                 );
             }
             let token = ask_for_token(output)?;
-            let was_polling = pause_hub(&paths, &loaded.config, &token)?;
+            let was_polling = pause_hub(&paths, &loaded.config, &token, output)?;
             let user = runtime.block_on(converse(&token, &api_url, output))?;
             if was_polling {
                 output.line("The hub was stopped meanwhile; it starts again by itself.");
@@ -143,11 +143,16 @@ fn checked(text: &str) -> anyhow::Result<Secret> {
 }
 
 /// One program may poll with a token. If the hub does with this one, it is stopped; sessions go on.
-fn pause_hub(paths: &Paths, config: &config::Config, token: &Secret) -> anyhow::Result<bool> {
+fn pause_hub(
+    paths: &Paths,
+    config: &config::Config,
+    token: &Secret,
+    output: &Output,
+) -> anyhow::Result<bool> {
     let is_same =
         config.telegram.as_ref().is_some_and(|telegram| telegram.bot_token.expose() == token.expose());
     match is_same {
-        true => super::hub::stop(paths),
+        true => super::hub::stop(paths, output),
         false => Ok(false),
     }
 }

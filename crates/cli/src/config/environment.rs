@@ -3,7 +3,7 @@
 //! Everything else takes an `Environment`, so a test owns its variables and no test changes those of the process.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -11,25 +11,19 @@ use std::path::PathBuf;
 #[derive(Clone, Default)]
 pub(crate) struct Environment(BTreeMap<&'static str, OsString>);
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 7] = [
     "HOME",
-    "PATH",
     "ATLASBRIDGE_HOME",
     "ATLASBRIDGE_CONFIG",
     "ATLASBRIDGE_CAPTURE_PROMPTS",
     "ATLASBRIDGE_TELEGRAM_BOT_TOKEN",
     "ATLASBRIDGE_SLACK_APP_TOKEN",
     "ATLASBRIDGE_SLACK_BOT_TOKEN",
-    // Those of Claude Code that say whether hooks run in it, and where its settings are.
-    "CLAUDE_CONFIG_DIR",
-    "CLAUDE_CODE_SANDBOXED",
-    "CLAUDE_CODE_SAFE_MODE",
-    "CLAUDE_CODE_SIMPLE",
 ];
 
-/// Whether a variable is one of ours, which no other program gets: it may hold a token.
-pub(crate) fn is_ours(name: &OsStr) -> bool {
-    name.to_string_lossy().starts_with("ATLASBRIDGE_")
+/// Everything but our own variables, which no other program gets: they may hold tokens.
+pub(crate) fn environment_of_others() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| !name.to_string_lossy().starts_with("ATLASBRIDGE_")).collect()
 }
 
 impl Environment {
@@ -46,17 +40,6 @@ impl Environment {
 
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         self.0.get(name).map(PathBuf::from)
-    }
-
-    /// Where a program without a slash in its name is looked for.
-    pub(crate) fn search_path(&self) -> Option<&OsStr> {
-        self.0.get("PATH").map(OsString::as_os_str)
-    }
-
-    /// Whether it says something other than no, as the tools that read such a variable see it.
-    pub(crate) fn is_truthy(&self, name: &str) -> bool {
-        let is_no = |value: &str| ["0", "false", "no", "off"].contains(&value.to_ascii_lowercase().as_str());
-        self.text(name).is_some_and(|value| !is_no(&value))
     }
 
     /// `1` switches on; anything else does not.

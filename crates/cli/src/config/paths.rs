@@ -6,8 +6,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use atlasbridge_model::SessionId;
-
 use super::Environment;
 use super::problem::Warning;
 use super::source::{self, Exposure};
@@ -73,7 +71,7 @@ pub(crate) enum HomeError {
 }
 
 /// `sun_path` holds this many bytes beside its final zero: 108 on Linux, 104 on macOS and the BSDs.
-pub(crate) const LONGEST_SOCKET: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+pub(super) const LONGEST_SOCKET: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
 const CONFIG_FILE: &str = "config.toml";
 
@@ -118,34 +116,14 @@ impl Paths {
         self.home.join("journal")
     }
 
-    /// What was learnt of the tools on this machine; may be removed at any time.
-    pub(crate) fn cache_dir(&self) -> PathBuf {
-        self.home.join("cache")
-    }
-
-    /// Which version each tool said it is.
+    /// Which version each tool said it is; may be removed at any time.
     pub(crate) fn versions(&self) -> PathBuf {
-        self.cache_dir().join("versions.json")
+        self.home.join("cache").join("versions.json")
     }
 
     /// Settings and sockets of hooks, one of each per session.
     pub(crate) fn hooks_dir(&self) -> PathBuf {
         self.home.join("hooks")
-    }
-
-    /// Where the hooks of this session call.
-    pub(crate) fn hook_socket(&self, session: SessionId) -> PathBuf {
-        self.hooks_dir().join(format!("{session}.sock"))
-    }
-
-    /// The settings that a tool gets for this session, with our hooks in them.
-    pub(crate) fn hook_settings(&self, session: SessionId) -> PathBuf {
-        self.hooks_dir().join(format!("{session}.json"))
-    }
-
-    /// Where the server of this session's tool listens, in a directory of its own.
-    pub(crate) fn tool_server(&self, session: SessionId) -> PathBuf {
-        self.hooks_dir().join(format!("{session}.d")).join("s")
     }
 
     /// Prompts that were seen, as scenarios for the lab.
@@ -212,7 +190,7 @@ fn absolute(environment: &Environment, name: &'static str) -> Result<Option<Path
 }
 
 /// Parents get the usual mode; only the directory itself is ours alone. One that exists is left as it is.
-pub(crate) fn create_private(home: &Path) -> io::Result<()> {
+fn create_private(home: &Path) -> io::Result<()> {
     if let Some(parent) = home.parent() {
         fs::create_dir_all(parent)?;
     }

@@ -37,6 +37,12 @@ pub(crate) enum Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Warning(String);
 
+impl Problem {
+    pub(super) fn new(place: Place, key: &str, what: impl Into<String>, cure: impl Into<String>) -> Self {
+        Self { place, key: key.to_owned(), what: what.into(), cure: cure.into(), excerpt: None }
+    }
+}
+
 impl Warning {
     pub(super) fn new(sentence: impl Into<String>) -> Self {
         Self(sentence.into())
@@ -75,11 +81,11 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
-/// The place of a byte of the text.
-pub(super) fn place(text: &str, offset: usize) -> Place {
+/// The line and the column of a byte of the text.
+pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Place::File { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
 /// The line with a caret under the column. Tokens are often what a syntax error is about (a missing quote), so

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::schema::{FROM_ENVIRONMENT, Presence, SECTIONS, SETTINGS, Section, Setting};
+use super::schema::{Presence, SECTIONS, Section, Setting};
 
 const OPENING: &str = "\
 # Configuration
@@ -51,31 +51,31 @@ pub(crate) fn reference() -> String {
         write_section(&mut page, section);
     }
     page.push_str(ENVIRONMENT);
-    for (name, path) in FROM_ENVIRONMENT {
-        // Writing to a String cannot fail.
-        let _ = writeln!(page, "| `{name}` | `{path}`; beats the file. |");
+    for section in SECTIONS {
+        for setting in section.settings {
+            if let Some(name) = setting.variable() {
+                let _ = writeln!(page, "| `{name}` | `{}.{}`; beats the file. |", section.path, setting.key);
+            }
+        }
     }
     page.push_str(EXAMPLE);
     page
 }
 
+/// Writing to a String cannot fail.
 fn write_section(page: &mut String, section: &Section) {
     let _ = write!(page, "\n## `[{}]`\n\n{}\n\n", section.path, section.help);
     if let Some(not_yet) = section.not_yet {
         let _ = write!(page, "Checked, but without effect: {not_yet}.\n\n");
     }
     page.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
-    for setting in SETTINGS.iter().filter(|setting| setting.section() == section.path) {
-        let Setting { shape, help, .. } = setting;
-        let _ = writeln!(page, "| `{}` | {shape} | {} | {help} |", setting.key(), default(setting));
-    }
-}
-
-fn default(setting: &Setting) -> String {
-    match setting.presence {
-        Presence::Default(text) => format!("`{text}`"),
-        Presence::Required { .. } => "required".to_owned(),
-        Presence::Optional { .. } => "–".to_owned(),
+    for Setting { key, example, presence, rule, help } in section.settings {
+        let default = match presence {
+            Presence::Default => format!("`{example}`"),
+            Presence::Optional => "–".to_owned(),
+            Presence::Required | Presence::Secret(_) => "required".to_owned(),
+        };
+        let _ = writeln!(page, "| `{key}` | {rule} | {default} | {help} |");
     }
 }
 

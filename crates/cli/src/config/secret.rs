@@ -5,7 +5,7 @@ use std::fmt;
 use atlasbridge_model::mask::MASK;
 
 /// Text for a channel's server and for nobody else.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, serde::Deserialize)]
 pub(crate) struct Secret(String);
 
 impl Secret {

@@ -108,15 +108,8 @@ pub(super) fn our_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The path as a shell takes it: the cures are there to be copied.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:=".contains(c);
-    match text.chars().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
+// The cures are there to be copied.
+pub(crate) use atlasbridge_agents::quoted;
 
 fn newlines(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()

@@ -8,7 +8,8 @@ use std::time::Duration;
 use atlasbridge_model::Kind;
 
 use super::paths::LONGEST_SOCKET;
-use super::schema::{self, Presence, SECTIONS, SETTINGS};
+use super::problem::ConfigErrors;
+use super::schema::{Presence, SECTIONS, Section};
 use super::*;
 
 const TOKEN: &str = "123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc";
@@ -58,7 +59,7 @@ mod meaning {
         assert!(config.web.enabled && config.web.tls.is_none() && !config.web.insecure);
         assert_eq!(config.web.listen.to_string(), "127.0.0.1:8787");
         assert_eq!(config.store.retention_days, 90);
-        assert_eq!((config.telegram, config.slack, config.policy), (None, None, None));
+        assert_eq!((config.telegram, config.slack), (None, None));
     }
 
     #[test]
@@ -93,6 +94,13 @@ mod meaning {
         assert_eq!(telegram.allowed_users, [42, 7]);
         assert_eq!(telegram.api_url, "http://127.0.0.1:8081");
         assert_eq!(config.slack.unwrap().api_url, "https://slack.com/api");
+    }
+
+    /// Were it lost on the way, the page would be served to the network without it.
+    #[test]
+    fn a_certificate_reaches_the_page() {
+        let web = accept("web = { listen = '0.0.0.0:80', tls_certificate = '/a', tls_key = '/b' }").web;
+        assert_eq!(web.tls, Some(Tls { certificate: "/a".into(), key: "/b".into() }));
     }
 
     #[test]
@@ -188,6 +196,18 @@ mod refused {
             "[plugins]\na = 1",
             "[prompts.defaults]\nyesno = 'n'",
             "[telegram.extra]\nx = 1",
+        ]));
+    }
+
+    /// In quotes a dot is part of the name: nothing of this is the section, or the setting, that it looks like.
+    #[test]
+    fn a_quoted_name_with_a_dot() {
+        insta::assert_snapshot!(refusals(&[
+            "[\"prompts.defaults\"]\nyes_no = 'none'",
+            "[prompts]\n'defaults.yes_no' = 'none'",
+            "'web.insecure' = true",
+            "[web]\nlisten = '0.0.0.0:80'\n['web.insecure']",
+            "['no such']",
         ]));
     }
 
@@ -324,6 +344,9 @@ fn no_message_repeats_a_secret() {
         format!("telegram = \"{TOKEN}\"\n"),
         format!("[slack]\nbot_token = \"{TOKEN}\"\n"),
         format!("[store]\nurl = postgres://atlas:{TOKEN}@db\n"),
+        format!("[telegram]\n\"{TOKEN}\" = 1\n"),
+        format!("[web]\nlisten = \"localhost:{TOKEN}\"\n"),
+        format!("[telegram]\napi_url = \"{TOKEN}://x\"\n"),
     ] {
         let errors = parse_here(&text).unwrap_err();
         let said = format!("{errors} {errors:?}");
@@ -355,29 +378,63 @@ mod table {
 
     #[test]
     fn defaults_pass_their_own_rule() {
-        let loaded = parse_here("").unwrap();
-        for setting in SETTINGS {
-            let has_default = matches!(setting.presence, Presence::Default(_));
-            assert_eq!(loaded.settings.find(setting.path).is_some(), has_default, "{}", setting.path);
+        for setting in SECTIONS.iter().flat_map(|section| section.settings) {
+            let has_default = setting.presence == Presence::Default;
+            assert_eq!(setting.default().is_some(), has_default, "{}", setting.key);
         }
     }
 
     #[test]
-    fn each_setting_stands_once_and_in_a_section_of_the_table() {
-        for (index, setting) in SETTINGS.iter().enumerate() {
-            assert!(schema::find_section(setting.section()).is_some(), "{}", setting.path);
-            assert!(SETTINGS[..index].iter().all(|other| other.path != setting.path), "{}", setting.path);
+    fn each_name_stands_once_and_its_section_in_another_of_the_table() {
+        let sections = SECTIONS.iter().map(|section| section.path.to_owned());
+        let settings = |section: &'static Section| {
+            section.settings.iter().map(|setting| format!("{}.{}", section.path, setting.key))
+        };
+        let mut paths: Vec<String> = sections.chain(SECTIONS.iter().flat_map(settings)).collect();
+        for (around, _) in paths.iter().filter_map(|path| path.rsplit_once('.')) {
+            assert!(SECTIONS.iter().any(|section| section.path == around), "{around}");
         }
+        let count = paths.len();
+        paths.sort();
+        paths.dedup();
+        assert_eq!(paths.len(), count);
+    }
+
+    /// A setting that no field of `Config` asks for would be checked and then forgotten.
+    #[test]
+    fn each_setting_has_its_field() {
+        // Those with one choice only.
+        let without_field = ["password", "idle", "unknown", "url"];
+        let shown = parse_here(&format!(
+            "[telegram]\nbot_token = '{TOKEN}'\nallowed_users = [1]\n[slack]\napp_token = 'xapp-12345678'\n\
+             bot_token = 'xoxb-12345678'\nchannel = 'C012AB3CD'\nallowed_users = ['U012AB3CD']"
+        ));
+        let whole: toml::Table = show(&shown.unwrap().settings).parse().unwrap();
         for section in SECTIONS {
-            assert!(SETTINGS.iter().any(|setting| setting.section() == section.path), "{}", section.path);
+            for setting in section.settings.iter().filter(|setting| setting.presence != Presence::Optional) {
+                let mut table = whole.clone();
+                let inner = section
+                    .path
+                    .split('.')
+                    .fold(&mut table, |table, name| table[name].as_table_mut().unwrap());
+                inner.remove(setting.key).unwrap();
+                let is_missed = table.try_into::<Config>().is_err();
+                assert_eq!(
+                    is_missed,
+                    !without_field.contains(&setting.key),
+                    "{}.{}",
+                    section.path,
+                    setting.key
+                );
+            }
         }
     }
 
     #[test]
     fn each_kind_of_prompt_has_its_default() {
+        let defaults = SECTIONS.iter().find(|section| section.path == "prompts.defaults").unwrap();
         for kind in Kind::ALL {
-            let path = format!("prompts.defaults.{kind}");
-            assert!(schema::find_setting(&path).is_some(), "{path}");
+            assert!(defaults.find(&kind.to_string()).is_some(), "{kind}");
         }
     }
 }

@@ -305,7 +305,7 @@ fn race(course: &mut Course, way: Duration, deed: Deed, asked: &Asked) -> Fate {
     let winner = match () {
         () if applied => "elsewhere was first",
         () if words.contains("the keyboard was first") => "told: the keyboard was first",
-        () if words.contains("somebody is typing") => "told: somebody is typing",
+        () if words.contains("somebody was typing") => "told: somebody was typing",
         () if words.contains("answered locally") => "refused: answered locally",
         () if words.contains("no longer shows this prompt") => "told: the prompt is gone",
         () => {

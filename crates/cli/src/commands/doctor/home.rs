@@ -3,11 +3,11 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::agents::claude::is_left_behind;
-use crate::agents::version::Cache;
+use atlasbridge_agents::leftovers::{self, left_behind};
+use atlasbridge_agents::version::Cache;
+
 use crate::config::{ConfigError, Environment, HomeError, Paths, load, quoted};
 
 use super::{Finding, chain, said_and_next};
@@ -31,7 +31,7 @@ pub(super) fn mend(paths: &Paths, environment: &Environment) -> Vec<Finding> {
     if let Err(ConfigError::Open { file, .. }) = load(paths, environment) {
         done.push(close(&file, 0o600));
     }
-    for file in left_behind(paths) {
+    for file in left_behind(&paths.hooks_dir()) {
         done.push(remove(&file, "which an ended session left behind"));
     }
     if Cache::read(&paths.versions()).is_none() {
@@ -46,16 +46,7 @@ fn close(path: &Path, mode: u32) -> Finding {
 }
 
 fn remove(file: &Path, why: &str) -> Finding {
-    let removed = match fs::symlink_metadata(file) {
-        Ok(metadata) if metadata.is_dir() => {
-            // The socket of a server, or a link to it; there is nothing else in such a directory.
-            let _ = fs::remove_file(file.join("s"));
-            fs::remove_dir(file)
-        }
-        Ok(_) => fs::remove_file(file),
-        Err(error) => Err(error),
-    };
-    mended(removed, format!("removed {}, {why}", file.display()), file)
+    mended(leftovers::remove(file), format!("removed {}, {why}", file.display()), file)
 }
 
 fn mended(result: io::Result<()>, what: String, path: &Path) -> Finding {
@@ -108,35 +99,13 @@ fn config(paths: &Paths, environment: &Environment) -> Vec<Finding> {
 }
 
 fn leftovers(paths: &Paths) -> Option<Finding> {
-    let files = left_behind(paths);
+    let files = left_behind(&paths.hooks_dir());
     let first = files.first()?;
     let says = match files.len() {
         1 => format!("an ended session left {} behind", first.display()),
         count => format!("ended sessions left {count} files in {} behind", paths.hooks_dir().display()),
     };
     Some(Finding::warning("leftovers", says, FIX))
-}
-
-/// Settings whose session holds no lock on them any more, sockets on which nobody listens, and places of servers that are gone.
-fn left_behind(paths: &Paths) -> Vec<PathBuf> {
-    let entries = fs::read_dir(paths.hooks_dir()).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|file| is_stale(file)).collect();
-    files.sort();
-    files
-}
-
-fn is_stale(file: &Path) -> bool {
-    match file.extension().and_then(|extension| extension.to_str()) {
-        Some("json") => is_left_behind(file),
-        Some("sock") => {
-            UnixStream::connect(file).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-        }
-        // Of a server, which is there only while somebody listens for what it asks.
-        Some("d") => [file.with_extension("sock"), file.join("s")]
-            .iter()
-            .all(|socket| UnixStream::connect(socket).is_err()),
-        _ => false,
-    }
 }
 
 fn cache(paths: &Paths) -> Option<Finding> {

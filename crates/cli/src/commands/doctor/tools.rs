@@ -7,14 +7,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atlasbridge_agents::claude::{self, Off, Trust};
+use atlasbridge_agents::version::{Standing, Version, asked_now, find_program, proved_on, standing};
+use atlasbridge_agents::{Surroundings, codex, hook_command, question};
 use atlasbridge_detect::{Pack, Packs};
 use serde_json::json;
 
-use crate::agents::claude::{self, Arguments, Off, Places, Trust};
-use crate::agents::codex;
-use crate::agents::version::{Standing, Version, asked_now, find_program, proved_on, standing};
-use crate::agents::{can_hook, hook_command, question};
-use crate::config::{Environment, Paths};
+use crate::config::Paths;
 use crate::output::Output;
 
 use super::Finding;
@@ -31,12 +30,8 @@ struct Tool {
     file: PathBuf,
 }
 
-pub(super) fn checks(
-    named: &[OsString],
-    paths: &Paths,
-    environment: &Environment,
-    output: &Output,
-) -> Vec<Finding> {
+pub(super) fn checks(named: &[OsString], paths: &Paths, output: &Output) -> Vec<Finding> {
+    let surroundings = super::super::surroundings(paths);
     let mut findings = Vec::new();
     let packs = match super::super::adapters::packs(paths) {
         Ok(packs) => packs,
@@ -47,9 +42,9 @@ pub(super) fn checks(
         }
     };
     let tools = match named.is_empty() {
-        true => installed(&packs, environment),
+        true => installed(&packs, &surroundings),
         false => {
-            let (tools, missing) = wanted(named, &packs, environment);
+            let (tools, missing) = wanted(named, &packs, &surroundings);
             findings.extend(missing);
             tools
         }
@@ -63,12 +58,12 @@ pub(super) fn checks(
     for tool in &tools {
         let name = tool.pack.name();
         output.progress(&format!("asking {name} for its version"));
-        let version = asked_now(&tool.file, &tool.pack);
+        let version = asked_now(&tool.file, &tool.pack, &surroundings);
         output.progress("");
         findings.push(of_version(tool, version));
         match name {
-            claude::NAME => findings.extend(of_claude(version, paths, environment)),
-            "codex" => findings.extend(of_codex(version)),
+            claude::NAME => findings.extend(of_claude(version, &surroundings)),
+            codex::NAME => findings.extend(of_codex(version)),
             _ => findings.push(Finding::ok(
                 &format!("{name} hooks"),
                 "none are used: its dialogs are read off the screen",
@@ -79,28 +74,26 @@ pub(super) fn checks(
 }
 
 /// Every agent that is known, by the first of its programs on the PATH.
-fn installed(packs: &Packs, environment: &Environment) -> Vec<Tool> {
-    let found = |pack: &Pack| {
-        let binaries = pack.binaries().iter();
-        let mut files =
-            binaries.filter_map(|binary| find_program(binary.as_ref(), environment.search_path()));
-        files.next()
-    };
-    packs
-        .iter()
-        .filter(|pack| pack.is_agent())
-        .filter_map(|pack| found(&pack).map(|file| Tool { pack, file }))
-        .collect()
+fn installed(packs: &Packs, surroundings: &Surroundings) -> Vec<Tool> {
+    let agents = packs.iter().filter(|pack| pack.is_agent());
+    agents.filter_map(|pack| Some(Tool { file: program_of(&pack, surroundings)?, pack })).collect()
+}
+
+/// The first of its programs that is there.
+fn program_of(pack: &Pack, surroundings: &Surroundings) -> Option<PathBuf> {
+    pack.binaries().iter().find_map(|binary| find_program(binary.as_ref(), surroundings))
 }
 
 /// Those that were named, and a finding for each that is not there.
-fn wanted(named: &[OsString], packs: &Packs, environment: &Environment) -> (Vec<Tool>, Vec<Finding>) {
+fn wanted(named: &[OsString], packs: &Packs, surroundings: &Surroundings) -> (Vec<Tool>, Vec<Finding>) {
     let mut tools = Vec::new();
     let mut missing = Vec::new();
     for name in named {
         let shown = name.to_string_lossy();
         let pack = packs.for_program(&shown).filter(|pack| pack.name() != "generic");
-        let file = find_program(name, environment.search_path());
+        let pack = pack.or_else(|| packs.iter().find(|pack| pack.is_agent() && pack.name() == shown));
+        let of_pack = || program_of(pack.as_deref()?, surroundings);
+        let file = find_program(name, surroundings).or_else(of_pack);
         match (pack, file) {
             (Some(pack), Some(file)) => tools.push(Tool { pack, file }),
             (None, Some(file)) => missing.push(Finding::ok(
@@ -149,23 +142,17 @@ fn of_version(tool: &Tool, version: Option<Version>) -> Finding {
     }
 }
 
-fn of_claude(version: Option<Version>, paths: &Paths, environment: &Environment) -> Vec<Finding> {
-    let cwd = std::env::current_dir().unwrap_or_default();
-    let places = Places::new(&cwd, environment);
-    let judged = claude::judge(version, &Arguments::read(&[]), &places, environment);
-    let mut findings = vec![of_hooks(&judged.as_ref().map(|given| given.version))];
-    if let Ok(given) = &judged {
-        let trust = match environment.is_truthy("CLAUDE_CODE_SANDBOXED") {
-            true => Trust::Accepted { folder: cwd.clone() },
-            false => claude::trust(given.version, &places),
-        };
-        findings.push(of_trust(&trust, &cwd));
+fn of_claude(version: Option<Version>, surroundings: &Surroundings) -> Vec<Finding> {
+    let judged = claude::hooks_here(version, surroundings);
+    let mut findings = vec![of_hooks(&judged)];
+    if let Ok(version) = judged {
+        findings.push(of_trust(&claude::trust_here(version, surroundings), &surroundings.cwd));
     }
-    findings.extend(can_hook().then(|| proof(paths)));
+    findings.push(proof(surroundings));
     findings
 }
 
-fn of_hooks(judged: &Result<Version, &Off>) -> Finding {
+fn of_hooks(judged: &Result<Version, Off>) -> Finding {
     const CHECK: &str = "claude hooks";
     const SCREEN: &str = "nothing must be done: its dialogs are read off the screen instead";
     let off = match judged {
@@ -218,12 +205,18 @@ fn of_trust(trust: &Trust, cwd: &Path) -> Finding {
 }
 
 /// Runs our hook as Claude would: a shell, a request on standard input. Nobody listens, so it must decide nothing, and soon.
-fn proof(paths: &Paths) -> Finding {
+fn proof(surroundings: &Surroundings) -> Finding {
     const CHECK: &str = "claude hook command";
-    let socket = paths.hooks_dir().join(format!("doctor-{}.sock", std::process::id()));
+    let socket = surroundings.hooks_dir.join(format!("doctor-{}.sock", std::process::id()));
     let command = match hook_command(&socket) {
         Ok(command) => command,
-        Err(why) => return Finding::problem(CHECK, why, "mend that, or use `run --no-hooks`"),
+        Err(why) => {
+            return Finding::problem(
+                CHECK,
+                format!("hooks are not used, because {why}"),
+                "mend that, or use `run --no-hooks`",
+            );
+        }
     };
     let request = json!({
         "session_id": "doctor",
@@ -235,7 +228,7 @@ fn proof(paths: &Paths) -> Finding {
     });
     let mut shell = Command::new("/bin/sh");
     shell.arg(OsStr::new("-c")).arg(&command);
-    let answer = question::ask(shell, Some(request.to_string().as_bytes()), HOOK_LIMIT);
+    let answer = question::ask(shell, Some(request.to_string().as_bytes()), HOOK_LIMIT, surroundings);
     let wrong = match answer {
         Ok(answer) if answer.code == Some(0) && answer.out.trim().is_empty() => {
             return Finding::ok(CHECK, "starts, and decides nothing where nobody listens");
@@ -304,14 +297,14 @@ mod tests {
             is_managed,
         };
         check(
-            &of_hooks(&Err(&switch(false))),
+            &of_hooks(&Err(switch(false))),
             State::Warning,
             &["/x/settings.json", "remove \"disableAllHooks\" from /x/settings.json"],
         );
-        check(&of_hooks(&Err(&switch(true))), State::Warning, &["administers"]);
-        check(&of_hooks(&Err(&Off::VersionUnknown)), State::Warning, &["version"]);
-        check(&of_hooks(&Err(&Off::TooOld(Version(1, 0, 9)))), State::Warning, &["1.0.9", "1.0.61"]);
-        check(&of_hooks(&Err(&Off::AsWished)), State::Warning, &["CLAUDE_CODE_SIMPLE"]);
+        check(&of_hooks(&Err(switch(true))), State::Warning, &["administers"]);
+        check(&of_hooks(&Err(Off::VersionUnknown)), State::Warning, &["version"]);
+        check(&of_hooks(&Err(Off::TooOld(Version(1, 0, 9)))), State::Warning, &["1.0.9", "1.0.61"]);
+        check(&of_hooks(&Err(Off::AsWished)), State::Warning, &["CLAUDE_CODE_SIMPLE"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The bridge: one loop between the server's connection and those of the session host, one of these for each request.
+//! `codex-bridge`: one loop between the server's connection and those of the session host, one of these for each request.
 //!
+//! It lives as long as Codex's screen. It cannot type: it brings requests to the session host, and decisions back to the server.
 //! One thread, no clock: it waits until somebody says something, the screen has ended, or the server has.
 
 use std::io::{self, Read, Write};
@@ -8,15 +9,15 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atlasbridge_pty::{PollFd, PollFlags, poll};
 use rustix::process::{PidfdFlags, getppid, pidfd_open, setsid};
 use serde_json::Value;
 use tungstenite::protocol::WebSocket;
 use tungstenite::{Error, Message};
 
+use super::Start;
 use super::server::Server;
 use super::talk::{Errand, Talk};
-use crate::args::CodexServer;
+use crate::wait::readable;
 
 /// How long the server may take to answer our first words.
 const GREETING_LIMIT: Duration = Duration::from_secs(3);
@@ -26,15 +27,15 @@ const WRITE_LIMIT: Duration = Duration::from_secs(2);
 const LONGEST_DECISION: usize = 1 << 20;
 
 /// Until the screen or the server has ended. `ready` is called as soon as the server knows us.
-pub(super) fn run(args: &CodexServer, ready: impl Fn()) -> io::Result<()> {
+pub fn run(start: &Start, screen: Option<i32>, ready: impl Fn()) -> io::Result<()> {
     // One that has ended already has another in its place.
-    let screen = getppid().filter(|parent| Some(parent.as_raw_nonzero().get()) == args.screen);
+    let screen = getppid().filter(|parent| Some(parent.as_raw_nonzero().get()) == screen);
     let screen = pidfd_open(screen.ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?;
     // Away from the terminal: its signals are for the screen.
     setsid()?;
-    let (program, settings) = args.tool.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let server = Server::start(program, settings, &args.server)?;
-    let mut bridge = Bridge::open(server.connect()?, args.hooks.clone())?;
+    let (program, settings) = start.tool.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let server = Server::start(program, settings, &start.server)?;
+    let mut bridge = Bridge::open(server.connect()?, start.hooks.clone())?;
     ready();
     while bridge.wait(screen.as_fd(), server.ended())? {}
     // Both may be gone, or one: what is left of the server ends with this.
@@ -85,14 +86,8 @@ impl Bridge {
     fn wait(&mut self, screen: BorrowedFd<'_>, ended: BorrowedFd<'_>) -> io::Result<bool> {
         let server = self.server.iter().map(|server| server.get_ref().as_fd());
         let held = self.held.iter().map(|held| held.stream.as_fd());
-        let mut descriptors: Vec<PollFd<'_>> = [screen, ended]
-            .into_iter()
-            .chain(server)
-            .chain(held)
-            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
-            .collect();
-        poll(&mut descriptors, None)?;
-        if descriptors[..2].iter().any(|descriptor| !descriptor.revents().is_empty()) {
+        let watched: Vec<BorrowedFd<'_>> = [screen, ended].into_iter().chain(server).chain(held).collect();
+        if readable(&watched, None)?[..2].contains(&true) {
             return Ok(false);
         }
         // Who was answered already is told first: a decision that comes too late is not sent.

@@ -16,8 +16,8 @@ use std::time::{Duration, SystemTime};
 use atlasbridge_detect::Pack;
 use serde::{Deserialize, Serialize};
 
-use super::question;
-use crate::config::{Environment, Paths, create_private};
+use crate::question;
+use crate::surroundings::{Surroundings, create_private};
 
 /// How long a tool may take to say its version. The slowest measured (a large script on a busy machine) took 2.4 s.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
@@ -30,13 +30,17 @@ const MOST_KEPT: usize = 64;
 
 /// `major.minor.patch`. What may follow (`-beta.1`) does not count: packs are proved on releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version(pub u64, pub u64, pub u64);
+pub struct Version(pub u64, pub u64, pub u64);
 
 impl Version {
-    /// The first `x.y.z` in a text.
-    pub(crate) fn find(text: &str) -> Option<Self> {
+    /// The first `x.y.z` in the first line that says anything.
+    ///
+    /// # A number elsewhere is no version
+    /// Where `~/.claude.json` is cut short, Claude 1.0.128 answers `--version` with a page about that, in which numbers stand.
+    fn find(printed: &str) -> Option<Self> {
+        let line = printed.lines().find(|line| !line.trim().is_empty())?;
         let is_part = |char: char| char.is_ascii_digit() || char == '.';
-        let words = text.split(|char: char| !is_part(char));
+        let words = line.split(|char: char| !is_part(char));
         words
             .map(|word| word.trim_matches('.'))
             .filter(|word| word.split('.').count() == 3)
@@ -63,7 +67,7 @@ impl fmt::Display for Version {
 
 /// How a version stands to those that a pack was proved on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub enum Standing {
     /// Between the oldest and the newest, these included.
     Proved,
     Older {
@@ -76,7 +80,7 @@ pub(crate) enum Standing {
     NothingProved,
 }
 
-pub(crate) fn standing(version: Version, pack: &Pack) -> Standing {
+pub fn standing(version: Version, pack: &Pack) -> Standing {
     let proved = || pack.proved().iter().filter_map(|proved| Version::parse(&proved.version));
     match (proved().min(), proved().max()) {
         (Some(oldest), _) if version < oldest => Standing::Older { oldest },
@@ -87,7 +91,7 @@ pub(crate) fn standing(version: Version, pack: &Pack) -> Standing {
 }
 
 /// The versions of the pack, for people: oldest first.
-pub(crate) fn proved_on(pack: &Pack) -> String {
+pub fn proved_on(pack: &Pack) -> String {
     let mut versions: Vec<&str> = pack.proved().iter().map(|proved| proved.version.as_str()).collect();
     versions.sort_by_key(|version| Version::parse(version));
     versions.join(", ")
@@ -109,30 +113,25 @@ pub(crate) fn warning(name: &str, version: Version, pack: &Pack) -> Option<Strin
 }
 
 /// The version of the installed program, as it said itself: now, or when its file was last seen the same.
-pub(crate) fn installed(
-    program: &OsStr,
-    pack: &Pack,
-    paths: &Paths,
-    environment: &Environment,
-) -> Option<Version> {
+pub(crate) fn installed(program: &OsStr, pack: &Pack, surroundings: &Surroundings) -> Option<Version> {
     let args = can_be_asked(program, pack)?;
-    let file = find_program(program, environment.search_path())?;
+    let file = find_program(program, surroundings)?;
     let seen = Seen::of(&file)?;
     let now = now_seconds();
-    let mut cache = Cache::read(&paths.versions()).unwrap_or_default();
+    let mut cache = Cache::read(&surroundings.versions).unwrap_or_default();
     if let Some(known) = cache.known(&seen, now) {
         return known;
     }
-    let version = ask(&file, &args);
+    let version = ask(&file, &args, surroundings);
     cache.keep(seen, version, now);
     // A cache that cannot be written costs time at the next start, nothing else.
-    let _ = cache.write(paths);
+    let _ = cache.write(&surroundings.versions);
     version
 }
 
 /// The same, asked anew: for `doctor`, which must not repeat what was once true.
-pub(crate) fn asked_now(file: &Path, pack: &Pack) -> Option<Version> {
-    ask(file, &can_be_asked(file.as_os_str(), pack)?)
+pub fn asked_now(file: &Path, pack: &Pack, surroundings: &Surroundings) -> Option<Version> {
+    ask(file, &can_be_asked(file.as_os_str(), pack)?, surroundings)
 }
 
 /// Only a program that the pack is for: `--adapter claude -- ssh host claude` must not run `ssh --version`.
@@ -147,13 +146,13 @@ pub(crate) fn is_for(program: &OsStr, pack: &Pack) -> bool {
 }
 
 /// The file that `execvp` would execute.
-pub(crate) fn find_program(program: &OsStr, search_path: Option<&OsStr>) -> Option<PathBuf> {
+pub fn find_program(program: &OsStr, surroundings: &Surroundings) -> Option<PathBuf> {
     let path = Path::new(program);
     if program.to_string_lossy().contains('/') {
         return is_executable(path).then(|| path.to_owned());
     }
     // An empty entry is the current directory, for the C library as for us.
-    let directories = std::env::split_paths(search_path?);
+    let directories = std::env::split_paths(surroundings.variable("PATH")?);
     directories
         .map(|directory| match directory.as_os_str().is_empty() {
             true => Path::new(".").join(path),
@@ -168,12 +167,12 @@ fn is_executable(file: &Path) -> bool {
 }
 
 /// Runs the program for its version.
-fn ask(file: &Path, args: &[String]) -> Option<Version> {
+fn ask(file: &Path, args: &[String], surroundings: &Surroundings) -> Option<Version> {
     let mut command = Command::new(file);
     command.args(args);
-    let answer = question::ask(command, None, ANSWER_LIMIT).ok()?;
-    // Warnings of a runtime on standard error may name versions, too.
-    Version::find(&answer.out).or_else(|| Version::find(&answer.err))
+    let answer = question::ask(command, None, ANSWER_LIMIT, surroundings).ok()?;
+    // Warnings of a runtime on standard error may name versions, too: it counts where nothing else was printed.
+    Version::find(if answer.out.trim().is_empty() { &answer.err } else { &answer.out })
 }
 
 /// A program's file, as it was when it was asked.
@@ -201,7 +200,7 @@ fn modified(metadata: &Metadata) -> i128 {
 /// `cache/versions.json`: by the path of the program.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Cache(BTreeMap<String, Entry>);
+pub struct Cache(BTreeMap<String, Entry>);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Entry {
@@ -214,7 +213,7 @@ struct Entry {
 
 impl Cache {
     /// One that cannot be read is `None`, and is made anew by whoever needs it; one that is not there is empty.
-    pub(crate) fn read(file: &Path) -> Option<Self> {
+    pub fn read(file: &Path) -> Option<Self> {
         match fs::read(file) {
             Ok(bytes) => serde_json::from_slice(&bytes).ok(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Self::default()),
@@ -252,12 +251,11 @@ impl Cache {
     }
 
     /// Whole or not at all: two sessions may start at once.
-    fn write(&self, paths: &Paths) -> io::Result<()> {
-        create_private(&paths.cache_dir())?;
+    fn write(&self, file: &Path) -> io::Result<()> {
+        create_private(file.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         let text = serde_json::to_vec_pretty(self)?;
-        let unfinished = paths.cache_dir().join(format!("versions.{}.new", std::process::id()));
-        let written =
-            write_private(&unfinished, &text).and_then(|()| fs::rename(&unfinished, paths.versions()));
+        let unfinished = file.with_extension(format!("{}.new", std::process::id()));
+        let written = write_private(&unfinished, &text).and_then(|()| fs::rename(&unfinished, file));
         if written.is_err() {
             let _ = fs::remove_file(&unfinished);
         }
@@ -287,14 +285,19 @@ mod tests {
     }
 
     #[test]
-    fn the_first_version_in_what_is_printed() {
+    fn the_first_version_in_the_first_line_that_is_printed() {
         // As the real programs print it.
         check_find("2.1.325 (Claude Code)\n", Some((2, 1, 325)));
         check_find("codex-cli 0.166.0\n", Some((0, 166, 0)));
         check_find("aider 0.86.2\n", Some((0, 86, 2)));
         check_find("1.18.33\n", Some((1, 18, 33)));
         check_find("v0.61.0-nightly.20260801", Some((0, 61, 0)));
-        check_find("tool version 1.2\nbuilt with 3.4.5", Some((3, 4, 5)));
+        check_find("\n  \r\ntool 1.2.3\n", Some((1, 2, 3)));
+        check_find("tool version 1.2\nbuilt with 3.4.5", None);
+        // Claude 1.0.128 with a file of its own that was cut short.
+        let page = "╭────╮\n│ Configuration Error │\n│ The configuration file at /h/1.0.3/.claude.json │\n";
+        check_find(page, None);
+        check_find("Configuration Error\n\nThe file at /opt/2.0.77/.claude.json\n", None);
         check_find("", None);
         check_find("listening on 127.0.0.1", None);
         check_find("This is version 1.2.3.", Some((1, 2, 3)));

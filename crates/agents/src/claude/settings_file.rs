@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use atlasbridge_model::SessionId;
 use serde_json::Value;
 
-use crate::config::{Paths, create_private};
+use crate::surroundings::create_private;
 
 /// Removed when this is dropped. A session host that is killed leaves it behind; the lock on it is gone then, which
 /// tells `doctor` that nobody needs it any more.
@@ -21,9 +20,8 @@ pub(crate) struct SettingsFile {
 
 impl SettingsFile {
     /// Settings may hold what a person put into their own, so nobody else may read them.
-    pub(crate) fn write(paths: &Paths, session: SessionId, settings: &Value) -> io::Result<Self> {
-        create_private(&paths.hooks_dir())?;
-        let path = paths.hook_settings(session);
+    pub(crate) fn write(path: PathBuf, settings: &Value) -> io::Result<Self> {
+        create_private(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         let mut options = File::options();
         let mut file = options.write(true).create_new(true).mode(0o600).open(&path)?;
         file.lock()?;
@@ -56,11 +54,9 @@ mod tests {
     #[test]
     fn it_is_private_locked_and_gone_in_the_end() {
         let home = std::env::temp_dir().join(format!("ab-hooks-{}", std::process::id()));
-        let paths = Paths { config: home.join("config.toml"), home: home.clone() };
-        let session = SessionId::from_random([7; 16]);
-        let file = SettingsFile::write(&paths, session, &serde_json::json!({ "hooks": {} })).unwrap();
-        let path = file.path().to_owned();
-        assert_eq!(path, home.join("hooks").join(format!("{session}.json")));
+        let path = home.join("hooks").join("session.json");
+        let file = SettingsFile::write(path.clone(), &serde_json::json!({ "hooks": {} })).unwrap();
+        assert_eq!(file.path(), path);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(&home.join("hooks"))), (0o600, 0o700));
         assert!(!is_left_behind(&path));

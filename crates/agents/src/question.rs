@@ -7,16 +7,16 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use atlasbridge_pty::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
-use crate::config::is_ours;
+use crate::surroundings::Surroundings;
+use crate::wait::readable;
 
 /// What is asked stands in the first lines; what comes behind this many bytes is not read.
 const LONGEST_ANSWER: u64 = 16 * 1024;
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub struct Answer {
     pub out: String,
     pub err: String,
     /// `None` if a signal ended it.
@@ -24,12 +24,15 @@ pub(crate) struct Answer {
 }
 
 /// Runs it to its end, in a process group of its own and without our variables. `input` must fit into a pipe.
-pub(crate) fn ask(mut command: Command, input: Option<&[u8]>, limit: Duration) -> io::Result<Answer> {
+pub fn ask(
+    mut command: Command,
+    input: Option<&[u8]>,
+    limit: Duration,
+    surroundings: &Surroundings,
+) -> io::Result<Answer> {
     let stdin = input.map_or_else(Stdio::null, |_| Stdio::piped());
     command.process_group(0).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(name)) {
-        command.env_remove(name);
-    }
+    command.env_clear().envs(surroundings.env.iter().cloned());
     let mut child = command.spawn()?;
     if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
         // One that does not read is judged by what it says.
@@ -55,19 +58,15 @@ fn listen(child: &mut Child, limit: Duration) -> io::Result<(String, String)> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let watched = [Some(ended.as_fd()), out.open(), err.open()];
-        let mut descriptors: Vec<PollFd<'_>> = watched
-            .into_iter()
-            .flatten()
-            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
-            .collect();
-        if left.is_zero() || poll(&mut descriptors, Some(left))? == 0 {
+        let watched: Vec<BorrowedFd<'_>> = watched.into_iter().flatten().collect();
+        let ready = readable(&watched, Some(left))?;
+        if left.is_zero() || !ready.contains(&true) {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        let has_ended = !descriptors[0].revents().is_empty();
         out.read();
         err.read();
         // Children that it left behind may hold the pipes open: its own end is the end.
-        if has_ended {
+        if ready[0] {
             return Ok((out.text(), err.text()));
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::agents::version::Version;
+use crate::version::Version;
 
 use super::Places;
 
@@ -17,14 +17,14 @@ use super::Places;
 const LOOKS_ABOVE: Version = Version(2, 1, 197);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trust {
+pub enum Trust {
     /// In this folder, which is the current one or lies above it.
     Accepted { folder: PathBuf },
     /// Claude will ask.
     Asks,
 }
 
-pub(crate) fn trust(version: Version, places: &Places) -> Trust {
+pub(super) fn trust(version: Version, places: &Places) -> Trust {
     let state = places.state.as_ref().and_then(|file| fs::read(file).ok());
     let state: Value = state.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let cwd = fs::canonicalize(&places.cwd).unwrap_or_else(|_| places.cwd.clone());

@@ -10,17 +10,18 @@ mod trust;
 
 use serde_json::{Value, json};
 
-use crate::config::Environment;
+use crate::surroundings::Surroundings;
+use crate::version::Version;
 
-use super::version::Version;
+pub use switches::Off;
+pub use trust::Trust;
 
 pub(crate) use arguments::Arguments;
 pub(crate) use settings_file::{SettingsFile, is_left_behind};
-pub(crate) use switches::{Off, Places, switched_off};
-pub(crate) use trust::{Trust, trust};
+pub(crate) use switches::Places;
 
 /// The name of its pack.
-pub(crate) const NAME: &str = "claude";
+pub const NAME: &str = "claude";
 
 /// The first that takes `--settings`; hooks are a little older.
 pub(crate) const OLDEST: Version = Version(1, 0, 61);
@@ -59,7 +60,7 @@ const fn report(name: &'static str, since: Version, has_matcher: bool) -> Event 
 }
 
 /// The events of ours that this version knows.
-pub(crate) fn events(version: Version) -> Vec<&'static str> {
+pub fn events(version: Version) -> Vec<&'static str> {
     known(version).map(|event| event.name).collect()
 }
 
@@ -68,7 +69,7 @@ fn known(version: Version) -> impl Iterator<Item = &'static Event> {
 }
 
 /// Whether it can be asked to decide by hook, and not only to report.
-pub(crate) fn decides_by_hook(version: Version) -> bool {
+pub fn decides_by_hook(version: Version) -> bool {
     known(version).any(|event| event.limit == DECISION_LIMIT)
 }
 
@@ -116,15 +117,29 @@ pub(crate) struct Given {
     pub settings: Option<Value>,
 }
 
+/// The version whose hooks will run in a session that is started here without arguments.
+pub fn hooks_here(version: Option<Version>, surroundings: &Surroundings) -> Result<Version, Off> {
+    let places = Places::new(surroundings);
+    judge(version, &Arguments::read(&[]), &places, surroundings).map(|given| given.version)
+}
+
+/// Whether it will ask before its first hook runs here.
+pub fn trust_here(version: Version, surroundings: &Surroundings) -> Trust {
+    match surroundings.is_truthy("CLAUDE_CODE_SANDBOXED") {
+        true => Trust::Accepted { folder: surroundings.cwd.clone() },
+        false => trust::trust(version, &Places::new(surroundings)),
+    }
+}
+
 /// Whether hooks will run in a session that is started so.
 pub(crate) fn judge(
     version: Option<Version>,
     arguments: &Arguments,
     places: &Places,
-    environment: &Environment,
+    surroundings: &Surroundings,
 ) -> Result<Given, Off> {
     let switched = ["CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"];
-    if !arguments.is_interactive || switched.iter().any(|name| environment.is_truthy(name)) {
+    if !arguments.is_interactive || switched.iter().any(|name| surroundings.is_truthy(name)) {
         return Err(Off::AsWished);
     }
     let version = version.ok_or(Off::VersionUnknown)?;
@@ -136,7 +151,7 @@ pub(crate) fn judge(
         Some(text) => Some(arguments::read_settings(text, &places.cwd).map_err(Off::Unreadable)?),
     };
     let sources = arguments.sources.as_deref();
-    match switched_off(version, sources, settings.as_ref(), places) {
+    match switches::switched_off(version, sources, settings.as_ref(), places) {
         Some(off) => Err(off),
         None => Ok(Given { version, settings }),
     }

@@ -1,24 +1,70 @@
 //! The app-server: started, waited for, and ended with everything that it started.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use atlasbridge_pty::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, getpgid, getpgrp, pidfd_open};
 
-use crate::agents::codex::END_LIMIT;
+use super::END_LIMIT;
+use crate::surroundings::create_private;
+use crate::wait::{end_group, is_readable_within};
 
 /// How long the server may take to listen. On a busy machine 0.166.0 took 1.2 s.
 const START_LIMIT: Duration = Duration::from_secs(5);
 /// Nothing says when it listens, so it is looked at this often, within that limit.
 const GLANCE: Duration = Duration::from_millis(20);
+/// How long its bridge may take to end it: with a server that does not end by itself, a little longer.
+const BRIDGE_LIMIT: Duration = Duration::from_secs(3);
+
+/// The directory of the server's socket, which nobody else can enter; gone with this value.
+#[derive(Debug)]
+pub(crate) struct ServerPlace {
+    directory: PathBuf,
+    socket: PathBuf,
+}
+
+impl ServerPlace {
+    pub(crate) fn make(socket: &Path) -> io::Result<Self> {
+        let directory = socket.parent().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
+        create_private(directory.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        // One that is there already is somebody else's.
+        DirBuilder::new().mode(0o700).create(&directory)?;
+        Ok(Self { directory, socket: socket.to_owned() })
+    }
+}
+
+impl Drop for ServerPlace {
+    fn drop(&mut self) {
+        end_listener(&self.socket);
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// The tool has ended, and its bridge is ending the server. One whose bridge was killed is ended here.
+fn end_listener(socket: &Path) {
+    let Ok(stream) = UnixStream::connect(socket) else {
+        return;
+    };
+    let Ok(listener) = rustix::net::sockopt::socket_peercred(&stream) else {
+        return;
+    };
+    drop(stream);
+    let (Ok(ended), Ok(group)) = (pidfd_open(listener.pid, PidfdFlags::empty()), getpgid(Some(listener.pid)))
+    else {
+        return;
+    };
+    if !is_readable_within(ended.as_fd(), BRIDGE_LIMIT) && group != getpgrp() {
+        end_group(group, ended.as_fd(), END_LIMIT);
+    }
+}
 
 /// A running server; ended and tidied up when this is dropped.
 #[derive(Debug)]
@@ -56,7 +102,7 @@ impl Server {
             if let Ok(stream) = UnixStream::connect(&self.socket) {
                 return Ok(stream);
             }
-            if self.has_ended_within(GLANCE) {
+            if is_readable_within(self.ended(), GLANCE) {
                 return Err(io::ErrorKind::ConnectionRefused.into());
             }
             if Instant::now() > deadline {
@@ -69,21 +115,13 @@ impl Server {
     pub(super) fn ended(&self) -> BorrowedFd<'_> {
         self.ended.as_fd()
     }
-
-    fn has_ended_within(&self, limit: Duration) -> bool {
-        let mut descriptors = [PollFd::from_borrowed_fd(self.ended.as_fd(), PollFlags::IN)];
-        poll(&mut descriptors, Some(limit)).is_ok_and(|count| count > 0)
-    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         // Where it really listens: it puts a link into its place.
         let real = fs::canonicalize(&self.socket);
-        let _ = kill_process_group(self.group, Signal::TERM);
-        self.has_ended_within(END_LIMIT);
-        // Also after an end in peace: the program behind a script may be left.
-        let _ = kill_process_group(self.group, Signal::KILL);
+        end_group(self.group, self.ended.as_fd(), END_LIMIT);
         let _ = self.child.wait();
         if let Ok(real) = real {
             let mut lock = real.clone().into_os_string();
@@ -95,5 +133,24 @@ impl Drop for Server {
             let _ = fs::remove_file(&self.socket);
             let _ = fs::remove_dir(directory);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn its_place_is_private_and_gone_in_the_end() {
+        let home = std::env::temp_dir().join(format!("ab-codex-{}", std::process::id()));
+        let directory = home.join("hooks").join("session.d");
+        let socket = directory.join("s");
+        let place = ServerPlace::make(&socket).unwrap();
+        assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::write(&socket, "").unwrap();
+        drop(place);
+        assert!(!directory.exists());
+        fs::remove_dir_all(&home).unwrap();
     }
 }

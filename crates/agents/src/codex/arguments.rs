@@ -42,7 +42,7 @@ const NO_DAEMON: &str = "--no-daemon";
 
 /// The arguments of a start that can have a server.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Arguments {
+pub(super) struct Arguments {
     /// What the screen gets.
     pub screen: Vec<OsString>,
     /// `-C` was given.
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
 
 /// Why a start cannot have one.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Odd {
+pub(super) enum Odd {
     /// Nobody is asked anything, or a server was named.
     NotInteractive,
     Unknown(String),
@@ -77,7 +77,7 @@ fn known(name: &str) -> Option<Known> {
 }
 
 impl Arguments {
-    pub(crate) fn read(args: &[OsString]) -> Result<Self, Odd> {
+    pub(super) fn read(args: &[OsString]) -> Result<Self, Odd> {
         let mut read = Self { screen: Vec::new(), has_directory: false, server: Vec::new() };
         let mut has_prompt = false;
         let mut words = args.iter();

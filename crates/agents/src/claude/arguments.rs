@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::agents::version::Version;
+use crate::version::Version;
 
 /// Settings are a few KiB; a file beyond this is something else.
 const LONGEST_SETTINGS: u64 = 1024 * 1024;

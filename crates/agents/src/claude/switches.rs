@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::agents::version::Version;
-use crate::config::Environment;
+use crate::surroundings::Surroundings;
+use crate::version::Version;
 
 /// Since when an administrator can allow their own hooks only; older versions do not know the word.
 const MANAGED_ONLY_SINCE: Version = Version(2, 0, 54);
@@ -31,14 +31,14 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    pub(crate) fn new(cwd: &Path, environment: &Environment) -> Self {
-        let home = environment.path("HOME");
-        let moved = environment.path("CLAUDE_CONFIG_DIR");
+    pub(crate) fn new(surroundings: &Surroundings) -> Self {
+        let home = surroundings.path("HOME");
+        let moved = surroundings.path("CLAUDE_CONFIG_DIR");
         let config = moved.clone().or_else(|| home.as_ref().map(|home| home.join(".claude")));
         let old_state =
             config.as_ref().map(|config| config.join(".config.json")).filter(|file| file.exists());
         let state = old_state.or_else(|| moved.or(home).map(|directory| directory.join(".claude.json")));
-        Self { cwd: cwd.to_owned(), config, state, managed: PathBuf::from("/etc/claude-code") }
+        Self { cwd: surroundings.cwd.clone(), config, state, managed: PathBuf::from("/etc/claude-code") }
     }
 
     /// The files of a person, lowest first, each with the name that `--setting-sources` has for it.
@@ -80,7 +80,7 @@ fn is_drop_in(file: &Path) -> bool {
 
 /// Why our hooks will not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Off {
+pub enum Off {
     /// By the command line or the environment of whoever started it: nobody needs to be told.
     AsWished,
     VersionUnknown,
@@ -97,15 +97,8 @@ pub(crate) enum Off {
 }
 
 impl Off {
-    /// For people, before the tool starts.
-    pub(crate) fn sentence(&self) -> Option<String> {
-        let reason = self.reason()?;
-        Some(format!(
-            "hooks are not used, because {reason}; Claude's dialogs are read off the screen instead"
-        ))
-    }
-
-    pub(crate) fn reason(&self) -> Option<String> {
+    /// For people, where they might have expected otherwise.
+    pub fn reason(&self) -> Option<String> {
         match self {
             Off::AsWished => None,
             Off::VersionUnknown => Some("claude did not tell its version".to_owned()),
@@ -127,7 +120,7 @@ struct Said {
 }
 
 /// The setting that switches our hooks off, if there is one. `sources`: which of the person's files are read.
-pub(crate) fn switched_off(
+pub(super) fn switched_off(
     version: Version,
     sources: Option<&[String]>,
     given: Option<&Value>,
@@ -302,17 +295,14 @@ mod tests {
 
     #[test]
     fn a_person_is_told_only_what_they_did_not_wish() {
-        assert_eq!(Off::AsWished.sentence(), None);
+        assert_eq!(Off::AsWished.reason(), None);
         let said = Off::Switch {
             file: "/etc/claude-code/managed-settings.json".to_owned(),
             key: "allowManagedHooksOnly",
             is_managed: true,
         }
-        .sentence()
+        .reason()
         .unwrap();
-        assert!(
-            said.contains("/etc/claude-code/managed-settings.json") && said.contains("read off the screen"),
-            "{said}"
-        );
+        assert!(said.contains("/etc/claude-code/managed-settings.json"), "{said}");
     }
 }
