@@ -11,9 +11,10 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 const USAGE: &str = "\
-usage: cargo xtask tidy | detection [--check] | agents [--check]
+usage: cargo xtask tidy [--sizes] | detection [--check] | agents [--check]
 
   tidy                compare the workspace with the rules of the house
+  tidy --sizes        how large the product is, its functions and structs
   detection           play every recording through the detector, and write docs/detection.md
   detection --check   the same, and fail if a figure is worse than the committed one
   agents              write docs/agents.md from what the last run of the tests with real agents proved
@@ -23,7 +24,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["tidy"] => finish(tidy::run()),
+        ["tidy"] => finish(root().and_then(tidy::run)),
+        ["tidy", "--sizes"] => finish(root().and_then(tidy::sizes)),
         ["detection"] => finish(root().and_then(detection::write)),
         ["detection", "--check"] => finish(root().and_then(detection::check)),
         ["agents"] => finish(root().and_then(agents::write)),

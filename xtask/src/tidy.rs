@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the rules that no compiler checks, offline and within seconds.
 //!
 //! What the crates may reach (`arrows`, `reach`), what we may ship (`licences`, `duplicates`), and what our files
-//! look like (`sources`, `documents`). Each check is a function from facts to findings; only `run` prints.
+//! look like (`sources`, `sizes`, `documents`). Each check is a function from facts to findings; only `run` prints.
 
 mod arrows;
 mod code;
@@ -11,12 +11,11 @@ mod files;
 mod licences;
 mod metadata;
 mod reach;
+mod sizes;
 mod sources;
 mod spdx;
 
 use std::path::Path;
-
-use anyhow::Context;
 
 use files::Files;
 use metadata::Workspace;
@@ -39,9 +38,7 @@ impl Findings {
 }
 
 /// Runs every check and says what it found. `false` if anything must be mended.
-pub(crate) fn run() -> anyhow::Result<bool> {
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the root of the workspace")?;
+pub(crate) fn run(root: &Path) -> anyhow::Result<bool> {
     let (workspace, notes) = Workspace::load(root)?;
     let files = Files::read(root)?;
     for note in notes {
@@ -52,14 +49,21 @@ pub(crate) fn run() -> anyhow::Result<bool> {
         ("what each room can reach", reach::check(&workspace)),
         ("licences", licences::check(&workspace)),
         ("one version of each crate", duplicates::check(&workspace)),
-        ("deny.toml agrees with this tool", licences::check_deny(&files)),
+        ("deny.toml agrees with this tool", licences::check_deny(&workspace, &files)),
         ("source files", sources::check(&files)),
+        ("sizes", sizes::check(&files)),
         ("documents", documents::check(&files)),
     ];
     for (name, findings) in &checks {
         report(name, findings);
     }
     Ok(checks.iter().all(|(_, findings)| findings.problems.is_empty()))
+}
+
+/// Says how large the product is.
+pub(crate) fn sizes(root: &Path) -> anyhow::Result<bool> {
+    sizes::print(&Files::read(root)?);
+    Ok(true)
 }
 
 fn report(name: &str, findings: &Findings) {

@@ -2,6 +2,16 @@
 
 /// The text with every comment, string and character literal blanked out. Lines stay where they are.
 pub(crate) fn code_only(text: &str) -> String {
+    blanked(text, |_| true)
+}
+
+/// The text with every comment blanked out. Lines stay where they are.
+pub(crate) fn without_comments(text: &str) -> String {
+    blanked(text, |opening| opening == '/')
+}
+
+/// The text without the comments and literals that open with what `is_unwanted` says.
+fn blanked(text: &str, is_unwanted: impl Fn(char) -> bool) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut code = String::with_capacity(text.len());
     let mut at = 0;
@@ -14,7 +24,8 @@ pub(crate) fn code_only(text: &str) -> String {
                 continue;
             }
         };
-        code.extend(chars[at..end].iter().map(|c| if *c == '\n' { '\n' } else { ' ' }));
+        let is_kept = |c: char| c == '\n' || !is_unwanted(chars[at]);
+        code.extend(chars[at..end].iter().map(|c| if is_kept(*c) { *c } else { ' ' }));
         at = end;
     }
     code

@@ -3,7 +3,7 @@
 use super::Findings;
 use super::files::Files;
 
-const REQUIRED: [&str; 12] = [
+const REQUIRED: [&str; 13] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -16,6 +16,7 @@ const REQUIRED: [&str; 12] = [
     "docs/config.md",
     "docs/lab.md",
     "docs/detection.md",
+    "docs/style.md",
 ];
 
 /// Recordings show what a tool wrote on the machine where it ran.

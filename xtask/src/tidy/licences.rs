@@ -40,7 +40,7 @@ pub(crate) fn check(workspace: &Workspace) -> Findings {
 }
 
 /// Those who have cargo-deny must get the same answer from it.
-pub(crate) fn check_deny(files: &Files) -> Findings {
+pub(crate) fn check_deny(workspace: &Workspace, files: &Files) -> Findings {
     let mut findings = Findings::default();
     let Some(deny) = files.text("deny.toml") else {
         findings.problem("deny.toml", "is missing");
@@ -50,5 +50,19 @@ pub(crate) fn check_deny(files: &Files) -> Findings {
     for name in names.filter(|name| !deny.contains(&format!("\"{name}\""))) {
         findings.problem("deny.toml", format!("does not allow \"{name}\", which xtask allows"));
     }
+    check_wrappers(workspace, deny, &mut findings);
     findings
+}
+
+/// Only the crates named here may use a forbidden one: a name that no crate has forbids nothing it seems to.
+fn check_wrappers(workspace: &Workspace, deny: &str, findings: &mut Findings) {
+    for (index, line) in deny.lines().enumerate() {
+        let listed = line.split_once("wrappers = [").and_then(|(_, rest)| rest.split_once(']'));
+        let names = listed.map(|(names, _)| names).unwrap_or_default();
+        let names = names.split(',').map(|name| name.trim().trim_matches('"'));
+        for name in names.filter(|name| !name.is_empty() && workspace.member_named(name).is_none()) {
+            findings
+                .problem(format!("deny.toml:{}", index + 1), format!("no crate of ours is named `{name}`"));
+        }
+    }
 }

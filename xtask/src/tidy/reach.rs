@@ -54,6 +54,23 @@ const BANS: &[Ban] = &[
         promise: "hub must not be able to reach a terminal or read a screen",
         never: &["atlasbridge-pty", "atlasbridge-detect"],
     },
+    Ban {
+        package: "atlasbridge-agents",
+        promise: "agents must not be able to type or reach a channel or the database, and has no runtime",
+        never: &[
+            "atlasbridge-pty",
+            "atlasbridge-session-host",
+            "atlasbridge-store",
+            "atlasbridge-channel",
+            "atlasbridge-web",
+            "atlasbridge-hub",
+            "tokio",
+            "reqwest",
+            "hyper",
+            "rustls",
+            "sqlx",
+        ],
+    },
 ];
 
 pub(crate) fn check(workspace: &Workspace) -> Findings {
