@@ -1,18 +1,22 @@
 //! Prompts as channels show them.
 
 use atlasbridge_channel::{Answered, Card, Offer, SessionTag};
-use atlasbridge_model::answer::{Source, Value};
+use atlasbridge_model::Now;
+use atlasbridge_model::answer::{Rules, Source, Value};
 use atlasbridge_model::told_label;
 use atlasbridge_store::{PromptRecord, Reply, SessionRecord};
 
-use crate::clock;
-use crate::hub::Hub;
 use crate::views::safe_default;
 
 /// The card of a prompt as it stands now, for an offer that carries the prompt's present nonce.
-pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option<&Reply>) -> Card {
+pub(crate) fn card(
+    prompt: &PromptRecord,
+    session: &SessionRecord,
+    reply: Option<&Reply>,
+    rules: Rules,
+    now: Now,
+) -> Card {
     let sighting = &prompt.sighting;
-    let now = clock::now();
     Card {
         prompt: prompt.id,
         session: tag(session),
@@ -34,7 +38,7 @@ pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option
         numbers: sighting.constraints.numbers,
         picks: sighting.constraints.picks,
         takes: sighting.takes,
-        takes_secrets: false,
+        takes_secrets: rules.secrets_over_channels,
         asked_at: prompt.created_at,
         expires_at: prompt.expires_at,
         seconds_left: prompt.deadline.map(|deadline| deadline.millis_after(now.boot).div_ceil(1_000)),
@@ -43,13 +47,6 @@ pub(crate) fn card(prompt: &PromptRecord, session: &SessionRecord, reply: Option
         answered: reply.map(answered),
         is_replaced: false,
         level: 0,
-    }
-}
-
-impl Hub {
-    /// The same, with what the operator's settings add to it.
-    pub(crate) fn card(&self, prompt: &PromptRecord, session: &SessionRecord, reply: Option<&Reply>) -> Card {
-        Card { takes_secrets: self.settings.secrets_over_channels, ..card(prompt, session, reply) }
     }
 }
 

@@ -4,22 +4,24 @@
 //! is sent again, and what a session host has not been thanked for comes again. Channels and the page run inside it as
 //! tasks of their own; a part that fails is started again, and the others go on.
 //!
-//! `serve` wires the parts; `hub` is the one task that owns all state, in the shape next event → store → effects.
+//! `core` and `decide` are the rules, pure; `engine` reads and commits for them; `shell` is the one task that owns all state,
+//! and `desks` are its words for people. Suggested reading order is the order of the modules.
 #![forbid(unsafe_code)]
 
-mod hub;
+mod core;
+mod decide;
+mod engine;
 
-mod answers;
-mod instructions;
-mod reports;
-mod views;
-
-mod channels;
-mod updates;
+mod desks;
+mod notice;
 mod words;
 
 mod cards;
-mod page;
+mod views;
+
+mod shell;
+#[cfg(test)]
+mod simulation;
 
 mod clock;
 mod descriptor;
@@ -33,10 +35,13 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use atlasbridge_model::answer::Rules;
 use atlasbridge_store::OpenError;
 
-pub use channels::{ChannelFuture, ChannelStart, ChannelStarter};
-pub use hub::serve;
+pub use shell::{ChannelFuture, ChannelStart, ChannelStarter, serve};
+
+/// The name of the page on the audit log.
+const WEB: &str = "web";
 
 /// What a hub is told; it reads neither environment nor configuration itself.
 pub struct HubConfig {
@@ -78,6 +83,12 @@ pub struct Settings {
     pub channels: Vec<ChannelStart>,
     /// `None`: no page.
     pub page: Option<atlasbridge_web::Config>,
+}
+
+impl Settings {
+    pub(crate) fn rules(&self) -> Rules {
+        Rules { secrets_over_channels: self.secrets_over_channels, as_is: false }
+    }
 }
 
 /// Which kinds of prompts take their safe default when time is up; switched off, a prompt just stays.

@@ -16,9 +16,9 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::HubError;
-use crate::hub::Event;
 use crate::peer::Peer;
 use crate::registry::ConnectionNo;
+use crate::shell::Input;
 
 /// How long a peer may take to say who it is.
 const HELLO_LIMIT: Duration = Duration::from_secs(5);
@@ -94,7 +94,7 @@ pub(crate) fn bind(path: &Path) -> Result<UnixListener, HubError> {
 }
 
 /// Accepts until the hub is gone.
-pub(crate) async fn listen(listener: UnixListener, identity: Arc<Identity>, hub: mpsc::Sender<Event>) {
+pub(crate) async fn listen(listener: UnixListener, identity: Arc<Identity>, hub: mpsc::Sender<Input>) {
     let seats = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut next = 0;
     loop {
@@ -122,7 +122,7 @@ async fn serve(
     stream: UnixStream,
     no: ConnectionNo,
     identity: &Identity,
-    hub: &mpsc::Sender<Event>,
+    hub: &mpsc::Sender<Input>,
 ) -> io::Result<()> {
     let peer = Peer::of(&stream)?;
     if peer.uid != rustix::process::getuid().as_raw() {
@@ -161,18 +161,18 @@ async fn serve_session(
     mut connection: Connection,
     no: ConnectionNo,
     peer: Peer,
-    hub: &mpsc::Sender<Event>,
+    hub: &mpsc::Sender<Input>,
 ) -> io::Result<()> {
     let Some(FromSession::Begin(info)) = in_time(HELLO_LIMIT, connection.next()).await? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
     let (mailbox, mut outgoing) = mpsc::channel::<ToSession>(MAILBOX);
     let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-    hub.send(Event::SessionUp { no, info, peer_pid: peer.pid, mailbox }).await.map_err(|_| gone())?;
+    hub.send(Input::SessionUp { no, info, peer_pid: peer.pid, mailbox }).await.map_err(|_| gone())?;
     let Connection { mut reader, mut writer, mut lines } = connection;
     let read = async {
         while let Some(message) = next_frame::<FromSession>(&mut reader, &mut lines).await? {
-            hub.send(Event::SessionSaid { no, message }).await.map_err(|_| gone())?;
+            hub.send(Input::SessionSaid { no, message }).await.map_err(|_| gone())?;
         }
         Ok(())
     };
@@ -187,16 +187,16 @@ async fn serve_session(
         result = read => result,
         result = write => result,
     };
-    let _ = hub.send(Event::SessionDown { no }).await;
+    let _ = hub.send(Input::SessionDown { no }).await;
     result
 }
 
-async fn serve_command(mut connection: Connection, peer: Peer, hub: &mpsc::Sender<Event>) -> io::Result<()> {
+async fn serve_command(mut connection: Connection, peer: Peer, hub: &mpsc::Sender<Input>) -> io::Result<()> {
     let peer = Arc::new(peer);
     while let Some(request) = in_time(REQUEST_LIMIT, connection.next::<Request>()).await? {
         // A watch is answered many times, everything else once; either way the answers end with the sender.
         let (respond, mut responses) = mpsc::channel::<Response>(4);
-        let asked = Event::Asked { request, peer: peer.clone(), respond };
+        let asked = Input::Asked { request, peer: peer.clone(), respond };
         hub.send(asked).await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
         loop {
             let response = tokio::select! {

@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use atlasbridge_model::answer::Value;
-use atlasbridge_model::{Picture, ReplyId, SessionId, picture};
+use atlasbridge_model::{Picture, SessionId, picture};
 use atlasbridge_wire::session::{Health, ToSession, Typing, TypingOutcome};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -20,13 +19,13 @@ struct Live {
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     live: HashMap<SessionId, Live>,
+    /// How often somebody came or went.
+    changes: u64,
     session_of: HashMap<ConnectionNo, SessionId>,
     /// Session hosts whose process is known to run, by session.
     hosts: HashMap<SessionId, i32>,
     /// Sessions whose host has ended while what it said last may still be in the socket.
     ended: HashSet<SessionId>,
-    /// Secrets on their way: in memory only, gone with this process.
-    secrets: HashMap<ReplyId, Value>,
     questions: HashMap<u64, Question>,
     next_question: u64,
     typings: HashMap<String, oneshot::Sender<TypingOutcome>>,
@@ -59,6 +58,7 @@ impl Registry {
         connection: ConnectionNo,
         mailbox: mpsc::Sender<ToSession>,
     ) {
+        self.changes += 1;
         if let Some(old) = self.live.insert(session, Live { connection, mailbox }) {
             self.session_of.remove(&old.connection);
         }
@@ -71,6 +71,7 @@ impl Registry {
     /// Forgets the connection: what still comes over it is not heard. Returns whose it was.
     pub(crate) fn disconnect(&mut self, connection: ConnectionNo) -> Option<SessionId> {
         let session = self.session_of.remove(&connection)?;
+        self.changes += 1;
         self.live.remove(&session);
         Some(session)
     }
@@ -87,6 +88,10 @@ impl Registry {
     /// A host that does not read its mailbox is not waited for: what matters is in the store and is sent again.
     pub(crate) fn send(&self, session: SessionId, message: ToSession) -> bool {
         self.live.get(&session).is_some_and(|live| live.mailbox.try_send(message).is_ok())
+    }
+
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     pub(crate) fn host_runs(&mut self, session: SessionId, pid: i32) {
@@ -110,18 +115,6 @@ impl Registry {
 
     pub(crate) fn hosts(&self) -> Vec<i32> {
         self.hosts.values().copied().collect()
-    }
-
-    pub(crate) fn keep_secret(&mut self, reply: ReplyId, value: Value) {
-        self.secrets.insert(reply, value);
-    }
-
-    pub(crate) fn secret(&self, reply: ReplyId) -> Option<&Value> {
-        self.secrets.get(&reply)
-    }
-
-    pub(crate) fn forget_secret(&mut self, reply: ReplyId) {
-        self.secrets.remove(&reply);
     }
 
     /// Asks a session host how it is; the answer comes, or the receiver is dropped with the question.

@@ -2,17 +2,14 @@
 
 use atlasbridge_model::answer::{self, Rules, default_value};
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{Effect, SafeDefault, Span};
+use atlasbridge_model::{Effect, Now, SafeDefault, Span};
 use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord, SessionStatus, rfc3339};
 use atlasbridge_wire::command::{ChoiceView, ConstraintsView, PromptView, SessionView};
 use atlasbridge_wire::session::Health;
 
-use crate::clock;
-
-pub(crate) fn prompt_view(open: &OpenPrompt) -> PromptView {
+pub(crate) fn prompt_view(open: &OpenPrompt, now: Now) -> PromptView {
     let OpenPrompt { prompt, session } = open;
     let sighting = &prompt.sighting;
-    let now = clock::now();
     PromptView {
         prompt_id: prompt.id.to_string(),
         session_id: session.id.to_string(),
@@ -52,8 +49,8 @@ pub(crate) fn prompt_view(open: &OpenPrompt) -> PromptView {
 }
 
 /// The same in a listing of what stands on screens: what nothing more becomes of from here is said to be still there.
-pub(crate) fn standing_view(open: &OpenPrompt, rules: Rules) -> PromptView {
-    let mut view = prompt_view(open);
+pub(crate) fn standing_view(open: &OpenPrompt, rules: Rules, now: Now) -> PromptView {
+    let mut view = prompt_view(open, now);
     let word = match &open.prompt.state {
         PromptState::Expired { fallback: None } => Some("expired, still on the screen"),
         PromptState::Canceled { .. } => Some("left to the terminal"),
@@ -84,6 +81,11 @@ pub(crate) fn safe_default(prompt: &PromptRecord) -> Option<String> {
     }
 }
 
+/// Somebody may still answer it.
+pub(crate) fn is_waiting(state: &PromptState) -> bool {
+    matches!(state, PromptState::Created | PromptState::Routed | PromptState::AwaitingReply)
+}
+
 /// What of a session is alive.
 #[derive(Debug, Default)]
 pub(crate) struct Life {
@@ -94,7 +96,7 @@ pub(crate) struct Life {
     pub(crate) is_awaiting: bool,
 }
 
-pub(crate) fn session_view(session: &SessionRecord, life: &Life) -> SessionView {
+pub(crate) fn session_view(session: &SessionRecord, life: &Life, now: Now) -> SessionView {
     let is_active = session.status == SessionStatus::Active;
     let health = life.health.as_ref();
     let state = match health {
@@ -103,7 +105,7 @@ pub(crate) fn session_view(session: &SessionRecord, life: &Life) -> SessionView 
         _ if life.is_awaiting => "awaiting_reply",
         _ => "running",
     };
-    let until = session.ended_at.unwrap_or(clock::now().wall);
+    let until = session.ended_at.unwrap_or(now.wall);
     SessionView {
         session_id: session.id.to_string(),
         tool: session.tool.clone(),

@@ -1,15 +1,17 @@
 //! What the hub says to people on channels. Pure: facts in, sentences out.
 
 use atlasbridge_channel::{Block, Button, Notice};
+use atlasbridge_model::SessionId;
 use atlasbridge_model::answer::Refusal;
 use atlasbridge_model::lifecycle::{Failure, PromptState, Resolution};
 use atlasbridge_model::mask::mask;
 use atlasbridge_model::opening::Opening;
 use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord};
-use atlasbridge_wire::command::{ChannelView, SessionView};
+use atlasbridge_wire::command::SessionView;
 
-use crate::answers::is_waiting;
-use crate::instructions::{Busy, Unfit};
+use crate::decide::{Busy, Unfit};
+use crate::desks::chat::commands::Lookup;
+use crate::views::is_waiting;
 
 /// Sessions in one message; more would be cut by the channel.
 const MOST_SESSIONS: usize = 20;
@@ -46,7 +48,8 @@ pub(crate) fn unknown_command(text: &str) -> Notice {
     say(format!("{word} is no command of mine. /help lists them."))
 }
 
-pub(crate) fn sessions(views: &[SessionView], switched_to: Option<&str>) -> Notice {
+pub(crate) fn sessions(views: &[SessionView], switched_to: Option<SessionId>) -> Notice {
+    let switched_to = switched_to.map(|session| session.to_string());
     if views.is_empty() {
         return say("No session runs. `atlasbridge run TOOL` starts one.");
     }
@@ -54,7 +57,8 @@ pub(crate) fn sessions(views: &[SessionView], switched_to: Option<&str>) -> Noti
         let label = view.label.as_ref().map(|label| format!(" “{label}”")).unwrap_or_default();
         let paused = if view.paused { ", paused" } else { "" };
         let pid = view.pid.map(|pid| format!("pid {pid} · ")).unwrap_or_default();
-        let mark = if switched_to == Some(view.session_id.as_str()) { " ← plain messages" } else { "" };
+        let mark =
+            if switched_to.as_deref() == Some(view.session_id.as_str()) { " ← plain messages" } else { "" };
         format!(
             "{} {}{label} · {}{paused} · {pid}{} · {} waiting{mark}",
             short(&view.session_id),
@@ -71,13 +75,9 @@ pub(crate) fn sessions(views: &[SessionView], switched_to: Option<&str>) -> Noti
     say(lines.join("\n"))
 }
 
-pub(crate) fn status(
-    version: &str,
-    sessions: usize,
-    standing: &[(OpenPrompt, String)],
-    channels: &[ChannelView],
-    trouble: Option<&str>,
-) -> Notice {
+pub(crate) fn status(lookup: &Lookup) -> Notice {
+    let Lookup { version, sessions, standing, channels, trouble, .. } = lookup;
+    let sessions = sessions.len();
     let waiting = standing.iter().filter(|(open, _)| is_waiting(&open.prompt.state)).count();
     let mut text = format!("AtlasBridge {version}: {sessions} sessions, {waiting} prompts waiting.");
     for (open, word) in standing.iter().take(MOST_SESSIONS) {
@@ -169,16 +169,10 @@ pub(crate) fn refuse_with(prompt: &PromptRecord, session: &SessionRecord, text: 
 }
 
 /// A text that its first character makes something else of.
-pub(crate) fn not_plain(
-    session: &SessionRecord,
-    opening: Opening,
-    text: &str,
-    is_other_command: bool,
-    token: &str,
-) -> Notice {
+pub(crate) fn not_plain(session: &SessionRecord, opening: Opening, text: &str, token: &str) -> Notice {
     let mut told =
         format!("{}: {}. Send it all the same?", named(session), opening.told(text, &session.tool));
-    if is_other_command {
+    if text.starts_with('/') {
         told.push_str(" (It is no command of mine; /help lists those.)");
     }
     Notice {
@@ -203,16 +197,6 @@ pub(crate) fn queued(session: &SessionRecord, busy: Busy, replaces: bool) -> Str
     format!("{} {now}{instead}", named(session))
 }
 
-pub(crate) fn queued_with_a_way_back(
-    session: &SessionRecord,
-    busy: Busy,
-    replaces: bool,
-    token: &str,
-) -> Notice {
-    let button = Button { label: "Take it back".to_owned(), token: format!("{token}:y") };
-    Notice { blocks: vec![Block::Ours(queued(session, busy, replaces))], buttons: vec![vec![button]] }
-}
-
 /// Why a text is no instruction for this session.
 pub(crate) fn unfit(session: &SessionRecord, unfit: &Unfit) -> String {
     match unfit {
@@ -227,6 +211,11 @@ pub(crate) fn unfit(session: &SessionRecord, unfit: &Unfit) -> String {
         }
         Unfit::Shape(refusal) => refusal.told_on_channel(),
     }
+}
+
+/// At the machine, where no chat's words are wanted.
+pub(crate) fn over(session: &SessionRecord) -> String {
+    format!("this session is over ({})", session.status.as_str())
 }
 
 pub(crate) fn unsent(session: &SessionRecord, why: &str) -> String {

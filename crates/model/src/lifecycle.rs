@@ -147,13 +147,12 @@ pub enum Departure {
     ToolEnded,
 }
 
-/// What the shell must do once the move is recorded.
+/// What the shell must do once the move is recorded. That every message of the prompt is shown anew needs no word: the
+/// move asks for it in its own transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Do {
     /// Send this reply to the session host until it acknowledges.
     Deliver(ReplyId),
-    /// Tell the channels what became of the prompt.
-    Tell,
     /// Somebody answered behind our back.
     Alarm,
     /// Let the next queued prompt of the session wait for its answer.
@@ -186,15 +185,13 @@ pub fn step(state: &PromptState, event: &Event, deadline: Option<BootTime>, now:
         }
 
         (S::AwaitingReply, Event::Deadline { fallback: Some(reply) }) if over(deadline) => {
-            moved(S::Expired { fallback: Some(*reply) }, [Do::Deliver(*reply), Do::Tell])
+            moved(S::Expired { fallback: Some(*reply) }, [Do::Deliver(*reply)])
         }
         (S::AwaitingReply, Event::Deadline { fallback: None }) if over(deadline) => {
-            moved(S::Expired { fallback: None }, [Do::Tell, Do::PromoteNext])
+            moved(S::Expired { fallback: None }, [Do::PromoteNext])
         }
         // A queued prompt is not what the screen shows first: nothing may be typed for it.
-        (S::Routed, Event::Deadline { .. }) if over(deadline) => {
-            moved(S::Expired { fallback: None }, [Do::Tell])
-        }
+        (S::Routed, Event::Deadline { .. }) if over(deadline) => moved(S::Expired { fallback: None }, []),
 
         (S::ReplyReceived { reply, source }, Event::Typed { reply: typed }) if reply == typed => {
             moved(S::Injected { reply: *reply, source: source.clone() }, [])
@@ -255,7 +252,7 @@ fn moved<const N: usize>(state: PromptState, effects: [Do; N]) -> Step {
 
 fn ended<const N: usize>(state: PromptState, more: [Do; N]) -> Step {
     let mut effects = Vec::from(more);
-    effects.extend([Do::Tell, Do::PromoteNext]);
+    effects.push(Do::PromoteNext);
     Step::Moved(state, effects)
 }
 

@@ -9,7 +9,7 @@ use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
 use atlasbridge_model::{Kind, Nonce, Now, PromptId, ReplyId, SessionId};
 
-use crate::inbox::{self, CameBy, Handled, Once};
+use crate::inbox::{self, CameBy, FollowUp, Once};
 use crate::moves::{Moved, insert_reply};
 use crate::offers;
 use crate::posts::{self, Answerable};
@@ -18,7 +18,7 @@ use crate::store::{BackendError, Draft, Store, StoreError, attempting};
 use crate::texts;
 
 /// An answer that fits its prompt, and who sent it. Whether it is the one is decided here.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcceptedAnswer {
     pub prompt: PromptId,
     pub session: SessionId,
@@ -64,7 +64,7 @@ impl Store {
         now: Now,
     ) -> Result<Once<Outcome>, StoreError>
     where
-        F: FnOnce(&Outcome) -> Handled + Send + 'static,
+        F: FnOnce(&Outcome) -> FollowUp + Send + 'static,
     {
         let prompt = answer.prompt;
         self.write(now, move |draft| {
@@ -91,7 +91,7 @@ impl Store {
         now: Now,
     ) -> Result<Option<Outcome>, StoreError>
     where
-        F: FnOnce(&Outcome) -> Handled + Send + 'static,
+        F: FnOnce(&Outcome) -> FollowUp + Send + 'static,
     {
         self.write(now, move |draft| {
             Box::pin(async move {

@@ -42,8 +42,8 @@ pub enum Handling {
 }
 
 /// All that follows from an update besides the answer that it may be. By default nothing.
-#[derive(Debug, Clone, Default)]
-pub struct Handled {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FollowUp {
     pub audit: Option<AuditEvent>,
     pub notices: Vec<NewNotice>,
     pub chat: Vec<ChatChange>,
@@ -84,17 +84,18 @@ const REMEMBERED: i64 = 10_000;
 const NUMBERS_LAST: Duration = Duration::from_secs(6 * 24 * 3600);
 
 impl Store {
-    /// An update and all that follows from it, in one transaction. An update that answers or cancels a prompt goes
-    /// through [`Store::accept`] or [`Store::cancel`] instead.
-    pub async fn handle_update(
+    /// Something that happened and all that follows from it, in one transaction: an update of a channel, which happens once,
+    /// or with `came` absent something that has no number. What answers or cancels a prompt goes through
+    /// [`Store::accept`] or [`Store::cancel`] instead.
+    pub async fn follow_up(
         &self,
-        came: CameBy,
-        handled: Handled,
+        came: Option<CameBy>,
+        follow: FollowUp,
         now: Now,
     ) -> Result<Handling, StoreError> {
-        self.write(now, move |draft| Box::pin(handle(draft, came, handled)))
+        self.write(now, move |draft| Box::pin(handle(draft, came, follow)))
             .await
-            .map_err(attempting("recording an update"))
+            .map_err(attempting("recording what follows from a request"))
     }
 
     /// Where the channel goes on asking for updates: one after the highest that was handled. `None`: from the
@@ -118,6 +119,7 @@ impl Store {
         let channel = channel.to_owned();
         self.write(now, move |draft| {
             Box::pin(async move {
+                draft.is_book_keeping = true;
                 let at = draft.now.wall.0;
                 set_number(draft, &channel, POLLED_AT, at).await
             })
@@ -143,7 +145,7 @@ impl Store {
     }
 
     /// The question behind a token, unless it was answered or is too old. Whoever acts on the answer takes it, with
-    /// [`Handled::take_ask`].
+    /// [`FollowUp::take_ask`].
     pub async fn ask(&self, token: &str, now: Now) -> Result<Option<NewAsk>, StoreError> {
         let row = sqlx::query("SELECT * FROM asks WHERE token = $1 AND expires_at > $2")
             .bind(token)
@@ -188,8 +190,12 @@ fn are_numbers_valid(handled_at: i64, now: Now) -> bool {
     now.wall.0.saturating_sub(handled_at) < NUMBERS_LAST.as_millis() as i64
 }
 
-async fn handle(draft: &mut Draft, came: CameBy, handled: Handled) -> Result<Handling, BackendError> {
-    if !is_first(draft, Some(&came)).await? {
+async fn handle(
+    draft: &mut Draft,
+    came: Option<CameBy>,
+    handled: FollowUp,
+) -> Result<Handling, BackendError> {
+    if !is_first(draft, came.as_ref()).await? {
         return Ok(Handling::Repeated);
     }
     if let Some(token) = &handled.take_ask
@@ -266,7 +272,7 @@ async fn set_number(draft: &mut Draft, channel: &str, key: &str, value: i64) -> 
 
 /// What follows from an answer or a cancellation. The prompt's own guard was the judge of that: a question that is
 /// gone changes nothing any more.
-pub(crate) async fn apply(draft: &mut Draft, handled: Handled) -> Result<(), BackendError> {
+pub(crate) async fn apply(draft: &mut Draft, handled: FollowUp) -> Result<(), BackendError> {
     if let Some(token) = &handled.take_ask {
         take_ask(draft, token).await?;
     }
@@ -274,7 +280,7 @@ pub(crate) async fn apply(draft: &mut Draft, handled: Handled) -> Result<(), Bac
 }
 
 /// Everything but the question.
-async fn follow(draft: &mut Draft, handled: Handled) -> Result<(), BackendError> {
+async fn follow(draft: &mut Draft, handled: FollowUp) -> Result<(), BackendError> {
     if let Some(event) = handled.audit {
         draft.record(event).await?;
     }

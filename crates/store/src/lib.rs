@@ -39,7 +39,7 @@ mod verify;
 pub use accept::{AcceptedAnswer, MOST_ANSWERS, Outcome};
 pub use audit_log::{Missing, Recovery, Torn};
 pub use history::{Counts, PastPrompt, Search};
-pub use inbox::{CameBy, ChatChange, Handled, Handling, NewAsk, Once};
+pub use inbox::{CameBy, ChatChange, FollowUp, Handling, NewAsk, Once};
 pub use logins::{Login, Logins, Redeem};
 pub use moves::{Advance, Cancel, Moved};
 pub use notices::{NewNotice, Notice, NoticeId};

@@ -105,6 +105,7 @@ impl Store {
         }
         self.change_logins("the last visit of a login", now, move |draft| {
             Box::pin(async move {
+                draft.is_book_keeping = true;
                 sqlx::query("UPDATE web_logins SET seen_at = $1 WHERE hash = $2")
                     .bind(draft.now.wall.0)
                     .bind(hash)

@@ -15,7 +15,7 @@ use atlasbridge_model::lifecycle::{Do, Event, PromptState, Resolution, Step, ste
 use atlasbridge_model::mask::mask_in_place;
 use atlasbridge_model::{Nonce, Now, PromptId, ReplyId, SessionId};
 
-use crate::inbox::{self, CameBy, Handled, Once};
+use crate::inbox::{self, CameBy, FollowUp, Once};
 use crate::offers;
 use crate::posts::{self, Answerable};
 use crate::prompts::{PromptRecord, Reply, load};
@@ -30,7 +30,7 @@ pub struct Moved {
 }
 
 /// An operator leaves a prompt to the terminal.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cancel {
     pub prompt: PromptId,
     pub nonce: Nonce,
@@ -79,7 +79,7 @@ impl Store {
         now: Now,
     ) -> Result<Once<Advance>, StoreError>
     where
-        F: FnOnce(&Advance) -> Handled + Send + 'static,
+        F: FnOnce(&Advance) -> FollowUp + Send + 'static,
     {
         let prompt = cancel.prompt;
         self.write(now, move |draft| {

@@ -16,8 +16,6 @@ pub struct NewNotice {
     pub session: Option<SessionId>,
     pub body: String,
     pub reply_to: Option<String>,
-    /// `None`: now.
-    pub not_before: Option<Timestamp>,
 }
 
 /// Which notice.
@@ -47,14 +45,13 @@ impl Store {
     }
 
     /// What is to be sent now, the oldest few of each target: it is given one at a time.
-    pub async fn due_notices(&self, channel: &str, now: Now) -> Result<Vec<Notice>, StoreError> {
+    pub async fn due_notices(&self, channel: &str) -> Result<Vec<Notice>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY target ORDER BY id) AS place FROM notices
-                 WHERE channel = $1 AND not_before <= $2 AND sent_at IS NULL AND dead IS NULL)
-             WHERE place <= $3 ORDER BY id",
+                 WHERE channel = $1 AND sent_at IS NULL AND dead IS NULL)
+             WHERE place <= $2 ORDER BY id",
         )
         .bind(channel)
-        .bind(now.wall.0)
         .bind(MOST_DUE)
         .fetch_all(&self.reader)
         .await;
@@ -105,7 +102,7 @@ pub(crate) async fn insert(draft: &mut Draft, notice: NewNotice) -> Result<(), B
     .bind(notice.body)
     .bind(notice.reply_to)
     .bind(draft.now.wall.0)
-    .bind(notice.not_before.unwrap_or(draft.now.wall).0)
+    .bind(draft.now.wall.0)
     .execute(&mut draft.conn)
     .await?;
     Ok(())

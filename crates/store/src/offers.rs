@@ -165,7 +165,7 @@ async fn adopt(draft: &mut Draft, found: Found) -> Result<Option<Post>, BackendE
         Answerable::Yes if found.nonce == prompt.nonce.to_hex() => None,
         Answerable::Yes | Answerable::No => Some(1),
     })
-    .bind(draft.now.wall.0)
+    .bind(draft.now.boot.0)
     .fetch_one(&mut draft.conn)
     .await?;
     post(&row).map(Some)
@@ -195,7 +195,7 @@ async fn replace_nonce(
              WHERE prompt_id = $3 AND closed IS NULL AND dead IS NULL",
     )
     .bind(nonce.to_hex())
-    .bind(draft.now.wall.0)
+    .bind(draft.now.boot.0)
     .bind(prompt.to_string())
     .execute(&mut draft.conn)
     .await?;

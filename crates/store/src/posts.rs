@@ -4,7 +4,7 @@
 //! channel shows the prompt as it stands and says which number that was. A post is done when both are the same.
 
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{Nonce, Now, PromptId, SessionId, Timestamp};
+use atlasbridge_model::{BootTime, Nonce, Now, PromptId, SessionId};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
@@ -33,7 +33,8 @@ pub struct Post {
     pub level: u8,
     pub wanted: i64,
     pub shown: i64,
-    pub not_before: Timestamp,
+    /// When it may first be sent, on the clock of its prompt's boot.
+    pub not_before: BootTime,
     /// Why nothing more is done for it.
     pub dead: Option<String>,
 }
@@ -73,7 +74,7 @@ impl Store {
         prompt: PromptId,
         channel: &str,
         targets: &[String],
-        not_before: Timestamp,
+        not_before: BootTime,
         now: Now,
     ) -> Result<u64, StoreError> {
         let (channel, targets) = (channel.to_owned(), targets.to_vec());
@@ -96,26 +97,21 @@ impl Store {
         self.read_due(channel, now).await.map_err(attempting("looking up the posts to be shown"))
     }
 
-    /// When something to show on a channel, a post or a notice, becomes due by time alone. What is due already is not
-    /// counted: it waits for somebody, and whoever that is says so.
-    pub async fn next_post_time(&self, channel: &str, now: Now) -> Result<Option<Timestamp>, StoreError> {
+    /// When a post on a channel becomes due by time alone. What is due already is not counted: it waits for its target, and
+    /// whoever holds that says so.
+    pub async fn next_post_time(&self, channel: &str, now: Now) -> Result<Option<BootTime>, StoreError> {
         let sql = format!(
-            "SELECT MIN(at) FROM (
-                 SELECT MIN(p.not_before) AS at FROM posts p JOIN prompts q ON q.id = p.prompt_id
-                     JOIN sessions s ON s.id = p.session_id WHERE p.channel = $1 AND p.not_before > $4
-                         AND {WORKABLE}
-                 UNION ALL
-                 SELECT MIN(not_before) FROM notices
-                     WHERE channel = $1 AND not_before > $4 AND sent_at IS NULL AND dead IS NULL)"
+            "SELECT MIN(p.not_before) FROM posts p JOIN prompts q ON q.id = p.prompt_id
+                 JOIN sessions s ON s.id = p.session_id
+             WHERE p.channel = $1 AND p.address IS NULL AND p.not_before > $3 AND {WORKABLE}"
         );
         sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
             .bind(channel)
             .bind(self.boot_id.to_string())
             .bind(now.boot.0)
-            .bind(now.wall.0)
             .fetch_one(&self.reader)
             .await
-            .map(|at: Option<i64>| at.map(Timestamp))
+            .map(|at: Option<i64>| at.map(BootTime))
             .map_err(attempting("looking up when something is to be shown"))
     }
 
@@ -191,6 +187,21 @@ impl Store {
         Ok(())
     }
 
+    /// The prompts that wait for an answer and are known to stand in a chat of this channel, oldest first.
+    pub async fn shown_and_waiting(&self, channel: &str) -> Result<Vec<PromptRecord>, StoreError> {
+        const WHAT: &str = "looking up what waits on a channel";
+        let rows = sqlx::query(
+            "SELECT * FROM prompts q WHERE q.status = 'awaiting_reply' AND EXISTS (SELECT 1 FROM posts p
+                 WHERE p.prompt_id = q.id AND p.channel = $1 AND p.address IS NOT NULL)
+             ORDER BY created_at, session_id, sighting",
+        )
+        .bind(channel)
+        .fetch_all(&self.reader)
+        .await
+        .map_err(attempting(WHAT))?;
+        rows.iter().map(rows::prompt).collect::<Result<_, _>>().map_err(attempting(WHAT))
+    }
+
     /// The prompt that a message shows.
     pub async fn post_at(
         &self,
@@ -261,15 +272,14 @@ impl Store {
                  SELECT p.*, CASE WHEN p.address IS NOT NULL AND p.shown < p.closed THEN 0
                      WHEN p.address IS NULL THEN 1 ELSE 2 END AS turn
                  FROM posts p JOIN prompts q ON q.id = p.prompt_id JOIN sessions s ON s.id = p.session_id
-                 WHERE p.channel = $1 AND p.not_before <= $4 AND {WORKABLE})
+                 WHERE p.channel = $1 AND (p.address IS NOT NULL OR p.not_before <= $3) AND {WORKABLE})
              SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY target, turn ORDER BY id) AS place FROM work)
-             WHERE place <= $5 ORDER BY turn, id"
+             WHERE place <= $4 ORDER BY turn, id"
         );
         let found = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(channel)
             .bind(self.boot_id.to_string())
             .bind(now.boot.0)
-            .bind(now.wall.0)
             .bind(MOST_DUE)
             .fetch_all(&mut *view)
             .await?;
@@ -355,7 +365,7 @@ async fn insert(
     prompt: PromptId,
     channel: &str,
     target: &str,
-    not_before: Timestamp,
+    not_before: BootTime,
 ) -> Result<u64, BackendError> {
     let inserted = sqlx::query(
         "INSERT INTO posts (channel, target, prompt_id, session_id, nonce, not_before)
@@ -384,7 +394,7 @@ pub(crate) fn post(row: &SqliteRow) -> Result<Post, BackendError> {
         level: u8::try_from(row.try_get::<i64, _>("level")?).map_err(|_| unreadable("level of detail"))?,
         wanted: row.try_get("wanted")?,
         shown: row.try_get("shown")?,
-        not_before: Timestamp(row.try_get("not_before")?),
+        not_before: BootTime(row.try_get("not_before")?),
         dead: row.try_get("dead")?,
     })
 }

@@ -196,6 +196,18 @@ impl Store {
         prompts("the prompts of a session", rows.fetch_all(&self.reader).await)
     }
 
+    /// What a session's next events may be about, in the order in which they were seen: what is not over, what was left to
+    /// the terminal and may stand there yet, and the last one, whatever became of it.
+    pub async fn live_prompts(&self, session: SessionId) -> Result<Vec<PromptRecord>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT * FROM prompts WHERE session_id = $1 AND (status NOT IN ('resolved', 'canceled', 'failed')
+                 OR (status = 'canceled' AND reason = 'by_operator' AND left_at IS NULL)
+                 OR sighting = (SELECT MAX(sighting) FROM prompts WHERE session_id = $1)) ORDER BY sighting",
+        )
+        .bind(session.to_string());
+        prompts("the prompts of a session", rows.fetch_all(&self.reader).await)
+    }
+
     /// The last prompt of this session that waited for an instruction. `None`: its tool has never taken one.
     pub async fn last_idle(&self, session: SessionId) -> Result<Option<PromptRecord>, StoreError> {
         let rows = sqlx::query(

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0004_instructions.sql"),
     include_str!("../migrations/0005_left.sql"),
     include_str!("../migrations/0006_constraints.sql"),
+    include_str!("../migrations/0007_wait_on_boot_clock.sql"),
 ];
 
 /// How long a statement waits for another process's lock. Nobody else writes; a backup tool may hold it briefly.

@@ -33,7 +33,7 @@ pub struct SessionRecord {
 }
 
 /// Somebody lets the channels of a session answer again.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resume {
     pub session: SessionId,
     pub source: Source,

@@ -39,8 +39,15 @@ pub struct Store {
     /// Reads see what is committed and never wait for the disk.
     pub(crate) reader: SqlitePool,
     pub(crate) boot_id: Arc<str>,
-    /// How many transactions were committed.
-    writes: Arc<AtomicU64>,
+    counts: Arc<Counts>,
+}
+
+/// How many transactions were made.
+#[derive(Debug, Default)]
+struct Counts {
+    all: AtomicU64,
+    /// Those after which somebody may see something new.
+    seen: AtomicU64,
 }
 
 /// Why the store could not be opened.
@@ -163,11 +170,12 @@ impl Store {
                 end,
                 lines: String::new(),
                 must_scrub: false,
+                is_book_keeping: false,
             },
             marked: log.mark(),
             log: Some(log),
         };
-        let store = Store { writer: Arc::new(Mutex::new(writer)), reader, boot_id, writes: Arc::default() };
+        let store = Store { writer: Arc::new(Mutex::new(writer)), reader, boot_id, counts: Arc::default() };
         Ok((store, recovery))
     }
 
@@ -195,7 +203,13 @@ impl Store {
     /// Grows with everything that is written, by whichever handle: whoever has acted on what was there at one number
     /// need not look again before there is another.
     pub fn writes(&self) -> u64 {
-        self.writes.load(Ordering::Acquire)
+        self.counts.all.load(Ordering::Acquire)
+    }
+
+    /// The same, without our own book-keeping: whoever shows prompts and sessions need not show them anew before there is
+    /// another.
+    pub fn visible_writes(&self) -> u64 {
+        self.counts.seen.load(Ordering::Acquire)
     }
 
     /// One transaction with its audit lines, in a task of its own: whoever asked may stop waiting, the work is
@@ -206,11 +220,15 @@ impl Store {
         W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
     {
         let writer = self.writer.clone();
-        let writes = self.writes.clone();
+        let counts = self.counts.clone();
         let task = tokio::spawn(async move {
-            let written = writer.lock_owned().await.transact(now, work).await;
+            let mut writer = writer.lock_owned().await;
+            let written = writer.transact(now, work).await;
             // An error too: a commit may have been made before the rest failed.
-            writes.fetch_add(1, Ordering::Release);
+            counts.all.fetch_add(1, Ordering::Release);
+            if !std::mem::take(&mut writer.draft.is_book_keeping) {
+                counts.seen.fetch_add(1, Ordering::Release);
+            }
             written
         });
         task.await.unwrap_or(Err(BackendError::Stopped))
@@ -288,6 +306,8 @@ pub(crate) struct Draft {
     lines: String,
     /// Something was overwritten that must not be found in what the database has put aside.
     pub(crate) must_scrub: bool,
+    /// Nobody sees a difference.
+    pub(crate) is_book_keeping: bool,
 }
 
 impl Draft {

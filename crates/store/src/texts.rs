@@ -9,11 +9,10 @@ use std::borrow::Cow;
 use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::mask::mask_in_place;
-use atlasbridge_model::{Now, ReplyId, SessionId};
+use atlasbridge_model::{ReplyId, SessionId};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use crate::inbox::{self, Handled};
 use crate::prompts::PromptRecord;
 use crate::rows::{self, parsed};
 use crate::store::{BackendError, Draft, Store, StoreError, attempting};
@@ -50,7 +49,7 @@ impl std::fmt::Debug for QueuedText {
 }
 
 /// What becomes of a text.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextMove {
     /// It waits for its tool. A newer one takes the place of the one that waits.
     Queue(QueuedText),
@@ -121,13 +120,6 @@ impl Store {
             open.push(OpenText { text, sent_to });
         }
         Ok(open)
-    }
-
-    /// What follows from something that has no number: a command, the page, an end that came by itself.
-    pub async fn handle(&self, handled: Handled, now: Now) -> Result<(), StoreError> {
-        self.write(now, move |draft| Box::pin(inbox::apply(draft, handled)))
-            .await
-            .map_err(attempting("recording what follows from a request"))
     }
 }
 

@@ -67,15 +67,15 @@ fn without_an_intent_nothing_was_typed() {
 
 #[test]
 fn an_intent_without_an_outcome_is_unknown() {
-    check("gate-after-intent", "failed unknown", "not known", &["REPLY_RECEIVED", "REPLY_REJECTED"]);
+    check("gate-after-intent", "failed unknown", "nothing proves", &["REPLY_RECEIVED", "REPLY_REJECTED"]);
 }
 
 #[test]
 fn a_typed_reply_is_told_as_typed() {
     check(
         "gate-after-write",
-        "failed tool_gone",
-        "the tool is gone",
+        "failed unknown",
+        "it may have been typed",
         &["REPLY_RECEIVED", "REPLY_INJECTED", "REPLY_REJECTED"],
     );
 }

@@ -179,7 +179,7 @@ async fn the_deadline_types_the_safe_default_once() {
     else {
         panic!("its time is up")
     };
-    assert_eq!(moved.effects, [Do::Deliver(fallback), Do::Tell]);
+    assert_eq!(moved.effects, [Do::Deliver(fallback)]);
     let undelivered = store.undelivered(prompt.session).await.unwrap();
     assert_eq!(undelivered.len(), 1);
     assert_eq!(undelivered[0].reply.value, Some(no()));

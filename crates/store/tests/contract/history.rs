@@ -114,7 +114,7 @@ async fn a_database_of_the_first_version_is_taken_over() {
     .await;
     let (store, recovery) = dir.open().await;
     let migration = recovery.migration.unwrap();
-    assert_eq!((migration.from, migration.to), (1, 6));
+    assert_eq!((migration.from, migration.to), (1, 7));
     let kept = store.reply_of("0ddddddd-dddd-4ddd-8ddd-dddddddddddd".parse().unwrap()).await.unwrap();
     assert_eq!(kept.unwrap().value, Some(Value::Text("Ada".to_owned())));
     assert!(fs::metadata(migration.backup.unwrap()).unwrap().len() > 0);
@@ -124,7 +124,7 @@ async fn a_database_of_the_first_version_is_taken_over() {
     assert_eq!(open[0].prompt.sighting.takes, Takes::NOTHING);
     let prompt = &open[0].prompt;
     let targets = ["42".to_owned()];
-    assert_eq!(store.offer(prompt.id, "telegram", &targets, at(0).wall, at(0)).await.unwrap(), 1);
+    assert_eq!(store.offer(prompt.id, "telegram", &targets, at(0).boot, at(0)).await.unwrap(), 1);
     let outcome = store.accept_alone(tap(prompt), at(1)).await.unwrap();
     assert!(matches!(outcome, Outcome::Won { .. }), "{outcome:?}");
     drop(store);

@@ -4,7 +4,7 @@ use atlasbridge_model::SessionId;
 use atlasbridge_model::answer::{Refusal, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_store::{
-    Advance, CameBy, Cancel, ChatChange, Handled, Handling, NewAsk, NewNotice, Once, Outcome, PromptRecord,
+    Advance, CameBy, Cancel, ChatChange, FollowUp, Handling, NewAsk, NewNotice, Once, Outcome, PromptRecord,
     Store,
 };
 
@@ -14,8 +14,8 @@ fn by(update: i64) -> CameBy {
     CameBy { channel: "telegram".to_owned(), update }
 }
 
-fn nothing<T>(_: &T) -> Handled {
-    Handled::default()
+fn nothing<T>(_: &T) -> FollowUp {
+    FollowUp::default()
 }
 
 fn notice(body: &str) -> NewNotice {
@@ -25,7 +25,6 @@ fn notice(body: &str) -> NewNotice {
         session: None,
         body: body.to_owned(),
         reply_to: None,
-        not_before: None,
     }
 }
 
@@ -36,20 +35,20 @@ async fn waiting() -> (Dir, Store, PromptRecord) {
     (dir, store, prompt)
 }
 
-async fn bodies(store: &Store, seconds: i64) -> Vec<String> {
-    let due = store.due_notices("telegram", at(seconds)).await.unwrap();
+async fn bodies(store: &Store) -> Vec<String> {
+    let due = store.due_notices("telegram").await.unwrap();
     due.into_iter().map(|notice| notice.body).collect()
 }
 
 #[tokio::test]
 async fn an_update_that_comes_again_changes_nothing_even_after_a_crash() {
     let (dir, store, prompt) = waiting().await;
-    let told = |outcome: &Outcome| Handled {
+    let told = |outcome: &Outcome| FollowUp {
         notices: vec![notice(match outcome {
             Outcome::Won { .. } => "won",
             Outcome::Refused(_) => "refused",
         })],
-        ..Handled::default()
+        ..FollowUp::default()
     };
     let first = store.accept(tap(&prompt), Some(by(7)), told, at(1)).await.unwrap();
     assert!(matches!(first, Once::First(Outcome::Won { .. })), "{first:?}");
@@ -60,14 +59,14 @@ async fn an_update_that_comes_again_changes_nothing_even_after_a_crash() {
     assert_eq!(store.offset("telegram", at(2)).await.unwrap(), Some(8));
     let again = store.accept(tap(&prompt), Some(by(7)), told, at(2)).await.unwrap();
     assert_eq!(again, Once::Repeated);
-    let again = store.handle_update(by(7), Handled::default(), at(2)).await;
+    let again = store.follow_up(Some(by(7)), FollowUp::default(), at(2)).await;
     assert_eq!(again.unwrap(), Handling::Repeated);
     assert_eq!(dir.assert_good(), records, "nothing is on record twice");
-    assert_eq!(bodies(&store, 2).await, ["won"]);
+    assert_eq!(bodies(&store).await, ["won"]);
 
     let other = store.accept(tap(&prompt), Some(by(8)), told, at(3)).await.unwrap();
     assert!(matches!(other, Once::First(Outcome::Refused(_))), "{other:?}");
-    assert_eq!(bodies(&store, 3).await, ["won", "refused"]);
+    assert_eq!(bodies(&store).await, ["won", "refused"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -105,7 +104,7 @@ async fn numbers_are_remembered_below_the_highest_and_begin_anew_after_a_week() 
     let store = dir.store().await;
     assert_eq!(store.offset("telegram", at(0)).await.unwrap(), None);
     let handle = async |update, seconds| {
-        let handled = store.handle_update(by(update), Handled::default(), at(seconds));
+        let handled = store.follow_up(Some(by(update)), FollowUp::default(), at(seconds));
         handled.await.unwrap()
     };
     assert_eq!(handle(5_000, 0).await, Handling::Done);
@@ -137,23 +136,26 @@ async fn a_question_is_answered_once() {
         expires_at: at(seconds).wall,
     };
     for (update, token) in [(1, "aa"), (2, "bb")] {
-        let asked =
-            Handled { ask: Some(question(token, 60)), notices: vec![notice("stop?")], ..Handled::default() };
-        store.handle_update(by(update), asked, at(0)).await.unwrap();
+        let asked = FollowUp {
+            ask: Some(question(token, 60)),
+            notices: vec![notice("stop?")],
+            ..FollowUp::default()
+        };
+        store.follow_up(Some(by(update)), asked, at(0)).await.unwrap();
     }
     assert_eq!(store.ask("aa", at(1)).await.unwrap(), Some(question("aa", 60)));
     assert_eq!(store.ask("cc", at(1)).await.unwrap(), None);
-    let yes = |token: &str| Handled {
+    let yes = |token: &str| FollowUp {
         take_ask: Some(token.to_owned()),
         audit: Some(AuditEvent::new(EventName::SessionEnd)),
         notices: vec![notice("stopped")],
-        ..Handled::default()
+        ..FollowUp::default()
     };
-    let first = store.handle_update(by(3), yes("aa"), at(1)).await.unwrap();
-    let second = store.handle_update(by(4), yes("aa"), at(1)).await.unwrap();
-    let late = store.handle_update(by(5), yes("bb"), at(60)).await.unwrap();
+    let first = store.follow_up(Some(by(3)), yes("aa"), at(1)).await.unwrap();
+    let second = store.follow_up(Some(by(4)), yes("aa"), at(1)).await.unwrap();
+    let late = store.follow_up(Some(by(5)), yes("bb"), at(60)).await.unwrap();
     assert_eq!((first, second, late), (Handling::Done, Handling::AskGone, Handling::AskGone));
-    assert_eq!(bodies(&store, 60).await, ["stop?", "stop?", "stopped"]);
+    assert_eq!(bodies(&store).await, ["stop?", "stop?", "stopped"]);
     assert_eq!(dir.story(), ["SESSION_END"]);
     assert_eq!(store.ask("bb", at(60)).await.unwrap(), None);
 }
@@ -162,17 +164,17 @@ async fn a_question_is_answered_once() {
 async fn a_chat_remembers_and_forgets() {
     let dir = Dir::new();
     let store = dir.store().await;
-    let change = |value: Option<&str>| Handled {
+    let change = |value: Option<&str>| FollowUp {
         chat: vec![ChatChange {
             channel: "telegram".to_owned(),
             target: "42".to_owned(),
             key: "switch".to_owned(),
             value: value.map(str::to_owned),
         }],
-        ..Handled::default()
+        ..FollowUp::default()
     };
     for (update, value) in [(1, Some("a")), (2, Some("b")), (3, None)] {
-        store.handle_update(by(update), change(value), at(0)).await.unwrap();
+        store.follow_up(Some(by(update)), change(value), at(0)).await.unwrap();
         let known = store.chat_state("telegram", "42", "switch").await.unwrap();
         assert_eq!(known.as_deref(), value);
     }
@@ -208,27 +210,17 @@ async fn notices_wait_and_are_forgotten() {
     let store = dir.store().await;
     let session = begin(&store).await;
     let of_session = NewNotice { session: Some(session), ..notice("began") };
-    let nowhere = NewNotice {
-        session: Some(SessionId::from_random(random())),
-        not_before: Some(at(20).wall),
-        ..notice("later")
-    };
+    let nowhere = NewNotice { session: Some(SessionId::from_random(random())), ..notice("kept") };
     store.notify(of_session, at(0)).await.unwrap();
-    store.notify(nowhere, at(0)).await.unwrap();
     store.notify(notice("never"), at(0)).await.unwrap();
-    assert_eq!(bodies(&store, 0).await, ["began", "never"]);
-    assert_eq!(
-        store.next_post_time("telegram", at(0)).await.unwrap(),
-        Some(at(20).wall),
-        "what is due already needs no alarm"
-    );
-    let due = store.due_notices("telegram", at(10)).await.unwrap();
+    store.notify(nowhere, at(0)).await.unwrap();
+    assert_eq!(bodies(&store).await, ["began", "never", "kept"]);
+    let due = store.due_notices("telegram").await.unwrap();
     store.notice_sent(due[0].id, at(10)).await.unwrap();
     store.drop_notice(due[1].id, "blocked", at(10)).await.unwrap();
-    assert_eq!(bodies(&store, 19).await, [""; 0]);
     drop(store);
     let store = dir.store().await;
-    assert_eq!(bodies(&store, 20).await, ["later"]);
+    assert_eq!(bodies(&store).await, ["kept"]);
     store.forget_ended_before(at(0).wall, at(90_000)).await.unwrap();
-    assert_eq!(bodies(&store, 90_000).await, ["later"], "what was not sent is kept");
+    assert_eq!(bodies(&store).await, ["kept"], "what was not sent is kept");
 }

@@ -3,7 +3,7 @@
 use atlasbridge_model::SessionId;
 use atlasbridge_model::answer::{Refusal, Source};
 use atlasbridge_model::lifecycle::{Event, PromptState};
-use atlasbridge_store::{AcceptedAnswer, CameBy, Handled, MOST_ANSWERS, NewPrompt, Outcome, Resume, Store};
+use atlasbridge_store::{AcceptedAnswer, CameBy, FollowUp, MOST_ANSWERS, NewPrompt, Outcome, Resume, Store};
 
 use crate::world::{AcceptAlone, Dir, ask, at, begin, new, tap, yes_no};
 
@@ -50,11 +50,11 @@ async fn the_eleventh_answer_within_a_minute_pauses_the_session() {
     assert!(matches!(answer(other, telegram(), 501).await, Outcome::Won { .. }));
 
     let came = CameBy { channel: "telegram".to_owned(), update: 1 };
-    let resume = Handled {
+    let resume = FollowUp {
         resume: Some(Resume { session, source: telegram(), decided_by: "telegram:42".to_owned() }),
-        ..Handled::default()
+        ..FollowUp::default()
     };
-    store.handle_update(came, resume, at(502)).await.unwrap();
+    store.follow_up(Some(came), resume, at(502)).await.unwrap();
     assert_eq!(dir.story().last().unwrap(), "PROMPT_ROUTED routing resumed");
     assert!(!store.resume_session(session, &telegram(), "telegram:42", at(502)).await.unwrap());
     assert!(matches!(answer(session, telegram(), 503).await, Outcome::Won { .. }));

@@ -4,7 +4,7 @@ use atlasbridge_model::answer::Refusal;
 use atlasbridge_model::lifecycle::{Departure, Event};
 use atlasbridge_model::{Nonce, Now, PromptId};
 use atlasbridge_store::{
-    AcceptedAnswer, DuePost, Handled, Offered, Outcome, PostId, PromptRecord, SessionStatus, Store,
+    AcceptedAnswer, DuePost, FollowUp, Offered, Outcome, PostId, PromptRecord, SessionStatus, Store,
 };
 
 use crate::world::{AcceptAlone, Dir, ask, at, begin, random, tap};
@@ -13,7 +13,7 @@ pub(crate) const CHANNEL: &str = "telegram";
 
 async fn offer_on(store: &Store, prompt: &PromptRecord, channel: &str, names: &[&str], after: i64) -> u64 {
     let targets: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    store.offer(prompt.id, channel, &targets, at(after).wall, at(0)).await.unwrap()
+    store.offer(prompt.id, channel, &targets, at(after).boot, at(0)).await.unwrap()
 }
 
 pub(crate) async fn offer(store: &Store, prompt: &PromptRecord) {
@@ -147,7 +147,7 @@ async fn many_that_are_due_come_in_portions_and_none_is_left_out() {
 #[tokio::test]
 async fn what_nobody_can_answer_is_not_sent() {
     let (_dir, store, prompt) = waiting().await;
-    let grace = at(10).wall;
+    let grace = at(10).boot;
     offer_on(&store, &prompt, CHANNEL, &["42", "43"], 10).await;
     assert_eq!(due(&store, at(9)).await, []);
     assert_eq!(store.next_post_time(CHANNEL, at(9)).await.unwrap(), Some(grace));
@@ -168,7 +168,7 @@ async fn later_and_never() {
     offer_on(&store, &prompt, CHANNEL, &["42"], 30).await;
     let id = store.posts_of(prompt.id).await.unwrap()[0].id;
     assert_eq!(due(&store, at(29)).await, []);
-    assert_eq!(store.next_post_time(CHANNEL, at(0)).await.unwrap(), Some(at(30).wall));
+    assert_eq!(store.next_post_time(CHANNEL, at(0)).await.unwrap(), Some(at(30).boot));
     assert_eq!(
         store.next_post_time(CHANNEL, at(30)).await.unwrap(),
         None,
@@ -187,9 +187,9 @@ async fn more_is_shown_when_somebody_asks() {
     show_all(&store, at(0)).await;
     let id = store.posts_of(prompt.id).await.unwrap()[0].id;
     for (update, level, edits) in [(1, 1, 1), (2, 1, 0), (3, 2, 1)] {
-        let handled = Handled { level: Some((id, level)), ..Handled::default() };
+        let handled = FollowUp { level: Some((id, level)), ..FollowUp::default() };
         let came = atlasbridge_store::CameBy { channel: CHANNEL.to_owned(), update };
-        store.handle_update(came, handled, at(1)).await.unwrap();
+        store.follow_up(Some(came), handled, at(1)).await.unwrap();
         let found = due(&store, at(1)).await;
         assert_eq!(found.len(), edits, "{level}");
         assert!(found.iter().all(|due| due.post.level == level));
@@ -335,21 +335,20 @@ async fn messages_are_forgotten_with_their_session() {
         reply: atlasbridge_model::ReplyId::from_random(random()),
         heard_at: None,
     };
-    let queue = Handled { text: Some(atlasbridge_store::TextMove::Queue(text)), ..Default::default() };
-    store.handle(queue, at(0)).await.unwrap();
+    let queue = FollowUp { text: Some(atlasbridge_store::TextMove::Queue(text)), ..Default::default() };
+    store.follow_up(None, queue, at(0)).await.unwrap();
     let notice = atlasbridge_store::NewNotice {
         channel: CHANNEL.to_owned(),
         target: "42".to_owned(),
         session: Some(prompt.session),
         body: "began".to_owned(),
         reply_to: None,
-        not_before: None,
     };
     store.notify(notice, at(0)).await.unwrap();
     store.end_session(prompt.session, SessionStatus::Completed, Some(0), at(1)).await.unwrap();
     assert_eq!(store.forget_ended_before(at(2).wall, at(3)).await.unwrap(), 1);
     assert_eq!(store.posts_of(prompt.id).await.unwrap(), []);
-    assert_eq!(store.due_notices(CHANNEL, at(3)).await.unwrap(), []);
+    assert_eq!(store.due_notices(CHANNEL).await.unwrap(), []);
     assert_eq!(store.queued_text(prompt.session).await.unwrap(), None);
     assert_eq!(store.posted(PostId(1), "m1", 1, at(4)).await.unwrap(), (), "nobody minds");
 }

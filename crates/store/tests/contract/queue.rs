@@ -100,7 +100,7 @@ async fn one_prompt_of_a_session_waits_and_the_others_queue() {
     let Advance::Moved(moved) = store.advance(first.id, &left, at(2)).await.unwrap() else {
         panic!("it was waiting")
     };
-    assert_eq!(moved.effects, [Do::Tell, Do::PromoteNext]);
+    assert_eq!(moved.effects, [Do::PromoteNext]);
     let fourth = ask(&store, session, 4).await;
     assert_eq!(fourth.state, PromptState::Routed, "nobody jumps the queue");
     let promoted = store.promote_next(session, at(3)).await.unwrap().unwrap();

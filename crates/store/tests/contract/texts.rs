@@ -4,7 +4,7 @@ use atlasbridge_model::answer::{Refusal, Source, Value};
 use atlasbridge_model::lifecycle::{Event, PromptState};
 use atlasbridge_model::{Excerpt, Kind, ReplyId, SessionId, Sighting, Takes};
 use atlasbridge_store::{
-    AcceptedAnswer, Handled, HeardAt, NewNotice, OpenText, Outcome, PromptRecord, QueuedText, SessionStatus,
+    AcceptedAnswer, FollowUp, HeardAt, NewNotice, OpenText, Outcome, PromptRecord, QueuedText, SessionStatus,
     Store, TextMove,
 };
 
@@ -25,13 +25,13 @@ fn idle(no: u32) -> Sighting {
     Sighting { kind: Kind::Idle, choices: None, excerpt: Excerpt::new("> "), ..yes_no(no) }
 }
 
-fn nothing<T>(_: &T) -> Handled {
-    Handled::default()
+fn nothing<T>(_: &T) -> FollowUp {
+    FollowUp::default()
 }
 
 async fn moves(store: &Store, change: TextMove, seconds: i64) {
-    let handled = Handled { text: Some(change), ..Handled::default() };
-    store.handle(handled, at(seconds)).await.unwrap();
+    let handled = FollowUp { text: Some(change), ..FollowUp::default() };
+    store.follow_up(None, handled, at(seconds)).await.unwrap();
 }
 
 async fn queue(store: &Store, text: &QueuedText, seconds: i64) {
@@ -56,9 +56,9 @@ async fn deny_and_say_is_one_decision_and_the_text_is_spent_once() {
     let session = prompt.session;
     let deny = AcceptedAnswer { value: no(), ..tap(&prompt) };
     let say = |say: QueuedText| {
-        move |outcome: &Outcome| Handled {
+        move |outcome: &Outcome| FollowUp {
             text: matches!(outcome, Outcome::Won { .. }).then(|| TextMove::Queue(say)),
-            ..Handled::default()
+            ..FollowUp::default()
         }
     };
     let (first, late) = (text(session, "use the other file"), text(session, "never"));
@@ -120,21 +120,20 @@ async fn a_newer_text_takes_the_place_of_an_older_and_one_that_does_not_fit_is_k
     queue(&store, &text(session, "first"), 0).await;
     let long = text(session, &"x".repeat(201));
     queue(&store, &long, 1).await;
-    let told = |outcome: &Outcome| Handled {
+    let told = |outcome: &Outcome| FollowUp {
         notices: vec![NewNotice {
             channel: "telegram".to_owned(),
             target: "42".to_owned(),
             session: None,
             body: format!("{outcome:?}"),
             reply_to: None,
-            not_before: None,
         }],
-        ..Handled::default()
+        ..FollowUp::default()
     };
     let outcome = store.accept_queued(prompt.id, told, at(2)).await.unwrap();
     let too_long = Refusal::TooLong { length: 201, limit: 200 };
     assert_eq!(outcome, Some(Outcome::Refused(too_long)));
-    assert_eq!(store.due_notices("telegram", at(2)).await.unwrap().len(), 1);
+    assert_eq!(store.due_notices("telegram").await.unwrap().len(), 1);
     assert_eq!(store.queued_text(session).await.unwrap(), None);
     let unsent = store.unsent_text(session).await.unwrap();
     assert_eq!(unsent, Some((long, "too_long".to_owned())));

@@ -12,7 +12,7 @@ use atlasbridge_model::{
     Nonce, Now, PromptId, ReplyId, SessionId, Sighting, SightingNo, Strokes, Takes, Timestamp,
 };
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, Cancel, Handled, Moved, NewPrompt, Once, Outcome, PromptRecord, Recovery,
+    AcceptedAnswer, Advance, Cancel, FollowUp, Moved, NewPrompt, Once, Outcome, PromptRecord, Recovery,
     SessionRecord, SessionStatus, Store, StoreConfig, StoreError, Verdict, read_records, verify,
 };
 
@@ -215,7 +215,7 @@ pub(crate) trait AcceptAlone {
 
 impl AcceptAlone for Store {
     async fn accept_alone(&self, answer: AcceptedAnswer, now: Now) -> Result<Outcome, StoreError> {
-        match self.accept(answer, None, |_| Handled::default(), now).await? {
+        match self.accept(answer, None, |_| FollowUp::default(), now).await? {
             Once::First(outcome) => Ok(outcome),
             Once::Repeated => unreachable!("only updates are repeated"),
         }
@@ -241,7 +241,7 @@ pub(crate) async fn leave(store: &Store, prompt: &PromptRecord, decided_by: &str
         source: Source::Command,
         decided_by: decided_by.to_owned(),
     };
-    match store.cancel(cancel, None, |_| Handled::default(), at(1)).await.unwrap() {
+    match store.cancel(cancel, None, |_| FollowUp::default(), at(1)).await.unwrap() {
         Once::First(advance) => advance,
         Once::Repeated => unreachable!("only updates are repeated"),
     }

@@ -1,8 +1,6 @@
 //! What the page asks for. A visitor has shown a right to look and to answer; everything decided here goes through the
 //! same doors as any other answer.
 
-mod decisions;
-
 use std::time::Duration;
 
 use atlasbridge_channel::Card;
@@ -10,28 +8,27 @@ use atlasbridge_model::answer::Source;
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::mask::mask_in_place;
-use atlasbridge_model::{Kind, ReplyId, SessionId};
+use atlasbridge_model::{ReplyId, SessionId};
 use atlasbridge_store::{
-    Logins, OpenPrompt, PromptRecord, Redeem, SessionRecord, SessionStatus, Verdict, rfc3339,
+    Logins, OpenPrompt, PromptRecord, Redeem, Reply, SessionRecord, SessionStatus, Verdict, rfc3339,
 };
 use atlasbridge_web::desk::{
-    Answer, Ask, AuditLine, AuditVerdict, Desk, Figures, HistoryPage, Instructions, Search, SessionCard,
+    self, Ask, AuditLine, AuditVerdict, Desk, Figures, HistoryPage, Instructions, Search, SessionCard,
     SessionStory, Typing, Visitor,
 };
 use atlasbridge_web::{Config as PageConfig, WebHandle};
 use atlasbridge_wire::command::{ChannelView, LoginView, Response};
-use atlasbridge_wire::session::{self, ToSession, TypingOutcome};
+use atlasbridge_wire::session::{self, TypingOutcome};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use self::decisions::PageAnswer;
-use crate::cards::tag;
-use crate::channels::{RESTART_AFTER, RESTARTS};
-use crate::hub::{Event, Hub, Trouble, random};
+use super::{Hub, Input, RESTART_AFTER, RESTARTS, chain, random};
+use crate::cards::{card, tag};
+use crate::decide::{Actor, Answer, Matter, Offer};
+use crate::desks::Way;
+use crate::engine::Trouble;
 use crate::peer::Peer;
-use crate::{clock, pause};
+use crate::{WEB, clock, pause};
 
-/// The name of this channel on the audit log.
-const NAME: &str = "web";
 /// Questions that wait for the loop.
 const MAILBOX: usize = 64;
 /// How long a one-time link is good for.
@@ -45,7 +42,7 @@ const MOST_SESSIONS: u32 = 500;
 
 /// The page that is served, or why it is not.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub(super) struct Page {
     config: Option<PageConfig>,
     state: Serving,
     /// How often it was started: the end of an earlier server is no news.
@@ -81,9 +78,16 @@ impl Drop for Served {
     }
 }
 
+impl Page {
+    /// Something that a page shows has changed.
+    pub(super) fn changed(&mut self) {
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+}
+
 impl Hub {
     /// Serves the page as configured now; what has not changed is left alone.
-    pub(crate) fn set_page(&mut self, wanted: Option<PageConfig>) {
+    pub(super) fn set_page(&mut self, wanted: Option<PageConfig>) {
         let is_as_wanted = match &self.page.state {
             Serving::On(_) | Serving::Again { .. } => true,
             Serving::Off => wanted.is_none(),
@@ -109,7 +113,7 @@ impl Hub {
         let desk = Desk { asks, changes: self.page.changes.subscribe() };
         match atlasbridge_web::start(config, desk) {
             Ok((handle, work)) => {
-                let (events, no) = (self.events.clone(), self.page.no);
+                let (inputs, no) = (self.inputs.clone(), self.page.no);
                 // The server and what it asks end together, and the loop hears of it last.
                 let worker = tokio::spawn(async move {
                     let mut serving = tokio::spawn(async move {
@@ -121,20 +125,20 @@ impl Hub {
                             _ = &mut serving => break,
                             ask = asked.recv() => {
                                 let Some(ask) = ask else { break };
-                                if events.send(Event::Page(ask)).await.is_err() {
+                                if inputs.send(Input::Page(ask)).await.is_err() {
                                     break;
                                 }
                             }
                         }
                     }
                     serving.abort();
-                    let _ = events.send(Event::PageEnded { no }).await;
+                    let _ = inputs.send(Input::PageEnded { no }).await;
                 });
                 tracing::info!(address = %handle.base_url, "the page is served");
                 self.page.state = Serving::On(Served { handle, worker });
             }
             Err(error) => {
-                let why = crate::hub::chain(&error);
+                let why = chain(&error);
                 tracing::error!(error = %why, "the page cannot be served");
                 self.page.state = Serving::Stopped { why };
             }
@@ -142,7 +146,7 @@ impl Hub {
     }
 
     /// The page's server has ended by itself. The rest goes on; it is tried again, a few times.
-    pub(crate) fn page_ended(&mut self, no: u64) {
+    pub(super) fn page_ended(&mut self, no: u64) {
         if self.page.no != no {
             return;
         }
@@ -157,28 +161,19 @@ impl Hub {
             return;
         }
         self.page.state = Serving::Again { why: "it failed, and is started again".to_owned() };
-        let events = self.events.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(RESTART_AFTER).await;
-            let _ = events.send(Event::PageRestart { no }).await;
-        });
+        self.send_later(RESTART_AFTER, Input::PageRestart { no });
     }
 
-    pub(crate) fn page_restart(&mut self, no: u64) {
+    pub(super) fn page_restart(&mut self, no: u64) {
         if self.page.no == no {
             self.serve_page();
         }
     }
 
-    /// Something that a page shows has changed.
-    pub(crate) fn page_changed(&mut self) {
-        self.page.changes.send_modify(|changes| *changes += 1);
-    }
-
     /// All channels, for `status`: the page first, if there is to be one.
-    pub(crate) fn channel_views(&self) -> Vec<ChannelView> {
+    pub(super) fn channel_views(&self) -> Vec<ChannelView> {
         let not_served = |state: &str, why: &str| ChannelView {
-            name: NAME.to_owned(),
+            name: WEB.to_owned(),
             state: state.to_owned(),
             detail: Some(why.to_owned()),
             address: None,
@@ -186,7 +181,7 @@ impl Hub {
         let page = match &self.page.state {
             Serving::Off => None,
             Serving::On(served) => Some(ChannelView {
-                name: NAME.to_owned(),
+                name: WEB.to_owned(),
                 state: "connected".to_owned(),
                 detail: served
                     .handle
@@ -198,10 +193,10 @@ impl Hub {
             Serving::Again { why } => Some(not_served("retrying", why)),
             Serving::Stopped { why } => Some(not_served("stopped", why)),
         };
-        page.into_iter().chain(self.channels.views()).collect()
+        page.into_iter().chain(self.outside.channels.views()).collect()
     }
 
-    pub(crate) async fn page_asked(&mut self, ask: Ask) -> Result<(), Trouble> {
+    pub(super) async fn page_asked(&mut self, ask: Ask) -> Result<(), Trouble> {
         // Whoever has gone meanwhile does not want the answer: each `send` may fail.
         match ask {
             Ask::Inbox { reply } => drop(reply.send(self.inbox().await?)),
@@ -211,63 +206,73 @@ impl Hub {
             Ask::Audit { search, reply } => drop(reply.send(self.audit_lines(search).await?)),
             Ask::VerifyAudit { reply } => self.verify_audit(reply),
             Ask::Answer { prompt, nonce, said, as_is, visitor, reply } => {
-                let answer = PageAnswer { prompt, nonce, said, as_is };
-                return self.page_answers(answer, &visitor, reply).await;
+                let on = Ok(Offer { prompt, nonce: Some(nonce) });
+                let answer = Answer { on, said, as_is, then: None };
+                return self.visitor_decides(visitor, Matter::Answer(answer), reply).await;
             }
             Ask::Send { session, text, as_is, visitor, reply } => {
-                return self.page_sends(session, text, as_is, &visitor, reply).await;
+                return self.visitor_decides(visitor, Matter::Instruct { session, text, as_is }, reply).await;
             }
             Ask::TakeBack { session, visitor, reply } => {
-                drop(reply.send(self.page_takes_back(session, &visitor).await?))
+                let matter = Matter::TakeBack { session, only: None };
+                return self.visitor_decides(visitor, matter, reply).await;
             }
-            Ask::Watch { session, reply } => drop(reply.send(self.registry.watch_screen(session))),
+            Ask::StopSession { session, visitor, reply } => {
+                return self.visitor_decides(visitor, Matter::Stop { session }, reply).await;
+            }
+            Ask::Watch { session, reply } => drop(reply.send(self.outside.registry.watch_screen(session))),
             Ask::Lines { session, reply } => {
-                let asked = self.registry.ask_lines(session, MOST_LINES);
+                let asked = self.outside.registry.ask_lines(session, MOST_LINES);
                 tokio::spawn(async move { drop(reply.send(heard(asked).await)) });
             }
             Ask::Type { session, typing, visitor, reply } => {
                 return self.page_types(session, typing, &visitor, reply).await;
             }
-            Ask::StopSession { session, visitor, reply } => {
-                drop(reply.send(self.page_stops(session, &visitor).await?))
-            }
             Ask::Redeem { link, login, device, reply } => {
-                let name = format!("{NAME}:{}", &atlasbridge_model::id::hex(&random()?)[..6]);
+                let name = format!("{WEB}:{}", &atlasbridge_model::id::hex(&random()?)[..6]);
                 let redeem = Redeem { link_hash: link.0, login_hash: login.0, name, device };
-                let is_good = self.store.redeem_link(redeem, clock::now()).await?;
+                let is_good = self.engine.store.redeem_link(redeem, clock::now()).await?;
                 let _ = reply.send(is_good);
             }
             Ask::Login { login, reply } => {
-                let known = self.store.login(&login.0).await?;
-                self.store.touch_login(&login.0, clock::now()).await?;
+                let known = self.engine.store.login(&login.0).await?;
+                self.engine.store.touch_login(&login.0, clock::now()).await?;
                 drop(reply.send(known.map(|login| Visitor(login.name))));
             }
             Ask::Logout { login, reply } => {
-                if let Some(login) = self.store.login(&login.0).await? {
+                if let Some(login) = self.engine.store.login(&login.0).await? {
                     let by = login.name.clone();
-                    self.store.revoke_logins(Logins::Named(login.name), &by, clock::now()).await?;
+                    self.engine.store.revoke_logins(Logins::Named(login.name), &by, clock::now()).await?;
                 }
                 let _ = reply.send(());
             }
             Ask::Figures { reply } => drop(reply.send(self.figures().await?)),
             Ask::Refused { reason, from } => {
-                self.record_rejection(AuditEvent {
-                    value: Some(reason.to_owned()),
-                    source: Some(NAME.to_owned()),
-                    decided_by: Some(from),
-                    ..AuditEvent::new(EventName::ReplyRejected)
-                })
-                .await?;
+                let source = Source::Channel(WEB.to_owned());
+                self.record_rejection(reason.to_owned(), &source, from).await?;
             }
         }
         Ok(())
     }
 
+    async fn visitor_decides(
+        &mut self,
+        Visitor(login): Visitor,
+        matter: Matter,
+        reply: oneshot::Sender<desk::Answer>,
+    ) -> Result<(), Trouble> {
+        self.decide(Actor::Page { login }, matter, Some(Way::Page(reply))).await
+    }
+
+    fn card(&self, prompt: &PromptRecord, session: &SessionRecord, reply: Option<&Reply>) -> Card {
+        card(prompt, session, reply, self.outside.rules, clock::now())
+    }
+
     async fn inbox(&self) -> Result<Vec<Card>, Trouble> {
-        let standing = self.store.standing_prompts().await?;
+        let standing = self.engine.store.standing_prompts().await?;
         let mut cards = Vec::with_capacity(standing.len());
         for OpenPrompt { prompt, session } in standing {
-            let reply = self.store.reply_of(prompt.id).await?;
+            let reply = self.engine.store.reply_of(prompt.id).await?;
             cards.push(self.card(&prompt, &session, reply.as_ref()));
         }
         Ok(cards)
@@ -275,8 +280,8 @@ impl Hub {
 
     async fn session_cards(&self, all: bool) -> Result<Vec<SessionCard>, Trouble> {
         let sessions = match all {
-            true => self.store.sessions(MOST_SESSIONS).await?,
-            false => self.store.active_sessions().await?,
+            true => self.engine.store.sessions(MOST_SESSIONS).await?,
+            false => self.engine.store.active_sessions().await?,
         };
         let mut cards = Vec::with_capacity(sessions.len());
         for session in sessions {
@@ -286,7 +291,7 @@ impl Hub {
     }
 
     async fn session_card(&self, session: &SessionRecord) -> Result<SessionCard, Trouble> {
-        let prompts = self.store.prompts_of(session.id).await?;
+        let prompts = self.engine.store.live_prompts(session.id).await?;
         Ok(SessionCard {
             session: tag(session),
             command: session.command.clone(),
@@ -294,25 +299,20 @@ impl Hub {
             started_at: session.started_at,
             ended_at: session.ended_at,
             exit_code: session.exit_code,
-            prompts: prompts.len() as u64,
+            prompts: self.engine.store.prompt_count(session.id).await?,
             is_waiting: prompts.iter().any(|prompt| matches!(prompt.state, PromptState::AwaitingReply)),
             is_paused: session.paused_at.is_some(),
-            is_connected: self.registry.is_connected(session.id),
-            instructions: self.instructions(session, &prompts).await?,
+            is_connected: self.outside.registry.is_connected(session.id),
+            instructions: self.instructions(session).await?,
         })
     }
 
-    async fn instructions(
-        &self,
-        session: &SessionRecord,
-        prompts: &[PromptRecord],
-    ) -> Result<Option<Instructions>, Trouble> {
-        let mut idle = prompts.iter().rev().filter(|prompt| prompt.sighting.kind == Kind::Idle);
-        let Some(last) = idle.next() else {
+    async fn instructions(&self, session: &SessionRecord) -> Result<Option<Instructions>, Trouble> {
+        let Some(last) = self.engine.store.last_idle(session.id).await? else {
             return Ok(None);
         };
-        let queued = self.store.queued_text(session.id).await?;
-        let unsent = self.store.unsent_text(session.id).await?;
+        let queued = self.engine.store.queued_text(session.id).await?;
+        let unsent = self.engine.store.unsent_text(session.id).await?;
         if session.status != SessionStatus::Active && unsent.is_none() {
             return Ok(None);
         }
@@ -325,12 +325,12 @@ impl Hub {
     }
 
     async fn story(&self, session: SessionId) -> Result<Option<SessionStory>, Trouble> {
-        let Some(record) = self.store.session(session).await? else {
+        let Some(record) = self.engine.store.session(session).await? else {
             return Ok(None);
         };
         let mut prompts = Vec::new();
-        for prompt in self.store.prompts_of(session).await? {
-            let reply = self.store.reply_of(prompt.id).await?;
+        for prompt in self.engine.store.prompts_of(session).await? {
+            let reply = self.engine.store.reply_of(prompt.id).await?;
             prompts.push(self.card(&prompt, &record, reply.as_ref()));
         }
         Ok(Some(SessionStory { session: self.session_card(&record).await?, prompts }))
@@ -338,7 +338,7 @@ impl Hub {
 
     async fn history(&self, search: Search) -> Result<HistoryPage, Trouble> {
         let most = search.most as usize;
-        let found = self.store.search_prompts(&search).await?;
+        let found = self.engine.store.search_prompts(&search).await?;
         let cards = found.iter().map(|found| self.card(&found.prompt, &found.session, found.reply.as_ref()));
         Ok(HistoryPage {
             prompts: cards.collect(),
@@ -348,7 +348,7 @@ impl Hub {
     }
 
     async fn audit_lines(&self, search: Search) -> Result<Vec<AuditLine>, Trouble> {
-        let found = self.store.search_audit(&search).await?;
+        let found = self.engine.store.search_audit(&search).await?;
         let line = |record: atlasbridge_store::AuditRecord| AuditLine {
             seq: record.seq,
             at: record.ts,
@@ -377,7 +377,7 @@ impl Hub {
                     },
                     told: verdict.to_string(),
                 },
-                Err(error) => AuditVerdict { is_whole: false, records: 0, told: crate::hub::chain(&error) },
+                Err(error) => AuditVerdict { is_whole: false, records: 0, told: chain(&error) },
             };
             let _ = reply.send(told);
         });
@@ -389,7 +389,7 @@ impl Hub {
         session: SessionId,
         typing: Typing,
         visitor: &Visitor,
-        reply: oneshot::Sender<Answer>,
+        reply: oneshot::Sender<desk::Answer>,
     ) -> Result<(), Trouble> {
         let (value, what) = match typing {
             Typing::Key(key) => (format!("key {key:?}"), session::Typing::Key(key)),
@@ -398,12 +398,13 @@ impl Hub {
                 session::Typing::Text { text, enter },
             ),
         };
-        self.store
+        self.engine
+            .store
             .audit(
                 AuditEvent {
                     session: Some(session),
                     value: Some(value),
-                    source: Some(NAME.to_owned()),
+                    source: Some(WEB.to_owned()),
                     decided_by: Some(visitor.0.clone()),
                     ..AuditEvent::new(EventName::ReplyReceived)
                 },
@@ -411,10 +412,10 @@ impl Hub {
             )
             .await?;
         let id = ReplyId::from_random(random()?).to_string();
-        let outcome = self.registry.type_into(session, id, what);
+        let outcome = self.outside.registry.type_into(session, id, what);
         tokio::spawn(async move {
             let answer = match heard(outcome).await {
-                Some(TypingOutcome::Typed) => Answer::Done { card: None },
+                Some(TypingOutcome::Typed) => desk::Answer::Done { card: None },
                 Some(TypingOutcome::Busy) => refused("an answer is being typed right now; try again"),
                 Some(TypingOutcome::TypingLocally) => {
                     refused("somebody is in the middle of typing at the terminal")
@@ -433,35 +434,12 @@ impl Hub {
         Ok(())
     }
 
-    async fn page_stops(&mut self, session: SessionId, visitor: &Visitor) -> Result<Answer, Trouble> {
-        let known = self.store.session(session).await?;
-        if known.is_none_or(|known| known.status != SessionStatus::Active) {
-            return Ok(refused("this session is over"));
-        }
-        self.store
-            .audit(
-                AuditEvent {
-                    session: Some(session),
-                    value: Some("stop".to_owned()),
-                    source: Some(NAME.to_owned()),
-                    decided_by: Some(visitor.0.clone()),
-                    ..AuditEvent::new(EventName::ReplyReceived)
-                },
-                clock::now(),
-            )
-            .await?;
-        Ok(match self.registry.send(session, ToSession::Stop) {
-            true => Answer::Done { card: None },
-            false => refused("its host is not connected at the moment; try again"),
-        })
-    }
-
     async fn figures(&self) -> Result<Figures, Trouble> {
-        let figures = self.store.figures().await?;
+        let figures = self.engine.store.figures().await?;
         Ok(Figures {
             version: self.identity.version.clone(),
-            sessions_active: self.store.active_sessions().await?.len() as u64,
-            prompts_open: self.store.open_prompts().await?.len() as u64,
+            sessions_active: self.engine.store.active_sessions().await?.len() as u64,
+            prompts_open: self.engine.store.open_prompts().await?.len() as u64,
             prompts_total: figures.prompts_total,
             replies_total: figures.replies_total,
             rejected_total: figures.rejected_total,
@@ -471,7 +449,7 @@ impl Hub {
     }
 
     /// A one-time link: its secret is told once, to whoever asked, and kept nowhere.
-    pub(crate) async fn web_link(&mut self) -> Result<Response, Trouble> {
+    pub(super) async fn web_link(&mut self) -> Result<Response, Trouble> {
         let served = match &self.page.state {
             Serving::On(served) => served,
             Serving::Again { why } | Serving::Stopped { why } => {
@@ -489,12 +467,12 @@ impl Hub {
             atlasbridge_web::new_secret().map_err(|error| Trouble::NoRandomness(error.to_string()))?;
         let now = clock::now();
         let expires_at = now.wall.plus_millis(LINK_LIMIT.as_millis() as i64);
-        self.store.add_link(&atlasbridge_web::link_hash(&secret).0, expires_at, now).await?;
+        self.engine.store.add_link(&atlasbridge_web::link_hash(&secret).0, expires_at, now).await?;
         Ok(Response::WebLink { url: atlasbridge_web::link_url(&base, &secret) })
     }
 
-    pub(crate) async fn web_logins(&self) -> Result<Response, Trouble> {
-        let mut logins = self.store.logins().await?;
+    pub(super) async fn web_logins(&self) -> Result<Response, Trouble> {
+        let mut logins = self.engine.store.logins().await?;
         logins.retain(|login| login.revoked_at.is_none());
         let view = |login: atlasbridge_store::Login| LoginView {
             name: login.name,
@@ -505,11 +483,10 @@ impl Hub {
         Ok(Response::WebLogins { logins: logins.into_iter().map(view).collect() })
     }
 
-    pub(crate) async fn web_revoke(&mut self, name: Option<&str>, peer: &Peer) -> Result<Response, Trouble> {
+    pub(super) async fn web_revoke(&mut self, name: Option<&str>, peer: &Peer) -> Result<Response, Trouble> {
         let by = format!("uid:{}", peer.uid);
         let which = name.map_or(Logins::All, |name| Logins::Named(name.to_owned()));
-        let revoked = self.store.revoke_logins(which, &by, clock::now()).await?;
-        self.page_changed();
+        let revoked = self.engine.store.revoke_logins(which, &by, clock::now()).await?;
         Ok(match (revoked, name) {
             (0, Some(_)) => Response::Refused {
                 reason: "no browser has this name; `atlasbridge open --list` shows them".to_owned(),
@@ -523,10 +500,6 @@ async fn heard<T>(answer: Option<oneshot::Receiver<T>>) -> Option<T> {
     tokio::time::timeout(HOST_LIMIT, answer?).await.ok()?.ok()
 }
 
-fn from_page() -> Source {
-    Source::Channel(NAME.to_owned())
-}
-
-fn refused(why: impl Into<String>) -> Answer {
-    Answer::Refused { why: why.into() }
+fn refused(why: impl Into<String>) -> desk::Answer {
+    desk::Answer::Refused { why: why.into() }
 }

@@ -1,0 +1,657 @@
+//! The rules of the hub: what happened and what is known go in, what follows comes out.
+//!
+//! No clock, no socket, no task, no SQL in here: [`Engine`](crate::engine::Engine) reads the [`View`] that an event asks for,
+//! commits the changes and performs the rest. So a rule is tested by a row, and a simulation runs a thousand lives of
+//! a hub in seconds.
+//!
+//! # Recorded-first invariant
+//! What reaches a session, a chat or a person about a decision follows from [`Event::Committed`], never from the event
+//! that asked for it.
+//!
+//! # Nothing-rung invariant
+//! No rule announces that something is to be shown anew. Messages, page and watchers follow from what was written: the
+//! shell compares the store's count of writes.
+
+pub(crate) mod acts;
+pub(crate) mod channels;
+#[cfg(test)]
+mod tests;
+pub(crate) mod view;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use atlasbridge_channel::{Address, Task};
+use atlasbridge_model::answer::{Refusal, Rules, Source, Value, default_value};
+use atlasbridge_model::lifecycle::{self, Departure, Do, Failure, NotApplied, PromptState, Resolution};
+use atlasbridge_model::{BootTime, Kind, Now, PromptId, ReplyId, SessionId, Sighting};
+use atlasbridge_store::{
+    Advance, Delivery, DuePost, FollowUp, Handling, Moved, NewNotice, Once, Outcome, PromptRecord,
+    SessionRecord, SessionStatus, TextMove,
+};
+use atlasbridge_wire::journal::Trace;
+use atlasbridge_wire::session::Inject;
+
+use self::acts::{Act, Asked, Change, Committed, Event, Follows, NewSighting, Outward, QueuedRefused, Shown};
+use self::channels::{Channels, Subscription};
+use self::view::{Reads, View};
+use crate::cards::card;
+use crate::decide::{self, Actor, Caller, Decision, Matter, Refused, Ruling, Unfit, Verdict};
+use crate::desks::chat;
+use crate::{Settings, words};
+
+/// How long a command or the page waits for the proof that its answer was taken: the gate's own limit and a little more.
+const PROOF_LIMIT: Duration = Duration::from_secs(4);
+/// How long a tap waits for it: the chat shows a spinner meanwhile.
+const RECEIPT_LIMIT: Duration = Duration::from_secs(2);
+/// Telegram keeps a tap for 150 s: after a longer silence some may be lost, and what waits is offered again.
+const LONGEST_GAP: Duration = Duration::from_secs(120);
+
+/// What the hub knows that is not in the store. All of it is gone with the process, and none of it is needed again.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) settings: Settings,
+    pub(crate) channels: Channels,
+    /// Grows with each start: a session host obeys no older hub.
+    epoch: u64,
+    /// Those who wait for the end of a prompt.
+    waiting: Vec<Waiting>,
+    /// Secrets on their way to a terminal.
+    secrets: HashMap<ReplyId, Value>,
+    /// How people on channels call themselves, by the id on record.
+    names: HashMap<String, String>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    caller: Caller,
+    prompt: PromptId,
+    /// What was accepted.
+    answer: Option<String>,
+    until: BootTime,
+}
+
+impl Core {
+    pub(crate) fn new(settings: Settings, epoch: u64) -> Self {
+        Self {
+            settings,
+            channels: Channels::default(),
+            epoch,
+            waiting: Vec::new(),
+            secrets: HashMap::new(),
+            names: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn learn_name(&mut self, id: &str, name: String) {
+        self.names.insert(id.to_owned(), name);
+    }
+
+    pub(crate) fn rules(&self) -> Rules {
+        self.settings.rules()
+    }
+
+    /// When something is to be done without anything happening before; deadlines of prompts are in the store.
+    pub(crate) fn next_time(&self) -> Option<BootTime> {
+        self.waiting.iter().map(|waiting| waiting.until).chain(self.channels.next_time()).min()
+    }
+
+    /// What this event is judged by.
+    pub(crate) fn reads(&self, event: &Event) -> Reads {
+        match event {
+            Event::Decided(decision) => match &decision.matter {
+                Matter::Answer(answer) => {
+                    answer.on.as_ref().map_or(Reads::Nothing, |offer| Reads::Prompt(offer.prompt))
+                }
+                Matter::Instruct { session, .. }
+                | Matter::TakeBack { session, .. }
+                | Matter::Stop { session }
+                | Matter::Resume { session }
+                | Matter::Switch { session } => Reads::Session(*session),
+                Matter::Mute { .. } => Reads::Nothing,
+            },
+            Event::Outcome { prompt, .. } | Event::TimeUp { prompt } => Reads::Prompt(*prompt),
+            Event::Sighted { session, .. }
+            | Event::Left { session, .. }
+            | Event::ToolEnded { session, .. }
+            | Event::HostLost { session, .. }
+            | Event::SendQueued { session } => Reads::Session(*session),
+            Event::Moment => Reads::Due,
+            Event::ChannelOpened(_) => Reads::Open,
+            Event::SettleTexts => Reads::Texts,
+            Event::Deliver { session } => Reads::Undelivered(*session),
+            Event::Polled { channel, .. } => Reads::Polled(channel),
+            Event::Look => Reads::Boards(self.channels.boards()),
+            Event::Committed(committed) => match &**committed {
+                Committed::SessionEnded { session, .. } => Reads::Session(*session),
+                Committed::Noted { verdict: Verdict::Stopping { session }, .. } => Reads::Session(*session),
+                Committed::Noted { .. }
+                | Committed::Contended { .. }
+                | Committed::Left { .. }
+                | Committed::QueuedSent { .. }
+                | Committed::Advanced(_)
+                | Committed::Recorded { .. }
+                | Committed::Promoted(_)
+                | Committed::OfferedAgain(_)
+                | Committed::CountedDown { .. }
+                | Committed::Done => Reads::Nothing,
+            },
+            Event::Started { .. }
+            | Event::Began(_)
+            | Event::Connected { .. }
+            | Event::ChannelClosed { .. }
+            | Event::Ready { .. }
+            | Event::TaskDone { .. }
+            | Event::NotGiven { .. }
+            | Event::OfferAgain { .. } => Reads::Nothing,
+        }
+    }
+
+    /// One event: what follows from it, given what is known.
+    pub(crate) fn on(&mut self, event: Event, view: &View) -> Vec<Act> {
+        match event {
+            Event::Started { sessions } => started(sessions),
+            Event::Decided(decision) => self.decided(&decision, view),
+            Event::Began(record) => {
+                self.tell_all(|channel| channel.notify_start, words::started(&record)).into_iter().collect()
+            }
+            Event::Connected { session } => vec![Act::Then(Event::Deliver { session })],
+            Event::Sighted { session, sighting, typed_ago } => {
+                self.sighted(session, sighting, typed_ago, view).into_iter().collect()
+            }
+            Event::Left { sighting, how, .. } => left(sighting, how, view),
+            Event::Outcome { session, what, .. } => self.outcome(session, what, view),
+            Event::ToolEnded { session, status, code } => tool_ended(session, status, code, view),
+            Event::HostLost { session, traces } => host_lost(session, &traces, view),
+            Event::Moment => self.moment(view),
+            Event::TimeUp { prompt } => self.time_up(prompt, view),
+            Event::SendQueued { .. } => self.send_queued(view),
+            Event::SettleTexts => settle_texts(view),
+            Event::Deliver { session } => self.deliver(session, &view.undelivered),
+            Event::ChannelOpened(subscription) => {
+                self.channels.open(subscription, view.now);
+                let offered = view.prompts.iter();
+                offered.map(|prompt| self.offer(prompt.id, None, view.now)).collect()
+            }
+            Event::ChannelClosed { name } => {
+                self.channels.close(name);
+                Vec::new()
+            }
+            Event::Ready { channel } => {
+                self.channels.ready(channel);
+                Vec::new()
+            }
+            Event::TaskDone { channel, job, target, done } => {
+                self.channels.done(channel, job, &target, done, view.now)
+            }
+            Event::NotGiven { channel, job, target } => {
+                self.channels.not_given(channel, &target, job, view.now);
+                Vec::new()
+            }
+            Event::Polled { channel, gap } => polled(channel, gap, view),
+            Event::OfferAgain { prompt } => {
+                vec![Change::OfferAgain { prompt, nonce: view.draw.nonce }.into()]
+            }
+            Event::Look => self.look(view),
+            Event::Committed(committed) => self.committed(*committed, view),
+        }
+    }
+
+    /// A decision: what contends goes to the guard, what does not is on record, with the words that its chat is told.
+    fn decided(&mut self, decision: &Decision, view: &View) -> Vec<Act> {
+        let asked = Asked { by: decision.by.clone(), caller: decision.caller };
+        let change = match decide::decide(decision, view, self.rules()) {
+            Ruling::Contend { answer, won } => {
+                Change::Contend { answer, follows: self.follows(won, decision, view), asked }
+            }
+            Ruling::Leave(cancel) => {
+                let follows = self.follows(FollowUp::default(), decision, view);
+                Change::Leave { cancel, follows, asked }
+            }
+            Ruling::Record { mut follow, verdict } => {
+                let told = chat::told(decision, &verdict, view);
+                follow.notices.extend(told.notices);
+                follow.ask = told.ask;
+                follow.take_ask.clone_from(&decision.spent);
+                Change::Note { follow, verdict, asked }
+            }
+        };
+        vec![change.into()]
+    }
+
+    fn follows(&self, won: FollowUp, decision: &Decision, view: &View) -> Follows {
+        Follows {
+            won,
+            spent: decision.spent.clone(),
+            of_pause: view.session.as_ref().map(|facts| self.of_pause(&facts.record)).unwrap_or_default(),
+            tool: view.session.as_ref().map(|facts| facts.record.tool.clone()),
+        }
+    }
+
+    /// What everybody is told when a session is paused.
+    fn of_pause(&self, session: &SessionRecord) -> Vec<NewNotice> {
+        self.channels.notices(|_| true, &words::paused(session).into())
+    }
+
+    fn tell_all(
+        &self,
+        wants: impl Fn(&Subscription) -> bool,
+        notice: atlasbridge_channel::Notice,
+    ) -> Option<Act> {
+        let notices = self.channels.notices(wants, &notice.into());
+        (!notices.is_empty()).then(|| Change::Follow(FollowUp { notices, ..FollowUp::default() }).into())
+    }
+
+    /// A session that has ended shows nothing: a prompt of it would wait for ever.
+    fn sighted(
+        &self,
+        session: SessionId,
+        sighting: Box<Sighting>,
+        typed_ago: Option<Duration>,
+        view: &View,
+    ) -> Option<Act> {
+        view.session.as_ref().filter(|facts| facts.is_active())?;
+        let expires = sighting.kind != Kind::Idle;
+        let at_once = sighting.kind == Kind::FreeText && !self.settings.free_text_enabled;
+        let ttl = if at_once { Duration::ZERO } else { self.settings.ttl };
+        let new = NewSighting {
+            id: view.draw.prompt,
+            session,
+            sighting,
+            nonce: view.draw.nonce,
+            ttl: expires.then_some(ttl),
+            typed_ago,
+        };
+        Some(Change::Record(new).into())
+    }
+
+    /// Lets every channel show this prompt. A chat waits a little while somebody types at the prompt's own terminal.
+    fn offer(&self, prompt: PromptId, typed_ago: Option<Duration>, now: Now) -> Act {
+        let grace = typed_ago.map_or(Duration::ZERO, |ago| self.settings.presence_grace.saturating_sub(ago));
+        let not_before = now.boot.plus_millis(grace.as_millis() as i64);
+        Change::Offer { prompt, to: self.channels.all_targets(), not_before }.into()
+    }
+
+    /// # Own-replies-only invariant
+    /// A session host is believed about the prompts of its own session, and about no other.
+    fn outcome(&mut self, session: SessionId, what: lifecycle::Event, view: &View) -> Vec<Act> {
+        let Some(prompt) = view.prompt.as_ref().filter(|prompt| prompt.session == session) else {
+            tracing::warn!(%session, "a session host spoke of a prompt that is not its own");
+            return Vec::new();
+        };
+        if let Some(reply) = reply_under_way(prompt) {
+            self.secrets.remove(&reply);
+        }
+        vec![Change::Advance { prompt: prompt.id, event: what }.into()]
+    }
+
+    /// Time is up for some prompts, and for some who wait for a verdict.
+    fn moment(&mut self, view: &View) -> Vec<Act> {
+        let due = view.prompts.iter().map(|prompt| Act::Then(Event::TimeUp { prompt: prompt.id }));
+        let mut acts: Vec<Act> = due.collect();
+        let enough = self.waiting.extract_if(.., |waiting| waiting.until <= view.now.boot);
+        acts.extend(enough.map(Waiting::tell));
+        acts
+    }
+
+    /// The safe default contends as any answer does; a prompt that has none just expires.
+    fn time_up(&self, prompt: PromptId, view: &View) -> Vec<Act> {
+        let Some(record) = &view.prompt else {
+            return Vec::new();
+        };
+        let default = default_value(&record.sighting).ok();
+        let fallback = default.filter(|_| self.takes_default(record.sighting.kind));
+        let fallback = fallback.map(|value| (view.draw.reply, value));
+        vec![Change::Expire { prompt, fallback }.into()]
+    }
+
+    fn takes_default(&self, kind: Kind) -> bool {
+        let defaults = self.settings.defaults;
+        match kind {
+            Kind::YesNo => defaults.yes_no,
+            Kind::ConfirmEnter => defaults.confirm_enter,
+            Kind::MultipleChoice => defaults.multiple_choice,
+            Kind::FreeText => defaults.free_text,
+            Kind::Password | Kind::Idle | Kind::Unknown => false,
+        }
+    }
+
+    /// The tool takes its next instruction, and one may be left for it: it contends as any answer does.
+    fn send_queued(&self, view: &View) -> Vec<Act> {
+        let Some(facts) = &view.session else {
+            return Vec::new();
+        };
+        match (facts.waiting_for_instruction(), &facts.queued) {
+            (Some(prompt), Some(text)) => {
+                let refused = QueuedRefused {
+                    text: text.clone(),
+                    session: facts.record.clone(),
+                    of_pause: self.of_pause(&facts.record),
+                };
+                vec![Change::SendQueued { prompt: prompt.id, refused }.into()]
+            }
+            (Some(_) | None, None) | (None, Some(_)) => Vec::new(),
+        }
+    }
+
+    /// Every reply that the session's host has not acknowledged is sent; it answers repeats from memory.
+    fn deliver(&self, session: SessionId, undelivered: &[Delivery]) -> Vec<Act> {
+        let inject = |delivery: &Delivery| {
+            let reply = &delivery.reply;
+            let value = reply.value.as_ref().or_else(|| self.secrets.get(&reply.id));
+            let is_default = matches!(reply.source, Source::Timeout);
+            Inject {
+                reply_id: reply.id.to_string(),
+                prompt_id: delivery.prompt.id.to_string(),
+                sighting: delivery.prompt.sighting.no.0,
+                fingerprint: delivery.prompt.sighting.fingerprint.to_string(),
+                epoch: self.epoch,
+                deadline: delivery.prompt.deadline.filter(|_| !is_default).map(|deadline| deadline.0),
+                by_silence: is_default,
+                value: value.map(Into::into),
+            }
+        };
+        let injects = undelivered.iter().map(inject);
+        injects.map(|inject| Act::Out(Outward::Inject { session, inject })).collect()
+    }
+
+    /// All that is to be shown at one moment. Where the time left is to be shown anew, that is written first, and what was
+    /// written is looked at.
+    fn look(&mut self, view: &View) -> Vec<Act> {
+        if self.channels.must_count_down(view.now.boot) {
+            return vec![Change::CountDown { channels: self.channels.names() }.into()];
+        }
+        self.channels.lift(view.now.boot);
+        let (settings, names) = (&self.settings, &self.names);
+        self.channels.feed(&view.boards, view.now, |due| task_for(due, settings, names, view.now))
+    }
+
+    /// What follows once a change is on record.
+    fn committed(&mut self, committed: Committed, view: &View) -> Vec<Act> {
+        match committed {
+            Committed::Contended { outcome, asked } => self.contended(outcome, &asked, view),
+            Committed::Left { advance, asked } => match advance {
+                Once::Repeated => tell(&asked, Verdict::Repeated),
+                Once::First(Advance::Refused(refusal)) => tell(&asked, refused(refusal)),
+                Once::First(Advance::Moved(moved)) => {
+                    self.wait_for_end(&asked, moved.prompt.id, None, view.now);
+                    self.moved(moved)
+                }
+            },
+            Committed::Noted { handling, verdict, asked } => noted(handling, verdict, &asked, view),
+            Committed::QueuedSent { outcome } => match outcome {
+                Some(Outcome::Won { moved, .. }) => self.moved(moved),
+                Some(Outcome::Refused(_)) | None => Vec::new(),
+            },
+            Committed::Advanced(advance) => match advance {
+                Advance::Moved(moved) => self.moved(moved),
+                Advance::Refused(_) => Vec::new(),
+            },
+            Committed::Recorded { recorded, typed_ago } => {
+                let prompt = recorded.prompt;
+                let mut acts = vec![self.offer(prompt.id, typed_ago, view.now)];
+                acts.extend(send_if_idle(&prompt));
+                acts
+            }
+            Committed::Promoted(prompt) => prompt.as_ref().and_then(send_if_idle).into_iter().collect(),
+            Committed::OfferedAgain(prompt) => {
+                prompt.map(|prompt| self.offer(prompt.id, None, view.now)).into_iter().collect()
+            }
+            Committed::SessionEnded { session, how } => {
+                let mut acts =
+                    vec![Act::Out(Outward::SessionOver { session }), Act::Then(Event::SettleTexts)];
+                let record = view.session.as_ref().map(|facts| &facts.record);
+                acts.extend(record.and_then(|record| {
+                    self.tell_all(|channel| channel.notify_end, words::ended(record, &how))
+                }));
+                acts
+            }
+            Committed::CountedDown { waiting } => {
+                self.channels.counted_down(waiting, view.now.boot);
+                Vec::new()
+            }
+            Committed::Done => Vec::new(),
+        }
+    }
+
+    fn contended(&mut self, outcome: Once<Outcome>, asked: &Asked, view: &View) -> Vec<Act> {
+        match outcome {
+            Once::Repeated => tell(asked, Verdict::Repeated),
+            Once::First(Outcome::Refused(refusal)) => tell(asked, refused(refusal)),
+            Once::First(Outcome::Won { reply, moved }) => {
+                if let Some(value @ Value::Secret(_)) = &reply.value {
+                    self.secrets.insert(reply.id, value.clone());
+                }
+                let answer = reply.value.as_ref().map(Value::on_record);
+                self.wait_for_end(asked, moved.prompt.id, answer, view.now);
+                self.moved(moved)
+            }
+        }
+    }
+
+    /// A prompt has moved: what the lifecycle asks for, and those who wait for its end.
+    fn moved(&mut self, moved: Moved) -> Vec<Act> {
+        let Moved { prompt, effects } = moved;
+        tracing::info!(session = %prompt.session, prompt = %prompt.id, status = prompt.state.status(),
+            reason = prompt.state.reason(), "prompt moved");
+        let mut acts = Vec::new();
+        for effect in effects {
+            match effect {
+                Do::Deliver(_) => acts.push(Act::Then(Event::Deliver { session: prompt.session })),
+                Do::Alarm => tracing::warn!(session = %prompt.session, prompt = %prompt.id,
+                    "answered though neither the keyboard nor AtlasBridge typed anything"),
+                Do::PromoteNext => acts.push(Change::Promote { session: prompt.session }.into()),
+            }
+        }
+        if prompt.state.is_over() {
+            let waiting = self.waiting.extract_if(.., |waiting| waiting.prompt == prompt.id);
+            acts.extend(waiting.map(Waiting::tell));
+            if prompt.sighting.kind == Kind::Idle {
+                acts.push(Act::Then(Event::SettleTexts));
+            }
+        }
+        acts
+    }
+
+    fn wait_for_end(&mut self, asked: &Asked, prompt: PromptId, answer: Option<String>, now: Now) {
+        let Some(caller) = asked.caller else {
+            return;
+        };
+        let limit = match asked.by {
+            Actor::Command { .. } | Actor::Page { .. } => PROOF_LIMIT,
+            Actor::Chat(_) => RECEIPT_LIMIT,
+        };
+        let until = now.boot.plus_millis(limit.as_millis() as i64);
+        self.waiting.push(Waiting { caller, prompt, answer, until });
+    }
+}
+
+impl Waiting {
+    fn tell(self) -> Act {
+        let verdict = Verdict::Standing { prompt: self.prompt, answer: self.answer };
+        Act::Out(Outward::Tell { caller: self.caller, verdict })
+    }
+}
+
+fn refused(refusal: Refusal) -> Verdict {
+    Verdict::Refused(Refused::Answer { refusal, tool: None })
+}
+
+fn tell(asked: &Asked, verdict: Verdict) -> Vec<Act> {
+    asked.caller.map(|caller| Act::Out(Outward::Tell { caller, verdict })).into_iter().collect()
+}
+
+/// A hub that was killed may have left a turn unpassed, or a text and the prompt that takes it apart.
+fn started(sessions: Vec<SessionId>) -> Vec<Act> {
+    let of_session = |session| [Change::Promote { session }.into(), Act::Then(Event::SendQueued { session })];
+    let mut acts: Vec<Act> = sessions.into_iter().flat_map(of_session).collect();
+    acts.push(Act::Then(Event::SettleTexts));
+    acts
+}
+
+fn left(sighting: u32, how: Departure, view: &View) -> Vec<Act> {
+    let prompts = view.session.iter().flat_map(|facts| &facts.prompts);
+    let found = prompts.filter(|prompt| prompt.sighting.no.0 == sighting);
+    let event = lifecycle::Event::Left { how };
+    found.map(|prompt| Change::Advance { prompt: prompt.id, event: event.clone() }.into()).collect()
+}
+
+/// The tool has ended. Reports come in order, so a reply without an outcome was certainly not typed.
+///
+/// Its prompts end before the session does: a hub that is killed in between finds a session to end.
+fn tool_ended(session: SessionId, status: SessionStatus, code: i32, view: &View) -> Vec<Act> {
+    let ended = |prompt: &PromptRecord| {
+        let event = match reply_under_way(prompt) {
+            Some(reply) => not_applied(reply, Failure::ToolGone),
+            None => lifecycle::Event::Left { how: Departure::ToolEnded },
+        };
+        Change::Advance { prompt: prompt.id, event }.into()
+    };
+    let prompts = view.session.iter().flat_map(|facts| &facts.prompts);
+    let mut acts: Vec<Act> = prompts.map(ended).collect();
+    let how = format!("{}, exit code {code}", status.as_str());
+    acts.push(Change::EndSession { session, status, code: Some(code), how }.into());
+    acts
+}
+
+/// The host's process has ended. If the session had not, it was killed; its journal says what was typed.
+fn host_lost(session: SessionId, traces: &HashMap<String, Trace>, view: &View) -> Vec<Act> {
+    let mut acts = Vec::new();
+    if let Some(facts) = view.session.as_ref().filter(|facts| facts.is_active()) {
+        tracing::warn!(%session, "the session host was killed; the tool was hung up");
+        acts.extend(facts.prompts.iter().flat_map(|prompt| lost(prompt, traces)));
+        let how = "its host was killed, and the tool with it".to_owned();
+        acts.push(Change::EndSession { session, status: SessionStatus::Crashed, code: None, how }.into());
+    }
+    // Nobody will ask it again.
+    acts.push(Act::Out(Outward::ForgetJournal { session }));
+    acts
+}
+
+/// What is known of a prompt whose host was killed.
+fn lost(prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Vec<Act> {
+    let advance = |event| Change::Advance { prompt: prompt.id, event }.into();
+    let Some(reply) = reply_under_way(prompt) else {
+        return vec![advance(lifecycle::Event::HostLost)];
+    };
+    match traces.get(&reply.to_string()).copied().unwrap_or(Trace::NotTyped) {
+        Trace::NotTyped => vec![advance(not_applied(reply, Failure::ToolGone))],
+        Trace::Unknown => vec![advance(not_applied(reply, Failure::Unknown))],
+        Trace::Typed => {
+            vec![advance(lifecycle::Event::Typed { reply }), advance(not_applied(reply, Failure::ToolGone))]
+        }
+    }
+}
+
+/// The reply of this prompt that has no final outcome yet.
+fn reply_under_way(prompt: &PromptRecord) -> Option<ReplyId> {
+    match &prompt.state {
+        PromptState::ReplyReceived { reply, .. }
+        | PromptState::Expired { fallback: Some(reply) }
+        | PromptState::Injected { reply, .. } => Some(*reply),
+        PromptState::Created
+        | PromptState::Routed
+        | PromptState::AwaitingReply
+        | PromptState::Expired { fallback: None }
+        | PromptState::Resolved { .. }
+        | PromptState::Canceled { .. }
+        | PromptState::Failed { .. } => None,
+    }
+}
+
+fn not_applied(reply: ReplyId, failure: Failure) -> lifecycle::Event {
+    lifecycle::Event::NotApplied { reply, why: NotApplied::Failed(failure) }
+}
+
+/// # Nothing-lost-silently invariant
+/// The authors of texts are told what became of them, as far as that is known by now. After a crash it is asked again.
+fn settle_texts(view: &View) -> Vec<Act> {
+    let mut acts = Vec::new();
+    for (open, session) in &view.texts {
+        let reply = open.text.reply;
+        let unsent = |why: &str| TextMove::Unsent { reply, why: why.to_owned() };
+        let (change, told) = match &open.sent_to {
+            Some(prompt) if prompt.state.is_over() => (
+                match prompt.state {
+                    PromptState::Resolved { how: Resolution::Applied { .. } } => TextMove::Done(reply),
+                    ref state => unsent(state.reason().unwrap_or("failed")),
+                },
+                words::instruction_ended(session, &prompt.state),
+            ),
+            None if session.status != SessionStatus::Active => {
+                (unsent(Unfit::Over.name()), words::unsent(session, "the session has ended"))
+            }
+            Some(_) | None => continue,
+        };
+        let notices = decide::heard(&open.text, told).into_iter().collect();
+        acts.push(Change::Follow(FollowUp { notices, text: Some(change), ..FollowUp::default() }).into());
+    }
+    acts
+}
+
+/// # No-lost-tap invariant
+/// Whatever waited through a gap in which taps may have been lost is offered again under a new nonce. That the channel was
+/// heard of is written last: a hub that dies before finds the gap again.
+fn polled(channel: &'static str, gap: Option<Duration>, view: &View) -> Vec<Act> {
+    let since = view
+        .last_poll
+        .map(|before| Duration::from_millis(view.now.wall.0.saturating_sub(before.0).max(0) as u64));
+    let mut acts = Vec::new();
+    if gap.max(since).is_some_and(|gap| gap > LONGEST_GAP) {
+        let again = view.prompts.iter().map(|prompt| Event::OfferAgain { prompt: prompt.id });
+        acts.extend(again.map(Act::Then));
+    }
+    acts.push(Shown::Polled { channel }.into());
+    acts
+}
+
+fn send_if_idle(prompt: &PromptRecord) -> Option<Act> {
+    let is_idle = prompt.sighting.kind == Kind::Idle;
+    is_idle.then_some(Act::Then(Event::SendQueued { session: prompt.session }))
+}
+
+/// A decision that contends with nobody is on record.
+fn noted(handling: Handling, verdict: Verdict, asked: &Asked, view: &View) -> Vec<Act> {
+    let verdict = match handling {
+        Handling::Done => verdict,
+        Handling::AskGone => Verdict::Refused(Refused::QuestionGone),
+        Handling::Repeated => Verdict::Repeated,
+    };
+    match &verdict {
+        Verdict::Stopping { session } => {
+            let host_pid = view.session.as_ref().map_or(0, |facts| facts.record.host_pid);
+            vec![Act::Out(Outward::Stop { session: *session, host_pid, caller: asked.caller })]
+        }
+        Verdict::Resumed { session } => {
+            let mut acts = vec![Act::Then(Event::SendQueued { session: session.id })];
+            acts.extend(tell(asked, verdict));
+            acts
+        }
+        Verdict::Standing { .. }
+        | Verdict::Queued { .. }
+        | Verdict::TakenBack
+        | Verdict::PutAway
+        | Verdict::Muted { .. }
+        | Verdict::Switched { .. }
+        | Verdict::Refused(_)
+        | Verdict::Repeated => tell(asked, verdict),
+    }
+}
+
+/// What a message of a prompt shows, from what is true now.
+fn task_for(due: &DuePost, settings: &Settings, names: &HashMap<String, String>, now: Now) -> Task {
+    let rules = settings.rules();
+    let mut card = card(&due.prompt, &due.session, due.reply.as_ref(), rules, now);
+    card.level = due.post.level.max(if settings.show_detail { 2 } else { 0 });
+    card.is_replaced = due.is_replaced();
+    card.nonce = due.post.nonce;
+    if let Some(answered) = &mut card.answered
+        && let Some(name) = names.get(&answered.by).filter(|name| !name.is_empty())
+    {
+        answered.by = format!("{name} ({})", answered.by);
+    }
+    match &due.post.address {
+        None => Task::Post(card),
+        Some(address) => Task::Edit { address: Address(address.clone()), card },
+    }
+}

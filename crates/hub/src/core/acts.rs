@@ -1,0 +1,338 @@
+//! What follows from an event: changes of the store, and what is done once they are on record.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use atlasbridge_channel::{Done, JobNo, Outgoing, Target};
+use atlasbridge_model::answer::{Refusal, Value};
+use atlasbridge_model::lifecycle::{self, Departure};
+use atlasbridge_model::{BootTime, Nonce, PromptId, ReplyId, SessionId, Sighting};
+use atlasbridge_store::{
+    AcceptedAnswer, Advance, Cancel, FollowUp, Handling, NewNotice, NoticeId, Once, Outcome, PostId,
+    PromptRecord, Recorded, SessionRecord, SessionStatus,
+};
+use atlasbridge_wire::journal::Trace;
+use atlasbridge_wire::session::Inject;
+
+use super::channels::Subscription;
+use crate::decide::{Actor, Caller, Decision, Refused, Verdict};
+
+/// Everything that the rules know to happen.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The hub has started; these sessions ran under the one before it.
+    Started {
+        sessions: Vec<SessionId>,
+    },
+    Decided(Box<Decision>),
+    /// A session that was not known before.
+    Began(Box<SessionRecord>),
+    /// The host of a session has connected: it may lack replies.
+    Connected {
+        session: SessionId,
+    },
+    Sighted {
+        session: SessionId,
+        sighting: Box<Sighting>,
+        typed_ago: Option<Duration>,
+    },
+    Left {
+        session: SessionId,
+        sighting: u32,
+        how: Departure,
+    },
+    /// What the gate says of a reply.
+    Outcome {
+        session: SessionId,
+        prompt: PromptId,
+        what: lifecycle::Event,
+    },
+    ToolEnded {
+        session: SessionId,
+        status: SessionStatus,
+        code: i32,
+    },
+    /// The process of a session host has ended; its journal says what it had typed.
+    HostLost {
+        session: SessionId,
+        traces: HashMap<String, Trace>,
+    },
+    /// A moment has come that [`super::Core::next_time`] or a deadline named.
+    Moment,
+    TimeUp {
+        prompt: PromptId,
+    },
+    /// The tool of this session may take the instruction that waits for it.
+    SendQueued {
+        session: SessionId,
+    },
+    /// Something ended that a queued text may have gone to.
+    SettleTexts,
+    Deliver {
+        session: SessionId,
+    },
+    ChannelOpened(Subscription),
+    ChannelClosed {
+        name: &'static str,
+    },
+    /// The channel says that its service takes tasks again.
+    Ready {
+        channel: &'static str,
+    },
+    TaskDone {
+        channel: &'static str,
+        job: JobNo,
+        target: Target,
+        done: Done,
+    },
+    /// The channel's mailbox was full.
+    NotGiven {
+        channel: &'static str,
+        job: JobNo,
+        target: Target,
+    },
+    /// The channel has heard from its service, after such a gap as it knows of.
+    Polled {
+        channel: &'static str,
+        gap: Option<Duration>,
+    },
+    OfferAgain {
+        prompt: PromptId,
+    },
+    /// What is to be shown may have changed.
+    Look,
+    Committed(Box<Committed>),
+}
+
+/// One thing that follows, in this order.
+#[derive(Debug)]
+pub(crate) enum Act {
+    /// A transaction; what it comes to is the next event.
+    Commit(Box<Change>),
+    /// Judged at once, with a view of its own.
+    Then(Event),
+    Out(Outward),
+}
+
+impl From<Change> for Act {
+    fn from(change: Change) -> Self {
+        Act::Commit(Box::new(change))
+    }
+}
+
+/// What leaves the hub. Nothing of it needs to be remembered: what matters is in the store, and comes out of it again.
+#[derive(Debug)]
+pub(crate) enum Outward {
+    Inject {
+        session: SessionId,
+        inject: Inject,
+    },
+    Give {
+        channel: &'static str,
+        outgoing: Outgoing,
+    },
+    Tell {
+        caller: Caller,
+        verdict: Verdict,
+    },
+    /// End the tool of a session, and tell who asked whether its host could be told.
+    Stop {
+        session: SessionId,
+        host_pid: i32,
+        caller: Option<Caller>,
+    },
+    /// A session is over: its viewers are told.
+    SessionOver {
+        session: SessionId,
+    },
+    /// The journal of a host that is gone has been read, and what it says is on record.
+    ForgetJournal {
+        session: SessionId,
+    },
+}
+
+/// One transaction of the store.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// An answer contends with all others.
+    Contend {
+        answer: AcceptedAnswer,
+        follows: Follows,
+        asked: Asked,
+    },
+    /// A prompt is left to its terminal.
+    Leave {
+        cancel: Cancel,
+        follows: Follows,
+        asked: Asked,
+    },
+    /// A decision that contends with nobody.
+    Note {
+        follow: FollowUp,
+        verdict: Verdict,
+        asked: Asked,
+    },
+    /// The instruction that waits answers this prompt.
+    SendQueued {
+        prompt: PromptId,
+        refused: QueuedRefused,
+    },
+    Follow(FollowUp),
+    Expire {
+        prompt: PromptId,
+        fallback: Option<(ReplyId, Value)>,
+    },
+    Advance {
+        prompt: PromptId,
+        event: lifecycle::Event,
+    },
+    Record(NewSighting),
+    Promote {
+        session: SessionId,
+    },
+    Offer {
+        prompt: PromptId,
+        to: Vec<(&'static str, Vec<String>)>,
+        not_before: BootTime,
+    },
+    OfferAgain {
+        prompt: PromptId,
+        nonce: Nonce,
+    },
+    EndSession {
+        session: SessionId,
+        status: SessionStatus,
+        code: Option<i32>,
+        how: String,
+    },
+    /// What a channel has done, or heard.
+    Channel(Shown),
+    /// The time that is left is to be shown anew.
+    CountDown {
+        channels: Vec<&'static str>,
+    },
+}
+
+/// What a channel has shown, given up or heard.
+#[derive(Debug)]
+pub(crate) enum Shown {
+    Posted { post: PostId, address: String, shown: i64 },
+    Edited { post: PostId, shown: i64 },
+    DroppedPost { post: PostId, why: String },
+    NoticeSent { notice: NoticeId },
+    DroppedNotice { notice: NoticeId, why: String },
+    Polled { channel: &'static str },
+}
+
+impl From<Shown> for Act {
+    fn from(shown: Shown) -> Self {
+        Change::Channel(shown).into()
+    }
+}
+
+/// A sighting to be recorded.
+#[derive(Debug)]
+pub(crate) struct NewSighting {
+    pub(crate) id: PromptId,
+    pub(crate) session: SessionId,
+    pub(crate) sighting: Box<Sighting>,
+    pub(crate) nonce: Nonce,
+    /// `None`: it does not expire.
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) typed_ago: Option<Duration>,
+}
+
+/// What a change came to.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one per transaction, and boxed where it travels")]
+pub(crate) enum Committed {
+    Contended {
+        outcome: Once<Outcome>,
+        asked: Asked,
+    },
+    Left {
+        advance: Once<Advance>,
+        asked: Asked,
+    },
+    Noted {
+        handling: Handling,
+        verdict: Verdict,
+        asked: Asked,
+    },
+    QueuedSent {
+        outcome: Option<Outcome>,
+    },
+    Advanced(Advance),
+    Recorded {
+        recorded: Recorded,
+        typed_ago: Option<Duration>,
+    },
+    Promoted(Option<PromptRecord>),
+    OfferedAgain(Option<PromptRecord>),
+    SessionEnded {
+        session: SessionId,
+        how: String,
+    },
+    /// So many messages show a time that is left.
+    CountedDown {
+        waiting: u64,
+    },
+    /// Nothing follows.
+    Done,
+}
+
+/// Who asked for a decision, for whatever is told of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) by: Actor,
+    pub(crate) caller: Option<Caller>,
+}
+
+/// What is put on record together with what becomes of an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Follows {
+    pub(crate) won: FollowUp,
+    /// The question of ours that this answers, whichever way it goes.
+    pub(crate) spent: Option<String>,
+    /// What everybody is told if this answer is the one too many.
+    pub(crate) of_pause: Vec<NewNotice>,
+    pub(crate) tool: Option<String>,
+}
+
+impl Follows {
+    pub(crate) fn of(self, refusal: Option<&Refusal>, by: &Actor) -> FollowUp {
+        let mut follow = match refusal {
+            None => self.won,
+            Some(Refusal::TooMany) => FollowUp { notices: self.of_pause, ..FollowUp::default() },
+            Some(refusal) => {
+                let refused = Refused::Answer { refusal: refusal.clone(), tool: self.tool };
+                crate::desks::chat::told_with(by, &Verdict::Refused(refused))
+            }
+        };
+        follow.take_ask = self.spent;
+        follow
+    }
+}
+
+/// What the author of a queued text is told if it is refused, and everybody if it is the one too many.
+#[derive(Debug, Clone)]
+pub(crate) struct QueuedRefused {
+    pub(crate) text: atlasbridge_store::QueuedText,
+    pub(crate) session: SessionRecord,
+    pub(crate) of_pause: Vec<NewNotice>,
+}
+
+impl QueuedRefused {
+    pub(crate) fn of(self, outcome: &Outcome) -> FollowUp {
+        let refusal = match outcome {
+            Outcome::Won { .. } => return FollowUp::default(),
+            Outcome::Refused(refusal) => refusal,
+        };
+        let told = crate::words::not_yet(&self.session, refusal);
+        let mut notices: Vec<NewNotice> = crate::decide::heard(&self.text, told).into_iter().collect();
+        if *refusal == Refusal::TooMany {
+            notices.extend(self.of_pause);
+        }
+        FollowUp { notices, ..FollowUp::default() }
+    }
+}

@@ -1,0 +1,508 @@
+//! One decision, whoever makes it: who, about what, what was said; and what follows.
+//!
+//! Command, page and chat turn their words into a [`Decision`] and its [`Verdict`] into their words. Nothing is decided
+//! anywhere else, so a new way to reach a person, a rule or another hub is one more [`Actor`] and no new rule here.
+//!
+//! # Shape-before-race invariant
+//! What does not fit its prompt is refused here, by [`answer::check`]. What fits contends in the store, where one guarded
+//! statement decides between all who answer: nobody is told that they won before that.
+
+mod instruct;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use atlasbridge_channel::{Address, Target};
+use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source};
+use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::lifecycle::PromptState;
+use atlasbridge_model::{LONGEST_MUTE, Nonce, PromptId, ReplyId, SessionId};
+use atlasbridge_store::{
+    AcceptedAnswer, CameBy, Cancel, ChatChange, FollowUp, HeardAt, PromptRecord, Resume, SessionRecord,
+    TextMove,
+};
+
+pub(crate) use self::instruct::{Busy, Unfit, heard, shape_unfit};
+use self::instruct::{Fit, fit, keep};
+use crate::core::view::{Facts, View};
+
+/// The state of a chat: until when it wants no prompts, and which session plain texts are for.
+pub(crate) const MUTED_UNTIL: &str = "muted_until";
+pub(crate) const SWITCHED_TO: &str = "switched_to";
+
+/// The way back to a person who waits for a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Caller(pub(crate) u64);
+
+/// Somebody decides something.
+#[derive(Debug, Clone)]
+pub(crate) struct Decision {
+    pub(crate) by: Actor,
+    pub(crate) matter: Matter,
+    /// `None`: nobody waits for the verdict.
+    pub(crate) caller: Option<Caller>,
+    /// The question of ours that this answers: it is answered once.
+    pub(crate) spent: Option<String>,
+}
+
+/// Who decides. Whoever it is was let in before: a peer outside every session, a login, an allow-listed operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Actor {
+    Command { uid: u32 },
+    Page { login: String },
+    Chat(Operator),
+}
+
+/// An operator in a chat, and the update that brought their words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Operator {
+    pub(crate) channel: &'static str,
+    pub(crate) update: i64,
+    pub(crate) id: String,
+    pub(crate) target: Target,
+    /// The message that they wrote; `None` for a tap.
+    pub(crate) message: Option<Address>,
+}
+
+/// What is decided about.
+#[derive(Debug, Clone)]
+pub(crate) enum Matter {
+    Answer(Answer),
+    /// The next instruction of a session: sent where its tool waits for one, else kept until it does.
+    Instruct {
+        session: SessionId,
+        text: String,
+        as_is: bool,
+    },
+    /// Takes back the instruction that waits (this one, where it is named); at the page also puts away what could not be sent.
+    TakeBack {
+        session: SessionId,
+        only: Option<ReplyId>,
+    },
+    Stop {
+        session: SessionId,
+    },
+    Resume {
+        session: SessionId,
+    },
+    /// No new prompts in this chat for a while; zero ends it.
+    Mute {
+        time: Duration,
+    },
+    /// Plain messages of this chat are for this session.
+    Switch {
+        session: SessionId,
+    },
+}
+
+/// An answer to a prompt.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    /// Which one; or why the words name none.
+    pub(crate) on: Result<Offer, Refusal>,
+    pub(crate) said: Said,
+    /// Its sender knows what the first character makes of it.
+    pub(crate) as_is: bool,
+    /// A text that is kept as the next instruction if the answer wins, and the message that brought it.
+    pub(crate) then: Option<(String, Option<Address>)>,
+}
+
+/// A prompt and the right to answer it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) prompt: PromptId,
+    /// `None`: the present one, for whoever looks at the machine itself.
+    pub(crate) nonce: Option<Nonce>,
+}
+
+/// What a decision comes to before the store has spoken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per decision: a box would save nothing that anybody notices"
+)]
+pub(crate) enum Ruling {
+    /// It contends; `won` is on record with it, or not at all.
+    Contend { answer: AcceptedAnswer, won: FollowUp },
+    /// The prompt is left to its terminal, by whoever holds the right to answer it.
+    Leave(Cancel),
+    /// It is on record as it is.
+    Record { follow: FollowUp, verdict: Verdict },
+}
+
+/// What became of a decision: all that a person is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// How the prompt stands after a bounded wait for its end; `answer` is what was accepted, by its label.
+    Standing {
+        prompt: PromptId,
+        answer: Option<String>,
+    },
+    Queued {
+        session: SessionRecord,
+        busy: Busy,
+        replaces: bool,
+        text: ReplyId,
+    },
+    TakenBack,
+    PutAway,
+    Stopping {
+        session: SessionId,
+    },
+    Resumed {
+        session: SessionRecord,
+    },
+    Muted {
+        time: Duration,
+    },
+    Switched {
+        session: SessionRecord,
+    },
+    Refused(Refused),
+    /// The update was handled before a crash; what is still to be done is in the store.
+    Repeated,
+}
+
+/// An ordinary no.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// With the tool's name, where it is known.
+    Answer {
+        refusal: Refusal,
+        tool: Option<String>,
+    },
+    Instruction {
+        unfit: Unfit,
+        session: SessionRecord,
+    },
+    NoSession,
+    Over {
+        session: SessionRecord,
+    },
+    /// The host of the session is not connected.
+    HostAway {
+        host_pid: i32,
+    },
+    NotPaused {
+        session: SessionRecord,
+    },
+    /// With why the last instruction was not sent, where that is so.
+    NothingQueued {
+        unsent: Option<String>,
+    },
+    /// The question was answered before, or is too old.
+    QuestionGone,
+}
+
+impl Actor {
+    pub(crate) fn source(&self) -> Source {
+        match self {
+            Actor::Command { .. } => Source::Command,
+            Actor::Page { .. } => Source::Channel(crate::WEB.to_owned()),
+            Actor::Chat(operator) => Source::Channel(operator.channel.to_owned()),
+        }
+    }
+
+    pub(crate) fn decided_by(&self) -> String {
+        match self {
+            Actor::Command { uid } => format!("uid:{uid}"),
+            Actor::Page { login } => login.clone(),
+            Actor::Chat(operator) => operator.id.clone(),
+        }
+    }
+
+    /// The update that brought it, where decisions have numbers.
+    pub(crate) fn came(&self) -> Option<CameBy> {
+        match self {
+            Actor::Command { .. } | Actor::Page { .. } => None,
+            Actor::Chat(operator) => Some(operator.came()),
+        }
+    }
+
+    /// Where the author of a text hears what became of it. At the machine and at the page they see for themselves.
+    fn heard_at(&self, message: Option<&Address>) -> Option<HeardAt> {
+        match self {
+            Actor::Command { .. } | Actor::Page { .. } => None,
+            Actor::Chat(operator) => Some(HeardAt {
+                target: operator.target.0.clone(),
+                reply_to: message.map(|message| message.0.clone()),
+            }),
+        }
+    }
+
+    /// A refusal on record. What the sender wrote stays off it: the kind is enough.
+    pub(crate) fn rejection(&self, about: About, why: &str) -> AuditEvent {
+        AuditEvent {
+            session: about.session,
+            prompt: about.prompt,
+            value: Some(why.to_owned()),
+            source: Some(self.source().to_string()),
+            decided_by: Some(self.decided_by()),
+            ..AuditEvent::new(EventName::ReplyRejected)
+        }
+    }
+}
+
+impl Operator {
+    pub(crate) fn came(&self) -> CameBy {
+        CameBy { channel: self.channel.to_owned(), update: self.update }
+    }
+
+    fn chat(&self, key: &str, value: Option<String>) -> ChatChange {
+        ChatChange {
+            channel: self.channel.to_owned(),
+            target: self.target.0.clone(),
+            key: key.to_owned(),
+            value,
+        }
+    }
+}
+
+/// What a record is about.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct About {
+    session: Option<SessionId>,
+    prompt: Option<PromptId>,
+}
+
+impl About {
+    pub(crate) fn nothing() -> Self {
+        Self::default()
+    }
+
+    fn session(session: SessionId) -> Self {
+        Self { session: Some(session), prompt: None }
+    }
+
+    fn prompt(prompt: &PromptRecord) -> Self {
+        Self { session: Some(prompt.session), prompt: Some(prompt.id) }
+    }
+}
+
+/// Decides, as far as that can be said before the store's guard.
+pub(crate) fn decide(decision: &Decision, view: &View, rules: Rules) -> Ruling {
+    let by = &decision.by;
+    match &decision.matter {
+        Matter::Answer(answer) => {
+            let found = match (&answer.on, &view.prompt) {
+                (Err(refusal), _) => Err(refusal.clone()),
+                (Ok(_), None) => Err(Refusal::UnknownPrompt),
+                (Ok(offer), Some(prompt)) => Ok((prompt, offer.nonce.unwrap_or(prompt.nonce))),
+            };
+            match found {
+                Ok((prompt, nonce)) => decide_answer(by, answer, prompt, nonce, view, rules),
+                Err(refusal) => refused_answer(by, None, view, refusal),
+            }
+        }
+        Matter::Instruct { session: _, text, as_is } => match &view.session {
+            Some(facts) => decide_instruction(by, facts, text, *as_is, view, rules),
+            None => refused(by, About::nothing(), "unknown_session", Refused::NoSession),
+        },
+        Matter::TakeBack { session: _, only } => decide_take_back(by, *only, view),
+        Matter::Stop { session } => decide_stop(by, *session, view),
+        Matter::Resume { .. } => decide_resume(by, view),
+        Matter::Mute { time } => decide_mute(by, *time, view),
+        Matter::Switch { .. } => decide_switch(by, view),
+    }
+}
+
+fn decide_answer(
+    by: &Actor,
+    answer: &Answer,
+    prompt: &PromptRecord,
+    nonce: Nonce,
+    view: &View,
+    rules: Rules,
+) -> Ruling {
+    let waits = prompt.state == PromptState::AwaitingReply;
+    // A tool that takes no reason with a refusal hears it as its next instruction.
+    let (said, then) = match &answer.said {
+        Said::DenyWith(reason) if waits && !prompt.sighting.takes.reason => {
+            (&Said::Deny, Some((reason.clone(), None)))
+        }
+        said => (said, answer.then.clone()),
+    };
+    let won = match then.map(|(text, message)| keep_reason(by, text, message.as_ref(), answer.as_is, view)) {
+        None => FollowUp::default(),
+        Some(Ok(kept)) => kept,
+        Some(Err(refusal)) => return refused_answer(by, Some(prompt), view, refusal),
+    };
+    match answer::check(said, &prompt.sighting, Rules { as_is: answer.as_is, ..rules }) {
+        // A late answer hears its own reason, and not one about its shape.
+        Err(_) if !waits => refused_answer(by, Some(prompt), view, prompt.refusal()),
+        Err(refusal) => refused_answer(by, Some(prompt), view, refusal),
+        Ok(Checked::Cancel) => Ruling::Leave(Cancel {
+            prompt: prompt.id,
+            nonce,
+            source: by.source(),
+            decided_by: by.decided_by(),
+        }),
+        Ok(Checked::Type(value)) => Ruling::Contend {
+            answer: AcceptedAnswer {
+                prompt: prompt.id,
+                session: prompt.session,
+                nonce,
+                value,
+                reply: view.draw.reply,
+                source: by.source(),
+                decided_by: by.decided_by(),
+            },
+            won,
+        },
+    }
+}
+
+/// The reason of a refusal, for a tool that hears it afterwards; or why that cannot be. A tool that has never waited may
+/// do so yet.
+fn keep_reason(
+    by: &Actor,
+    reason: String,
+    message: Option<&Address>,
+    as_is: bool,
+    view: &View,
+) -> Result<FollowUp, Refusal> {
+    let facts = view.session.as_ref().ok_or(Refusal::UnknownPrompt)?;
+    match shape_unfit(facts, &reason, as_is) {
+        Some(refusal) => Err(refusal),
+        None => Ok(keep(by, facts, reason, message, view).0),
+    }
+}
+
+fn decide_instruction(
+    by: &Actor,
+    facts: &Facts,
+    text: &str,
+    as_is: bool,
+    view: &View,
+    rules: Rules,
+) -> Ruling {
+    match fit(facts, text, as_is) {
+        Ok(Fit::Now(prompt)) => {
+            let answer = Answer {
+                on: Ok(Offer { prompt: prompt.id, nonce: None }),
+                said: Said::Text(text.to_owned()),
+                as_is,
+                then: None,
+            };
+            decide_answer(by, &answer, prompt, prompt.nonce, view, rules)
+        }
+        Ok(Fit::Later(busy)) => {
+            let message = match by {
+                Actor::Command { .. } | Actor::Page { .. } => None,
+                Actor::Chat(operator) => operator.message.as_ref(),
+            };
+            let (follow, replaces) = keep(by, facts, text.to_owned(), message, view);
+            let session = facts.record.clone();
+            let verdict = Verdict::Queued { session, busy, replaces, text: view.draw.text };
+            Ruling::Record { follow, verdict }
+        }
+        Err(unfit) => {
+            let session = facts.record.clone();
+            refused(by, About::session(session.id), unfit.name(), Refused::Instruction { unfit, session })
+        }
+    }
+}
+
+fn decide_take_back(by: &Actor, only: Option<ReplyId>, view: &View) -> Ruling {
+    let Some(facts) = &view.session else {
+        return refused(by, About::nothing(), "unknown_session", Refused::NoSession);
+    };
+    let unsent = facts.unsent.as_ref().map(|(_, why)| why.replace('_', " "));
+    let nothing = Refused::NothingQueued { unsent };
+    let take_back = |reply| TextMove::TakeBack { reply, source: by.source(), decided_by: by.decided_by() };
+    let queued = facts.queued.as_ref().filter(|queued| only.is_none_or(|only| only == queued.reply));
+    let (text, verdict) = match (queued, &facts.unsent, by) {
+        (Some(queued), _, _) => (queued, Verdict::TakenBack),
+        // What could not be sent stays at the page until somebody has seen it.
+        (None, Some((unsent, _)), Actor::Page { .. }) => (unsent, Verdict::PutAway),
+        (None, _, Actor::Command { .. } | Actor::Chat(_)) | (None, None, Actor::Page { .. }) => {
+            return Ruling::Record { follow: FollowUp::default(), verdict: Verdict::Refused(nothing) };
+        }
+    };
+    let is_other = text.source != by.source() || text.decided_by != by.decided_by();
+    let notice = (is_other && verdict == Verdict::TakenBack)
+        .then(|| crate::words::unsent(&facts.record, "somebody took it back"))
+        .and_then(|told| heard(text, told));
+    let follow = FollowUp {
+        notices: notice.into_iter().collect(),
+        text: Some(take_back(text.reply)),
+        ..FollowUp::default()
+    };
+    Ruling::Record { follow, verdict }
+}
+
+fn decide_stop(by: &Actor, session: SessionId, view: &View) -> Ruling {
+    match &view.session {
+        None => refused(by, About::nothing(), "unknown_session", Refused::NoSession),
+        Some(facts) if !facts.is_active() => Ruling::Record {
+            follow: FollowUp::default(),
+            verdict: Verdict::Refused(Refused::Over { session: facts.record.clone() }),
+        },
+        Some(_) => Ruling::Record {
+            follow: FollowUp {
+                audit: Some(AuditEvent {
+                    session: Some(session),
+                    value: Some("stop".to_owned()),
+                    source: Some(by.source().to_string()),
+                    decided_by: Some(by.decided_by()),
+                    ..AuditEvent::new(EventName::ReplyReceived)
+                }),
+                ..FollowUp::default()
+            },
+            verdict: Verdict::Stopping { session },
+        },
+    }
+}
+
+fn decide_resume(by: &Actor, view: &View) -> Ruling {
+    let Some(Facts { record, .. }) = &view.session else {
+        return refused(by, About::nothing(), "unknown_session", Refused::NoSession);
+    };
+    if record.paused_at.is_none() {
+        let verdict = Verdict::Refused(Refused::NotPaused { session: record.clone() });
+        return Ruling::Record { follow: FollowUp::default(), verdict };
+    }
+    let resume = Resume { session: record.id, source: by.source(), decided_by: by.decided_by() };
+    Ruling::Record {
+        follow: FollowUp { resume: Some(resume), ..FollowUp::default() },
+        verdict: Verdict::Resumed { session: record.clone() },
+    }
+}
+
+fn decide_mute(by: &Actor, time: Duration, view: &View) -> Ruling {
+    let time = time.min(LONGEST_MUTE);
+    let until = view.now.wall.plus_millis(time.as_millis() as i64);
+    let value = (!time.is_zero()).then(|| until.0.to_string());
+    Ruling::Record { follow: of_chat(by, MUTED_UNTIL, value), verdict: Verdict::Muted { time } }
+}
+
+fn decide_switch(by: &Actor, view: &View) -> Ruling {
+    match &view.session {
+        None => refused(by, About::nothing(), "unknown_session", Refused::NoSession),
+        Some(Facts { record, .. }) => Ruling::Record {
+            follow: of_chat(by, SWITCHED_TO, Some(record.id.to_string())),
+            verdict: Verdict::Switched { session: record.clone() },
+        },
+    }
+}
+
+/// What a chat remembers from now on. Commands and the page have nothing that could remember.
+fn of_chat(by: &Actor, key: &str, value: Option<String>) -> FollowUp {
+    let chat = match by {
+        Actor::Command { .. } | Actor::Page { .. } => Vec::new(),
+        Actor::Chat(operator) => vec![operator.chat(key, value)],
+    };
+    FollowUp { chat, ..FollowUp::default() }
+}
+
+fn refused_answer(by: &Actor, prompt: Option<&PromptRecord>, view: &View, refusal: Refusal) -> Ruling {
+    let about = prompt.map(About::prompt).unwrap_or_default();
+    let tool = view.session.as_ref().map(|facts| facts.record.tool.clone());
+    refused(by, about, refusal.name(), Refused::Answer { refusal: refusal.clone(), tool })
+}
+
+fn refused(by: &Actor, about: About, name: &str, refused: Refused) -> Ruling {
+    let follow = FollowUp { audit: Some(by.rejection(about, name)), ..FollowUp::default() };
+    Ruling::Record { follow, verdict: Verdict::Refused(refused) }
+}

@@ -1,0 +1,184 @@
+//! The chats: what people do there becomes a decision, and a verdict becomes a message, a question or the word under a tap.
+//!
+//! Untrusted until checked; each update is on disk, with all that follows from it, before its channel hears that it was
+//! handled.
+
+pub(crate) mod commands;
+pub(crate) mod questions;
+pub(crate) mod texts;
+
+use atlasbridge_channel::{Address, Block, Button, Notice};
+use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said};
+use atlasbridge_model::lifecycle::PromptState;
+use atlasbridge_store::{FollowUp, NewNotice};
+
+use self::questions::Question;
+use super::Standing;
+use crate::core::view::View;
+use crate::decide::{Actor, Answer, Decision, Matter, Operator, Refused, Unfit, Verdict, shape_unfit};
+use crate::notice::new_notice;
+use crate::words;
+
+impl Operator {
+    pub(crate) fn notice(&self, notice: Notice) -> NewNotice {
+        self.notice_under(notice, self.message.as_ref())
+    }
+
+    pub(crate) fn notice_under(&self, notice: Notice, message: Option<&Address>) -> NewNotice {
+        new_notice(self.channel, &self.target, &notice.into(), message)
+    }
+
+    fn says(&self, text: impl Into<String>) -> FollowUp {
+        self.shows(words::say(text))
+    }
+
+    fn shows(&self, notice: Notice) -> FollowUp {
+        FollowUp { notices: vec![self.notice(notice)], ..FollowUp::default() }
+    }
+
+    fn asks(&self, notice: Notice, token: &str, question: &Question, view: &View) -> FollowUp {
+        FollowUp { ask: Some(question.new_ask(self, token, view.now)), ..self.shows(notice) }
+    }
+}
+
+/// What a chat is told with the record of an answer that lost: only who wrote a message; a tap has its own word.
+pub(crate) fn told_with(by: &Actor, verdict: &Verdict) -> FollowUp {
+    match (by, verdict) {
+        (Actor::Chat(operator), Verdict::Refused(Refused::Answer { refusal, .. }))
+            if operator.message.is_some() =>
+        {
+            operator.says(refusal.told_on_channel())
+        }
+        (Actor::Chat(_) | Actor::Command { .. } | Actor::Page { .. }, _) => FollowUp::default(),
+    }
+}
+
+/// What a chat is told with the record of a decision that contended with nobody. Elsewhere the verdict itself is told.
+pub(crate) fn told(decision: &Decision, verdict: &Verdict, view: &View) -> FollowUp {
+    let operator = match &decision.by {
+        Actor::Chat(operator) => operator,
+        Actor::Command { .. } | Actor::Page { .. } => return FollowUp::default(),
+    };
+    let token = &view.draw.token;
+    match verdict {
+        Verdict::Refused(Refused::Answer { .. }) => match &decision.matter {
+            Matter::Answer(answer) => sentence_for_a_dialog(operator, answer, view)
+                .unwrap_or_else(|| told_with(&decision.by, verdict)),
+            Matter::Instruct { .. }
+            | Matter::TakeBack { .. }
+            | Matter::Stop { .. }
+            | Matter::Resume { .. }
+            | Matter::Mute { .. }
+            | Matter::Switch { .. } => told_with(&decision.by, verdict),
+        },
+        Verdict::Refused(Refused::Instruction { unfit, session }) => match (unfit, &decision.matter) {
+            (Unfit::Shape(Refusal::NotPlain { opening, given }), Matter::Instruct { .. }) => {
+                let question = Question::Instruct {
+                    session: session.id.to_string(),
+                    text: given.clone(),
+                    message: operator.message.clone().unwrap_or(Address(String::new())).0,
+                };
+                operator.asks(words::not_plain(session, *opening, given, token), token, &question, view)
+            }
+            (unfit, _) => operator.says(words::unfit(session, unfit)),
+        },
+        Verdict::Queued { session, busy, replaces, text } => {
+            let way_back = Question::TakeBack { session: session.id.to_string(), reply: text.to_string() };
+            let told = words::queued(session, *busy, *replaces);
+            let button = Button { label: "Take it back".to_owned(), token: format!("{token}:y") };
+            let notice = Notice { blocks: vec![Block::Ours(told)], buttons: vec![vec![button]] };
+            operator.asks(notice, token, &way_back, view)
+        }
+        Verdict::Resumed { session } => {
+            operator.says(format!("Answers to {} are taken again.", words::named(session)))
+        }
+        Verdict::Refused(Refused::NotPaused { session }) => {
+            operator.says(format!("{} is not paused; its answers are taken.", words::named(session)))
+        }
+        Verdict::Muted { time } if time.is_zero() => operator.says("Prompts appear here again."),
+        Verdict::Muted { time } => operator.says(format!(
+            "No new prompts here for {}. They still wait elsewhere, and silence never approves. /mute off ends it.",
+            words::duration(time.as_secs())
+        )),
+        Verdict::Switched { session } => {
+            operator.says(format!("Plain messages are for {} now.", words::named(session)))
+        }
+        // A tap: its own word says it.
+        Verdict::Standing { .. }
+        | Verdict::TakenBack
+        | Verdict::PutAway
+        | Verdict::Stopping { .. }
+        | Verdict::Repeated
+        | Verdict::Refused(
+            Refused::NoSession
+            | Refused::Over { .. }
+            | Refused::HostAway { .. }
+            | Refused::NothingQueued { .. }
+            | Refused::QuestionGone,
+        ) => FollowUp::default(),
+    }
+}
+
+/// # No-sentence-in-a-dialog invariant
+/// A text that is none of a dialog's choices, and that no hook takes as an answer of one's own, is never typed: it is
+/// offered as the reason of a refusal, or as the next instruction after one.
+fn sentence_for_a_dialog(operator: &Operator, answer: &Answer, view: &View) -> Option<FollowUp> {
+    let (Said::Text(text), Ok(offer)) = (&answer.said, &answer.on) else {
+        return None;
+    };
+    let (prompt, facts) = (view.prompt.as_ref()?, view.session.as_ref()?);
+    let session = &facts.record;
+    let check = |said: &Said| answer::check(said, &prompt.sighting, Rules::default());
+    let misfit =
+        matches!(check(&Said::Text(text.clone())), Err(Refusal::NotAChoice { .. } | Refusal::NotOneLine));
+    if prompt.state != PromptState::AwaitingReply || !misfit {
+        return None;
+    }
+    let token = &view.draw.token;
+    let (id, nonce) = (prompt.id.to_string(), offer.nonce.unwrap_or(prompt.nonce).to_hex());
+    let (question, notice) = match check(&Said::DenyWith(text.clone())) {
+        Ok(_) => (
+            Question::Refuse { prompt: id, nonce, reason: text.clone() },
+            words::refuse_with(prompt, session, text, token),
+        ),
+        Err(_) => {
+            let Ok(Checked::Type(refusing)) = check(&Said::Deny) else {
+                return None;
+            };
+            // Its sender is asked about its first character together with the rest.
+            if let Some(refusal) = shape_unfit(facts, text, true) {
+                return Some(operator.says(words::unfit(session, &Unfit::Shape(refusal))));
+            }
+            let message = operator.message.as_ref().map(|message| message.0.clone());
+            (
+                Question::DenyAndSay { prompt: id, nonce, text: text.clone(), message },
+                words::deny_and_say(prompt, session, text, &refusing.on_record(), token),
+            )
+        }
+    };
+    Some(operator.asks(notice, token, &question, view))
+}
+
+/// The word under a tap.
+pub(crate) fn receipt(verdict: &Verdict, standing: Option<&Standing>) -> String {
+    match verdict {
+        Verdict::Standing { answer, .. } => standing
+            .map(|standing| words::receipt(&standing.open.prompt, answer.as_deref()))
+            .unwrap_or_default(),
+        Verdict::Queued { session, busy, replaces, .. } => words::queued(session, *busy, *replaces),
+        Verdict::TakenBack | Verdict::PutAway => "Taken back; it is not sent.".to_owned(),
+        Verdict::Stopping { .. } => "It is being ended.".to_owned(),
+        Verdict::Resumed { .. } | Verdict::Muted { .. } | Verdict::Switched { .. } | Verdict::Repeated => {
+            String::new()
+        }
+        Verdict::Refused(refused) => match refused {
+            Refused::Answer { refusal, .. } => refusal.told_on_channel(),
+            Refused::Instruction { unfit, session } => words::unfit(session, unfit),
+            Refused::HostAway { .. } => "Its host is not connected at the moment; try again.".to_owned(),
+            Refused::Over { .. } => "It is over already.".to_owned(),
+            Refused::NotPaused { .. } => "It is not paused.".to_owned(),
+            Refused::NothingQueued { .. } => "Too late: it no longer waits.".to_owned(),
+            Refused::NoSession | Refused::QuestionGone => questions::STALE.to_owned(),
+        },
+    }
+}

@@ -1,0 +1,142 @@
+//! Plain texts: which prompt they mean, and whose next instruction they are where nothing waits. Pure.
+
+use atlasbridge_channel::Notice;
+use atlasbridge_model::answer::{Refusal, Said};
+use atlasbridge_model::lifecycle::PromptState;
+use atlasbridge_model::opening::Opening;
+use atlasbridge_model::routing::{self, Addressee, Context, Meant, Running, Waiting};
+use atlasbridge_model::{Kind, SessionId, Timestamp};
+use atlasbridge_store::{Offered, OpenPrompt};
+
+use crate::decide::{Answer, Matter, Offer};
+use crate::words;
+
+/// A text, and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Texted {
+    pub(crate) text: String,
+    pub(crate) sent_at: Timestamp,
+    /// It begins as a command does, and is none of ours.
+    pub(crate) is_other_command: bool,
+}
+
+/// What it may be about.
+#[derive(Debug)]
+pub(crate) struct Around {
+    /// The prompts that wait for an answer.
+    pub(crate) waiting: Vec<OpenPrompt>,
+    pub(crate) running: Vec<Running>,
+    pub(crate) replied: Replied,
+    /// The session that plain messages of this chat are for.
+    pub(crate) switched: Option<SessionId>,
+}
+
+/// The message that it replies to.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one per text: a box would save nothing that anybody notices")]
+pub(crate) enum Replied {
+    ToNothing,
+    ToPrompt(Offered),
+    /// One that is no prompt of ours, as far as we know.
+    ToSomething,
+}
+
+#[derive(Debug)]
+pub(crate) enum Route {
+    Decide(Matter),
+    /// It is used for nothing: what its sender hears, and the word for the record.
+    NotUsed {
+        notice: Notice,
+        why: &'static str,
+    },
+}
+
+fn not_used(text: &str, why: &'static str) -> Route {
+    Route::NotUsed { notice: words::say(text), why }
+}
+
+/// Which prompt, or which session, does a text mean?
+pub(crate) fn route(texted: &Texted, around: &Around) -> Route {
+    let replied = match &around.replied {
+        Replied::ToNothing => None,
+        Replied::ToPrompt(offered) => Some(offered),
+        Replied::ToSomething => {
+            return not_used(
+                "I do not know which prompt that message belongs to, so this was not used. Reply to the prompt's \
+                 own message, or use its buttons.",
+                Refusal::UnknownPrompt.name(),
+            );
+        }
+    };
+    if let Some(offered) = replied {
+        return text_for(texted, offered);
+    }
+    let candidates: Vec<Waiting> = around.waiting.iter().map(candidate).collect();
+    let context = Context { replied_to: None, switched_to: around.switched, sent_at: texted.sent_at };
+    let of_id = |id| around.waiting.iter().map(|open| &open.prompt).find(|prompt| prompt.id == id);
+    match routing::meant(&candidates, context) {
+        Meant::Means(id) => match of_id(id) {
+            Some(prompt) => text_for(texted, &Offered { nonce: prompt.nonce, prompt: prompt.clone() }),
+            None => next_instruction(texted, around),
+        },
+        Meant::NothingWaits | Meant::NothingWaitsThere(_) => next_instruction(texted, around),
+        Meant::Several => Route::NotUsed { notice: words::several(&around.waiting), why: "several_wait" },
+        // Written while the tool worked: what it would have been a moment ago, it is now.
+        Meant::TooNew(id) if of_id(id).is_some_and(|prompt| prompt.sighting.kind == Kind::Idle) => {
+            next_instruction(texted, around)
+        }
+        Meant::TooNew(_) => not_used(
+            "A prompt appeared after you wrote this, so it was not taken as its answer. Reply to the prompt's \
+             message if you mean it.",
+            "prompt_too_new",
+        ),
+    }
+}
+
+fn candidate(open: &OpenPrompt) -> Waiting {
+    let OpenPrompt { prompt, .. } = open;
+    Waiting { prompt: prompt.id, session: prompt.session, asked_at: prompt.created_at }
+}
+
+/// A text that means this prompt.
+fn text_for(texted: &Texted, offered: &Offered) -> Route {
+    let Offered { prompt, nonce } = offered;
+    let is_idle = prompt.sighting.kind == Kind::Idle;
+    let waits = prompt.state == PromptState::AwaitingReply;
+    let text = texted.text.clone();
+    // A box that has been used means its session: there will be another.
+    if is_idle && (!waits || Opening::of(&text).is_some()) {
+        return Route::Decide(Matter::Instruct { session: prompt.session, text, as_is: false });
+    }
+    if texted.is_other_command {
+        return Route::NotUsed { notice: words::unknown_command(&text), why: "unknown_command" };
+    }
+    let on = Ok(Offer { prompt: prompt.id, nonce: Some(*nonce) });
+    Route::Decide(Matter::Answer(Answer { on, said: Said::Text(text), as_is: false, then: None }))
+}
+
+/// A text that answers nothing: the next instruction of a tool, where it is clear whose.
+fn next_instruction(texted: &Texted, around: &Around) -> Route {
+    const WHY: &str = "nothing_waits";
+    match routing::addressee(&around.running, around.switched) {
+        Addressee::Session(session) => {
+            Route::Decide(Matter::Instruct { session, text: texted.text.clone(), as_is: false })
+        }
+        Addressee::Nobody | Addressee::Several | Addressee::NotThere(_) if texted.is_other_command => {
+            Route::NotUsed { notice: words::unknown_command(&texted.text), why: WHY }
+        }
+        Addressee::Nobody => {
+            not_used("Nothing is waiting for an answer right now, so this was not used.", WHY)
+        }
+        Addressee::Several => not_used(
+            "Nothing is waiting for an answer right now, and several tools take instructions, so this was not used. \
+             /switch ID says which one plain messages are for; /sessions lists them.",
+            WHY,
+        ),
+        Addressee::NotThere(_) => not_used(
+            "Nothing waits in the session that plain messages are for (/switch), so this was not used. Reply to the \
+             message of another prompt to answer that one.",
+            WHY,
+        ),
+    }
+}

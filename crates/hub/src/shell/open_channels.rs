@@ -1,0 +1,205 @@
+//! The channels that run: their workers, how they are, and starting them again.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use atlasbridge_channel::{Handle, Health, Inbound, Outgoing};
+use atlasbridge_wire::command::ChannelView;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::{Hub, Input, RESTART_AFTER, RESTARTS};
+use crate::core::acts::Event;
+use crate::core::channels::Subscription;
+use crate::engine::Trouble;
+use crate::{clock, pause};
+
+/// What a channel says and the loop has not heard yet. A full one makes the channel wait.
+const MAILBOX: usize = 64;
+
+pub type ChannelFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Starts a channel at an update; what it says goes into the mailbox.
+pub type ChannelStarter =
+    Arc<dyn Fn(Option<i64>, mpsc::Sender<Inbound>) -> (Handle, ChannelFuture) + Send + Sync>;
+
+/// How a channel is started, with the number of the first update that was not handled yet. The hub knows no channel
+/// by name: whoever configures it hands over these.
+#[derive(Clone)]
+pub struct ChannelStart {
+    pub name: &'static str,
+    pub notify_start: bool,
+    pub notify_end: bool,
+    /// Changes whenever the configuration of the channel does.
+    pub version: u64,
+    pub start: ChannelStarter,
+}
+
+impl std::fmt::Debug for ChannelStart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChannelStart").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+struct Running {
+    start: ChannelStart,
+    handle: Handle,
+    health: Health,
+    failures: u32,
+    worker: JoinHandle<()>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct OpenChannels {
+    running: Vec<Running>,
+    changes: u64,
+}
+
+impl OpenChannels {
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Hands a task to a channel; if its mailbox is full, that comes back.
+    pub(super) fn give(&mut self, name: &'static str, outgoing: Outgoing) -> Option<Event> {
+        pause::point("hub-before-task");
+        let running = self.running.iter().find(|running| running.start.name == name);
+        let (job, target) = (outgoing.job, outgoing.target.clone());
+        let is_given = running.is_some_and(|running| running.handle.tasks.try_send(outgoing).is_ok());
+        (!is_given).then_some(Event::NotGiven { channel: name, job, target })
+    }
+
+    pub(super) fn views(&self) -> Vec<ChannelView> {
+        let view = |running: &Running| {
+            let (state, detail) = match &running.health {
+                Health::Starting => ("starting", None),
+                Health::Connected => ("connected", None),
+                Health::Retrying { why } => ("retrying", Some(why.clone())),
+                Health::Stopped { why } => ("stopped", Some(why.clone())),
+            };
+            let name = running.start.name.to_owned();
+            ChannelView { name, state: state.to_owned(), detail, address: None }
+        };
+        self.running.iter().map(view).collect()
+    }
+
+    fn set_health(&mut self, name: &str, health: Health) {
+        self.changes += 1;
+        match &health {
+            Health::Connected => tracing::info!(channel = name, "connected"),
+            Health::Retrying { why } | Health::Stopped { why } => {
+                tracing::warn!(channel = name, %why, "not connected");
+            }
+            Health::Starting => {}
+        }
+        if let Some(running) = self.find(name) {
+            running.health = health;
+        }
+    }
+
+    fn find(&mut self, name: &str) -> Option<&mut Running> {
+        self.running.iter_mut().find(|running| running.start.name == name)
+    }
+}
+
+impl Hub {
+    /// Starts what is configured, stops what is not, and leaves alone what has not changed.
+    pub(super) async fn set_channels(&mut self, wanted: Vec<ChannelStart>) -> Result<(), Trouble> {
+        let is_wanted = |running: &Running| {
+            wanted
+                .iter()
+                .any(|start| start.name == running.start.name && start.version == running.start.version)
+                // What was wrong with one that stopped may have been mended on the other side.
+                && !matches!(running.health, Health::Stopped { .. })
+        };
+        let unwanted = self.outside.channels.running.extract_if(.., |running| !is_wanted(running));
+        let unwanted: Vec<Running> = unwanted.collect();
+        for running in unwanted {
+            running.worker.abort();
+            self.happen(Event::ChannelClosed { name: running.start.name }).await?;
+        }
+        for start in wanted {
+            if self.outside.channels.find(start.name).is_none() {
+                self.start_channel(start, 0).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn start_channel(&mut self, start: ChannelStart, failures: u32) -> Result<(), Trouble> {
+        let offset = self.engine.store.offset(start.name, clock::now()).await?;
+        let (inbound, mut said) = mpsc::channel(MAILBOX);
+        let (handle, work) = (start.start)(offset, inbound);
+        let (inputs, name) = (self.inputs.clone(), start.name);
+        // The worker and what it says end together, and the loop hears of it last.
+        let worker = tokio::spawn(async move {
+            let work = tokio::spawn(work);
+            while let Some(inbound) = said.recv().await {
+                if inputs.send(Input::Channel { name, inbound }).await.is_err() {
+                    break;
+                }
+            }
+            work.abort();
+            let _ = work.await;
+            let _ = inputs.send(Input::ChannelEnded { name }).await;
+        });
+        let subscription = Subscription {
+            name,
+            targets: handle.targets.clone(),
+            notify_start: start.notify_start,
+            notify_end: start.notify_end,
+        };
+        let running = Running { start, handle, health: Health::Starting, failures, worker };
+        self.outside.channels.running.push(running);
+        self.happen(Event::ChannelOpened(subscription)).await
+    }
+
+    /// A channel's worker has ended by itself. Others go on; this one is tried again, a few times.
+    pub(super) async fn channel_ended(&mut self, name: &'static str) -> Result<(), Trouble> {
+        let Some(running) = self.outside.channels.find(name) else {
+            return Ok(());
+        };
+        if matches!(running.health, Health::Stopped { .. }) {
+            return Ok(());
+        }
+        running.failures += 1;
+        tracing::error!(channel = name, failures = running.failures, "a channel failed");
+        if running.failures > RESTARTS {
+            let why = "it failed again and again; `atlasbridge logs` and the hub's log say why".to_owned();
+            self.outside.channels.set_health(name, Health::Stopped { why });
+            return Ok(());
+        }
+        self.send_later(RESTART_AFTER, Input::ChannelRestart { name });
+        Ok(())
+    }
+
+    pub(super) async fn channel_restart(&mut self, name: &str) -> Result<(), Trouble> {
+        let running = &mut self.outside.channels.running;
+        let Some(at) = running.iter().position(|running| running.start.name == name) else {
+            return Ok(());
+        };
+        let old = running.remove(at);
+        self.start_channel(old.start, old.failures).await
+    }
+
+    pub(super) async fn channel_said(
+        &mut self,
+        channel: &'static str,
+        inbound: Inbound,
+    ) -> Result<(), Trouble> {
+        match inbound {
+            Inbound::Done { job, target, done } => {
+                self.happen(Event::TaskDone { channel, job, target, done }).await
+            }
+            Inbound::Update(update) => self.updated(channel, update).await,
+            Inbound::Health(health) => {
+                self.outside.channels.set_health(channel, health);
+                Ok(())
+            }
+            Inbound::Polled { gap } => self.happen(Event::Polled { channel, gap }).await,
+            Inbound::Ready => self.happen(Event::Ready { channel }).await,
+        }
+    }
+}

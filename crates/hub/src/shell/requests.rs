@@ -1,0 +1,296 @@
+//! What commands ask for. Whoever lives inside a supervised session may look, and decide nothing.
+
+use std::time::Duration;
+
+use atlasbridge_model::answer::{Refusal, Source};
+use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::lifecycle::PromptState;
+use atlasbridge_model::{PromptId, SessionId};
+use atlasbridge_store::{OpenPrompt, SessionRecord, SessionStatus, rfc3339};
+use atlasbridge_wire::PROTOCOL;
+use atlasbridge_wire::command::{HubView, Request, Response, SessionView};
+use atlasbridge_wire::session::Health;
+use tokio::sync::{mpsc, oneshot};
+
+use super::Hub;
+use crate::clock;
+use crate::decide::{Actor, Answer, Matter, Offer};
+use crate::desks::Way;
+use crate::desks::command::NO_SESSION;
+use crate::engine::Trouble;
+use crate::peer::Peer;
+use crate::views::{Life, is_waiting, session_view, standing_view};
+
+/// How long a session host may take to say how it is.
+const HEALTH_LIMIT: Duration = Duration::from_secs(1);
+/// Sessions in a listing.
+const MOST_SESSIONS: u32 = 200;
+
+impl Hub {
+    pub(super) async fn asked(
+        &mut self,
+        request: Request,
+        peer: &Peer,
+        respond: mpsc::Sender<Response>,
+    ) -> Result<(), Trouble> {
+        if decides(&request) && peer.is_inside_a_session(&self.outside.registry.hosts()) {
+            let reason = Refusal::InsideSession.to_string();
+            let decided_by = format!("uid:{} pid:{}", peer.uid, peer.pid);
+            self.record_rejection(reason.clone(), &Source::Command, decided_by).await?;
+            let _ = respond.try_send(Response::Refused { reason });
+            return Ok(());
+        }
+        let by = Actor::Command { uid: peer.uid };
+        let response = match request {
+            Request::Answer { prompt, said, as_is } => {
+                let on = self.named_prompt(&prompt).await?;
+                let answer = Answer { on, said: said.into(), as_is, then: None };
+                return self.decide(by, Matter::Answer(answer), Some(Way::Command(respond))).await;
+            }
+            Request::Send { session, text, as_is } => {
+                let matter = |session| Matter::Instruct { session, text, as_is };
+                return self.decide_about(&session, by, matter, respond).await;
+            }
+            Request::TakeBack { session } => {
+                let matter = |session| Matter::TakeBack { session, only: None };
+                return self.decide_about(&session, by, matter, respond).await;
+            }
+            Request::StopSession { session } => {
+                return self.decide_about(&session, by, |session| Matter::Stop { session }, respond).await;
+            }
+            Request::ResumeSession { session } => {
+                return self.decide_about(&session, by, |session| Matter::Resume { session }, respond).await;
+            }
+            Request::Watch => return self.watch(respond).await,
+            Request::Sessions { all } => return self.sessions(all, respond).await,
+            Request::Session { session } => return self.session(&session, respond).await,
+            Request::Approvals => self.approvals().await?,
+            Request::Status => self.status().await?,
+            Request::StopHub => {
+                self.is_stopping = true;
+                Response::Done
+            }
+            Request::WebLink => self.web_link().await?,
+            Request::WebLogins => self.web_logins().await?,
+            Request::WebRevoke { name } => self.web_revoke(name.as_deref(), peer).await?,
+            Request::Unknown => Response::Refused {
+                reason: format!(
+                    "the running hub (version {}) does not know this request: run `atlasbridge hub restart`; sessions \
+                     go on meanwhile",
+                    self.identity.version
+                ),
+            },
+        };
+        // A command that has gone does not want its answer.
+        let _ = respond.try_send(response);
+        Ok(())
+    }
+
+    /// A refused request of somebody who may not decide, on record.
+    pub(super) async fn record_rejection(
+        &mut self,
+        reason: String,
+        source: &Source,
+        decided_by: String,
+    ) -> Result<(), Trouble> {
+        let event = AuditEvent {
+            value: Some(reason),
+            source: Some(source.to_string()),
+            decided_by: Some(decided_by),
+            ..AuditEvent::new(EventName::ReplyRejected)
+        };
+        Ok(self.engine.store.audit(event, clock::now()).await?)
+    }
+
+    async fn decide_about(
+        &mut self,
+        wanted: &str,
+        by: Actor,
+        matter: impl FnOnce(SessionId) -> Matter,
+        respond: mpsc::Sender<Response>,
+    ) -> Result<(), Trouble> {
+        match self.named_session(wanted).await? {
+            Ok(session) => self.decide(by, matter(session.id), Some(Way::Command(respond))).await,
+            Err(reason) => {
+                let _ = respond.try_send(Response::Refused { reason });
+                Ok(())
+            }
+        }
+    }
+
+    /// By id, or by the beginning of one if it is enough to tell it from the others.
+    async fn named_prompt(&self, wanted: &str) -> Result<Result<Offer, Refusal>, Trouble> {
+        let offer = |prompt| Ok(Offer { prompt, nonce: None });
+        if let Ok(id) = wanted.parse::<PromptId>() {
+            return Ok(offer(id));
+        }
+        let found = self.engine.store.find_prompts_by_prefix(wanted).await?;
+        Ok(match &found[..] {
+            [] => Err(Refusal::UnknownPrompt),
+            [only] => offer(only.id),
+            [..] => Err(Refusal::AmbiguousPrompt),
+        })
+    }
+
+    async fn named_session(&self, wanted: &str) -> Result<Result<SessionRecord, String>, Trouble> {
+        if let Ok(id) = wanted.parse::<SessionId>() {
+            return Ok(self.engine.store.session(id).await?.ok_or_else(|| NO_SESSION.to_owned()));
+        }
+        let is_prefix = wanted.len() >= 4;
+        let sessions = self.engine.store.sessions(MOST_SESSIONS).await?;
+        let mut found =
+            sessions.into_iter().filter(|session| is_prefix && session.id.to_string().starts_with(wanted));
+        Ok(match (found.next(), found.next()) {
+            (Some(session), None) => Ok(session),
+            (None, _) => Err(NO_SESSION.to_owned()),
+            (Some(_), Some(_)) => {
+                Err("several sessions begin with these digits; give more of the id".to_owned())
+            }
+        })
+    }
+
+    pub(super) async fn approvals(&self) -> Result<Response, Trouble> {
+        let (rules, now) = (self.outside.rules, clock::now());
+        let standing = self.engine.store.standing_prompts().await?;
+        let prompts = standing.iter().map(|open| standing_view(open, rules, now)).collect();
+        Ok(Response::Approvals { prompts })
+    }
+
+    /// What stands on screens, each with the word for it.
+    pub(super) async fn standing(&self) -> Result<Vec<(OpenPrompt, String)>, Trouble> {
+        let (rules, now) = (self.outside.rules, clock::now());
+        let standing = self.engine.store.standing_prompts().await?.into_iter();
+        let with_word = |open: OpenPrompt| {
+            let word = standing_view(&open, rules, now).word;
+            (open, word)
+        };
+        Ok(standing.map(with_word).collect())
+    }
+
+    async fn status(&self) -> Result<Response, Trouble> {
+        let store = &self.engine.store;
+        let open = store.open_prompts().await?;
+        Ok(Response::Status(HubView {
+            pid: std::process::id(),
+            version: self.identity.version.clone(),
+            protocol: PROTOCOL,
+            started_at: rfc3339(atlasbridge_model::Timestamp(self.started_at)),
+            sessions: store.active_sessions().await?.len(),
+            prompts: open.iter().filter(|open| is_waiting(&open.prompt.state)).count(),
+            trouble: self.trouble.clone(),
+            channels: self.channel_views(),
+        }))
+    }
+
+    /// The list, and again after each change, until whoever watches has gone. A slow one misses pictures in
+    /// between, never the last.
+    async fn watch(&mut self, respond: mpsc::Sender<Response>) -> Result<(), Trouble> {
+        self.pictures.send_replace(self.approvals().await?);
+        let mut pictures = self.pictures.subscribe();
+        tokio::spawn(async move {
+            loop {
+                let picture = pictures.borrow_and_update().clone();
+                if respond.send(picture).await.is_err() {
+                    return;
+                }
+                tokio::select! {
+                    changed = pictures.changed() => if changed.is_err() { return },
+                    () = respond.closed() => return,
+                }
+            }
+        });
+        Ok(())
+    }
+
+    async fn sessions(&mut self, all: bool, respond: mpsc::Sender<Response>) -> Result<(), Trouble> {
+        let sessions = match all {
+            true => self.engine.store.sessions(MOST_SESSIONS).await?,
+            false => self.engine.store.active_sessions().await?,
+        };
+        let mut asked = Vec::with_capacity(sessions.len());
+        for session in sessions {
+            let life = self.life(&session).await?;
+            asked.push((session, life));
+        }
+        tokio::spawn(async move {
+            let deadline = tokio::time::Instant::now() + HEALTH_LIMIT;
+            let mut views = Vec::with_capacity(asked.len());
+            for (session, (mut life, health)) in asked {
+                life.health = heard(health, deadline).await;
+                views.push(session_view(&session, &life, clock::now()));
+            }
+            let _ = respond.send(Response::Sessions { sessions: views }).await;
+        });
+        Ok(())
+    }
+
+    async fn session(&mut self, wanted: &str, respond: mpsc::Sender<Response>) -> Result<(), Trouble> {
+        let session = match self.named_session(wanted).await? {
+            Ok(session) => session,
+            Err(reason) => {
+                let _ = respond.try_send(Response::Refused { reason });
+                return Ok(());
+            }
+        };
+        let (mut life, health) = self.life(&session).await?;
+        tokio::spawn(async move {
+            life.health = heard(health, tokio::time::Instant::now() + HEALTH_LIMIT).await;
+            let _ = respond.send(Response::Session(session_view(&session, &life, clock::now()))).await;
+        });
+        Ok(())
+    }
+
+    /// What the store knows, and the question to the host; its answer is awaited outside the loop.
+    async fn life(
+        &mut self,
+        session: &SessionRecord,
+    ) -> Result<(Life, Option<oneshot::Receiver<Health>>), Trouble> {
+        let prompts = self.engine.store.live_prompts(session.id).await?;
+        let health = match session.status {
+            SessionStatus::Active => self.outside.registry.ask_health(session.id),
+            SessionStatus::Completed | SessionStatus::Crashed | SessionStatus::Terminated => None,
+        };
+        let life = Life {
+            health: None,
+            prompts: self.engine.store.prompt_count(session.id).await?,
+            waiting: prompts.iter().filter(|prompt| is_waiting(&prompt.state)).count() as u64,
+            is_awaiting: prompts.iter().any(|prompt| prompt.state == PromptState::AwaitingReply),
+        };
+        Ok((life, health))
+    }
+
+    /// Running sessions as the store knows them; nobody is asked how they are.
+    pub(super) async fn active_views(&mut self) -> Result<Vec<SessionView>, Trouble> {
+        let mut views = Vec::new();
+        for session in self.engine.store.active_sessions().await? {
+            let (life, _) = self.life(&session).await?;
+            views.push(session_view(&session, &life, clock::now()));
+        }
+        Ok(views)
+    }
+}
+
+async fn heard(health: Option<oneshot::Receiver<Health>>, deadline: tokio::time::Instant) -> Option<Health> {
+    tokio::time::timeout_at(deadline, health?).await.ok()?.ok()
+}
+
+/// Requests that change what happens, as opposed to looking.
+fn decides(request: &Request) -> bool {
+    match request {
+        Request::Answer { .. }
+        | Request::Send { .. }
+        | Request::TakeBack { .. }
+        | Request::StopSession { .. }
+        | Request::StopHub
+        | Request::WebLink
+        | Request::WebRevoke { .. }
+        | Request::ResumeSession { .. } => true,
+        Request::Approvals
+        | Request::Watch
+        | Request::Status
+        | Request::Sessions { .. }
+        | Request::Session { .. }
+        | Request::WebLogins
+        | Request::Unknown => false,
+    }
+}
