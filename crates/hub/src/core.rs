@@ -361,7 +361,6 @@ impl Core {
         if self.channels.must_count_down(view.now.boot) {
             return vec![Change::CountDown { channels: self.channels.names() }.into()];
         }
-        self.channels.lift(view.now.boot);
         let (settings, names) = (&self.settings, &self.names);
         self.channels.feed(&view.boards, view.now, |due| task_for(due, settings, names, view.now))
     }

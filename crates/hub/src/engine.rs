@@ -92,7 +92,7 @@ impl Engine {
     /// Shows what is to be shown, as long as showing it writes something.
     pub(crate) async fn look(&mut self, world: &mut impl World) -> Result<(), Trouble> {
         while self.core.channels.must_look(self.store.writes(), world.now().boot) {
-            self.core.channels.looks(self.store.writes());
+            self.core.channels.looks(self.store.writes(), world.now().boot);
             if let Err(trouble) = self.happen(Event::Look, world).await {
                 self.core.channels.look_failed();
                 return Err(trouble);

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use self::life::Life;
+use self::life::{Life, Telling};
 
 /// Lives of one run in CI.
 const LIVES: u64 = 10_000;
@@ -56,15 +56,18 @@ fn no_life_breaks_a_promise() {
                 if seed >= last || broken.len() > 3 {
                     return;
                 }
-                let mut life = Life::begin(seed, &place).await;
+                let mut life = Life::begin(seed, &place, Telling::Nothing).await;
                 life.live().await;
                 figures.add(&life.figures);
-                if one.is_some() {
-                    println!("{}", life.story());
+                let promise = life.broken();
+                // The same seed lives the same life: it is told only where somebody will read it.
+                if promise.is_some() || one.is_some() {
+                    drop(life);
+                    let mut told = Life::begin(seed, &place, Telling::Whole).await;
+                    told.live().await;
+                    println!("{}", told.story());
                 }
-                if let Some(promise) = life.broken() {
-                    broken.push((seed, promise, life.story()));
-                }
+                broken.extend(promise.map(|promise| (seed, promise)));
             }
         });
         (broken, figures)
@@ -79,8 +82,8 @@ fn no_life_breaks_a_promise() {
     println!("{} lives in {:.1} s: {figures:?}", last - first, started.elapsed().as_secs_f32());
     let mut broken: Vec<_> = results.into_iter().flat_map(|(broken, _)| broken).collect();
     broken.sort();
-    if let Some((seed, promise, story)) = broken.first() {
-        panic!("{promise}\nreplay it with `cargo xtask simulate --seed {seed}`\n{story}");
+    if let Some((seed, promise)) = broken.first() {
+        panic!("seed {seed}: {promise}; `cargo xtask simulate --seed {seed}` lives it again");
     }
     // Lives in which nothing happens prove nothing.
     if one.is_none() {

@@ -136,6 +136,9 @@ fn a_card_says_whether_a_password_is_taken_here() {
     let terminal = desk.home.bash(script);
     desk.hears("Secrets are typed at the terminal, not here.");
     drop(terminal);
+    // Else the next hub shows the old message anew, in the words that are waited for.
+    let nothing_waits = || (desk.home.run(["approvals", "--json"]).stdout.trim() == "[]").then_some(());
+    eventually("the first session has ended", nothing_waits);
     let on =
         config(&desk.telegram.api_url(), "").replace("[prompts]", "[prompts]\nsecrets_over_channels = true");
     desk.home.write_config(&on);

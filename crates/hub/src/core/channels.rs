@@ -104,10 +104,14 @@ impl Channels {
         self.has_news || self.seen_writes != Some(writes) || self.next_time().is_some_and(|at| at <= now)
     }
 
-    /// A look begins, at what had been written by then.
-    pub(crate) fn looks(&mut self, writes: u64) {
+    /// A look begins, at what had been written by then. Holds whose time is over are lifted before anything is read: what
+    /// is read is for whoever takes something at this moment.
+    pub(crate) fn looks(&mut self, writes: u64, now: BootTime) {
         self.has_news = false;
         self.seen_writes = Some(writes);
+        for channel in &mut self.open {
+            channel.held.retain(|_, until| *until > now);
+        }
     }
 
     /// The look failed: it is made again.
@@ -152,13 +156,6 @@ impl Channels {
         wanting
             .flat_map(|to| to.targets.iter().map(|target| new_notice(to.name, target, body, None)))
             .collect()
-    }
-
-    /// Holds whose time is over are lifted.
-    pub(crate) fn lift(&mut self, now: BootTime) {
-        for channel in &mut self.open {
-            channel.held.retain(|_, until| *until > now);
-        }
     }
 
     pub(crate) fn must_count_down(&self, now: BootTime) -> bool {

@@ -26,11 +26,18 @@ pub(super) const BOOT: &str = "0f7d3b8e-boot";
 const TTL: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(10);
 /// Steps of one life.
-const STEPS: usize = 36;
+const STEPS: usize = 24;
 /// A loop that has not come to rest after so many turns never will.
 const RESTLESS: usize = 60;
 /// So often everybody has their turn at the end, at most.
 const TURNS_TO_REST: usize = 200;
+
+/// Whether a life is told step by step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    Whole,
+    Nothing,
+}
 
 /// How much happened, so that lives in which nothing does are noticed.
 #[derive(Debug, Default, Clone)]
@@ -74,13 +81,16 @@ struct Outer {
     callers: HashSet<Caller>,
     next_caller: u64,
     broken: Option<String>,
-    story: String,
+    /// Only where somebody will read it: most of the time would go into telling.
+    story: Option<String>,
     figures: Figures,
 }
 
 impl Outer {
     fn tell(&mut self, line: std::fmt::Arguments<'_>) {
-        let _ = writeln!(self.story, "{:>9} {line}", self.now.boot.0);
+        if let Some(story) = &mut self.story {
+            let _ = writeln!(story, "{:>9} {line}", self.now.boot.0);
+        }
     }
 
     fn promise(&mut self, is_kept: bool, what: std::fmt::Arguments<'_>) {
@@ -145,7 +155,9 @@ impl World for Outer {
                 self.chat.tasks.push_back(outgoing);
             }
             Outward::Tell { caller, verdict } => {
-                self.tell(format_args!("{caller:?} hears {}", short(&verdict)));
+                if self.story.is_some() {
+                    self.tell(format_args!("{caller:?} hears {}", short(&verdict)));
+                }
                 let waited = self.callers.remove(&caller);
                 self.promise(waited, format_args!("{caller:?} was told twice"));
             }
@@ -185,18 +197,44 @@ fn short(verdict: &Verdict) -> String {
     text
 }
 
+fn files(place: &Path) -> StoreConfig {
+    StoreConfig {
+        database: place.join("atlasbridge.db"),
+        audit_log: place.join("audit.log"),
+        boot_id: BOOT.to_owned(),
+    }
+}
+
+/// An empty store: made once for each worker, and copied for each life.
+async fn make_place(place: &Path) {
+    let empty = place.with_extension("empty");
+    if !empty.is_dir() {
+        std::fs::create_dir_all(&empty).unwrap();
+        let now = Now { wall: Timestamp(0), boot: BootTime(0) };
+        let (store, _) = Store::open(files(&empty), now).await.unwrap();
+        store.close().await.unwrap();
+    }
+    let _ = std::fs::remove_dir_all(place);
+    std::fs::create_dir_all(place).unwrap();
+    for file in std::fs::read_dir(&empty).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), place.join(file.file_name())).unwrap();
+    }
+}
+
 /// A hub that lives, is killed and lives again, and everything around it.
 pub(crate) struct Life {
     outer: Outer,
     hub: Option<Engine>,
     place: PathBuf,
+    /// At how many writes and at which moment the promises were last checked.
+    checked: Option<(u64, BootTime)>,
     pub(super) figures: Figures,
 }
 
 impl Life {
-    pub(super) async fn begin(seed: u64, place: &Path) -> Self {
-        let _ = std::fs::remove_dir_all(place);
-        std::fs::create_dir_all(place).unwrap();
+    pub(super) async fn begin(seed: u64, place: &Path, telling: Telling) -> Self {
+        make_place(place).await;
         let mut dice = Dice::new(seed);
         let now = Now { wall: Timestamp(1_767_323_045_678), boot: BootTime(1_000_000) };
         let hosts = (0..1 + dice.below(3)).map(|_| Host::new(&mut dice, now)).collect();
@@ -214,18 +252,18 @@ impl Life {
             callers: HashSet::new(),
             next_caller: 0,
             broken: None,
-            story: String::new(),
+            story: (telling == Telling::Whole).then(String::new),
             figures: Figures::default(),
         };
-        Self { outer, hub: None, place: place.to_owned(), figures: Figures::default() }
+        Self { outer, hub: None, place: place.to_owned(), checked: None, figures: Figures::default() }
     }
 
     pub(super) fn broken(&self) -> Option<String> {
         self.outer.broken.clone()
     }
 
-    pub(super) fn story(&self) -> String {
-        self.outer.story.clone()
+    pub(super) fn story(&self) -> &str {
+        self.outer.story.as_deref().unwrap_or_default()
     }
 
     pub(super) async fn live(&mut self) {
@@ -245,12 +283,7 @@ impl Life {
 
     async fn start_hub(&mut self) {
         self.outer.chat.tasks.clear();
-        let config = StoreConfig {
-            database: self.place.join("atlasbridge.db"),
-            audit_log: self.place.join("audit.log"),
-            boot_id: BOOT.to_owned(),
-        };
-        let (store, _) = Store::open(config, self.outer.now).await.unwrap();
+        let (store, _) = Store::open(files(&self.place), self.outer.now).await.unwrap();
         let settings = Settings {
             ttl: TTL,
             retention: Duration::from_secs(86_400),
@@ -274,7 +307,9 @@ impl Life {
     /// An event, unless the hub is dead; it may die of it.
     async fn happen(&mut self, event: Event) -> bool {
         let Some(hub) = &mut self.hub else { return false };
-        self.outer.tell(format_args!("{}", named(&event)));
+        if self.outer.story.is_some() {
+            self.outer.tell(format_args!("{}", named(&event)));
+        }
         match hub.happen(event, &mut self.outer).await {
             Ok(()) => true,
             Err(Trouble::Killed) => {
@@ -312,20 +347,20 @@ impl Life {
             self.pass_time();
             return;
         }
-        match self.outer.dice.below(30) {
-            0..=4 => self.some_host_asks().await,
-            5 => self.on_some_host(Host::leave),
-            6..=9 => self.report().await,
+        match self.outer.dice.below(32) {
+            0..=5 => self.some_host_asks().await,
+            6 => self.on_some_host(Host::leave),
+            7..=9 => self.report().await,
             10..=12 => self.inject(),
-            13..=15 => self.work_chat().await,
-            16..=18 => self.tap().await,
-            19..=20 => self.update_comes().await,
-            21..=22 => self.decide_at_the_machine().await,
-            23 => self.instruct().await,
-            24..=25 => self.pass_time(),
-            26 => self.turn_chat().await,
-            27 => self.connect_or_drop().await,
-            28 => {
+            13..=16 => self.work_chat().await,
+            17..=20 => self.tap().await,
+            21 => self.update_comes().await,
+            22..=24 => self.decide_at_the_machine().await,
+            25 => self.instruct().await,
+            26..=27 => self.pass_time(),
+            28 => self.turn_chat().await,
+            29 => self.connect_or_drop().await,
+            30 => {
                 let side = if self.outer.dice.once_in(2) { Commit::Before } else { Commit::After };
                 let in_commits = 1 + self.outer.dice.below(4) as u32;
                 self.outer.dies = Some((self.outer.commits + in_commits, side));
@@ -649,6 +684,11 @@ impl Life {
     async fn check(&mut self) {
         let Some(hub) = &self.hub else { return };
         let (store, now) = (hub.store.clone(), self.outer.now);
+        let seen = (store.writes(), now.boot);
+        if self.checked == Some(seen) {
+            return;
+        }
+        self.checked = Some(seen);
         for open in store.open_prompts().await.unwrap() {
             let prompt = open.prompt;
             if prompt.state != PromptState::AwaitingReply || open.session.paused_at.is_some() {
