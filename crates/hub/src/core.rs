@@ -536,8 +536,9 @@ fn lost(prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Vec<Act> {
     match traces.get(&reply.to_string()).copied().unwrap_or(Trace::NotTyped) {
         Trace::NotTyped => vec![advance(not_applied(reply, Failure::ToolGone))],
         Trace::Unknown => vec![advance(not_applied(reply, Failure::Unknown))],
+        // Typed, and nothing proves that the tool took it before it was hung up.
         Trace::Typed => {
-            vec![advance(lifecycle::Event::Typed { reply }), advance(not_applied(reply, Failure::ToolGone))]
+            vec![advance(lifecycle::Event::Typed { reply }), advance(not_applied(reply, Failure::Unknown))]
         }
     }
 }

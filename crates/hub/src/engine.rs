@@ -74,6 +74,8 @@ impl Engine {
             let next = match act {
                 Act::Then(event) => Some(event),
                 Act::Commit(change) => {
+                    // Whatever holds us up here, the guard judges by the time after it.
+                    pause_before(&change);
                     world.around(Commit::Before)?;
                     let committed = self.commit(*change, world.now()).await?;
                     world.around(Commit::After)?;
@@ -172,7 +174,6 @@ impl Engine {
         let store = &self.store;
         Ok(match change {
             Change::Contend { answer, follows, asked } => {
-                pause::point("hub-before-accept");
                 let (came, by) = (asked.by.came(), asked.by.clone());
                 let then = move |outcome: &Outcome| match outcome {
                     Outcome::Won { .. } => follows.of(None, &by),
@@ -208,11 +209,9 @@ impl Engine {
                 Committed::Done
             }
             Change::Expire { prompt, fallback } => {
-                pause::point("hub-before-expire");
                 Committed::Advanced(store.expire(prompt, fallback, now).await?)
             }
             Change::Advance { prompt, event } => {
-                pause::point("hub-before-outcome");
                 Committed::Advanced(store.advance(prompt, &event, now).await?)
             }
             Change::Record(new) => self.record(new, now).await?,
@@ -227,7 +226,6 @@ impl Engine {
                 Committed::OfferedAgain(store.reoffer(prompt, nonce, now).await?)
             }
             Change::EndSession { session, status, code, how } => {
-                pause::point("hub-before-end");
                 store.end_session(session, status, code, now).await?;
                 tracing::info!(%session, status = status.as_str(), code, "session ended");
                 Committed::SessionEnded { session, how }
@@ -240,7 +238,6 @@ impl Engine {
                 Committed::CountedDown { waiting }
             }
             Change::Channel(shown) => {
-                pause::point("hub-before-task-done");
                 self.note_shown(shown, now).await?;
                 pause::point("hub-after-task-done");
                 Committed::Done
@@ -249,7 +246,6 @@ impl Engine {
     }
 
     async fn record(&self, new: NewSighting, now: Now) -> Result<Committed, Trouble> {
-        pause::point("hub-before-record");
         let NewSighting { id, session, sighting, nonce, ttl, typed_ago } = new;
         let prompt = NewPrompt { id, session, sighting: &sighting, nonce, ttl };
         let recorded = self.store.record_prompt(prompt, now).await?;
@@ -269,5 +265,25 @@ impl Engine {
             Shown::DroppedNotice { notice, why } => self.store.drop_notice(notice, &why, now).await,
             Shown::Polled { channel } => self.store.set_polled_at(channel, now).await,
         }
+    }
+}
+
+/// Where a test may stop us before a transaction.
+fn pause_before(change: &Change) {
+    match change {
+        Change::Contend { .. } => pause::point("hub-before-accept"),
+        Change::Expire { .. } => pause::point("hub-before-expire"),
+        Change::Advance { .. } => pause::point("hub-before-outcome"),
+        Change::Record(_) => pause::point("hub-before-record"),
+        Change::EndSession { .. } => pause::point("hub-before-end"),
+        Change::Channel(_) => pause::point("hub-before-task-done"),
+        Change::Leave { .. }
+        | Change::Note { .. }
+        | Change::SendQueued { .. }
+        | Change::Follow(_)
+        | Change::Promote { .. }
+        | Change::Offer { .. }
+        | Change::OfferAgain { .. }
+        | Change::CountDown { .. } => {}
     }
 }

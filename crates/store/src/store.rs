@@ -158,6 +158,8 @@ impl Store {
         recovery.migration = migration;
         let reader = SqlitePoolOptions::new()
             .max_connections(READERS)
+            // A file does not hang up: asking each time whether it is there doubles the cost of every question.
+            .test_before_acquire(false)
             .connect_with(schema::reading(&config.database))
             .await
             .map_err(|source| OpenError::Database { path: config.database.clone(), source: source.into() })?;
