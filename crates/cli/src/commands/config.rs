@@ -1,12 +1,10 @@
 //! `config`: where it is, what is in force, whether it holds.
 
-use std::process::ExitCode;
-
 use crate::args::Config;
 use crate::config::{Environment, Paths, load, load_file, reference, show};
 use crate::output::Output;
 
-pub(super) fn run(command: Config, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn run(command: Config, output: &Output) -> anyhow::Result<()> {
     let environment = Environment::of_process();
     let paths = Paths::new(&environment)?;
     match command {
@@ -28,5 +26,5 @@ pub(super) fn run(command: Config, output: &Output) -> anyhow::Result<ExitCode> 
             output.line(&format!("{} {found}", file.display()));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -5,20 +5,19 @@ mod stop;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::OpenOptionsExt;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use atlasbridge_channel::telegram;
 use atlasbridge_hub::{ChannelStart, Defaults, HubConfig, Settings, serve};
 use atlasbridge_model::Kind;
-use atlasbridge_wire::command::{HubView, Request, Response};
-use serde_json::json;
+use atlasbridge_wire::command::{ChannelView, HubView};
+use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Hub;
-use crate::client::{Client, ClientError, start_hub};
+use crate::client::{Client, start_hub};
 use crate::config::{self, Config, Environment, OnExpiry, Paths, Telegram};
 use crate::output::Output;
 
@@ -27,57 +26,48 @@ pub(super) use stop::stop;
 /// Where whoever started us in the background waits for the word that we listen.
 const READY: &str = "/proc/self/fd/3";
 
-pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) const NOT_RUNNING: &str = "The hub does not run. It starts by itself with `atlasbridge run TOOL`.";
+
+pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<()> {
     let paths = super::home()?;
     match command {
         Hub::Start => {
             super::config_of(&paths, output)?;
-            let client = match Client::connect(&paths) {
-                Ok(client) => client,
-                Err(ClientError::NotRunning) => {
-                    start_hub(&paths)?;
-                    Client::connect(&paths)?
-                }
-                Err(error) => return Err(error.into()),
-            };
-            output.line(&format!("The hub runs (version {}).", client.version));
+            if Client::if_running(&paths)?.is_none() {
+                start_hub(&paths)?;
+            }
+            tell_version(&Client::connect(&paths)?, output);
         }
-        Hub::Stop => match stop(&paths, output)? {
-            true => output.line("The hub has stopped. Sessions go on; the next prompt starts it again."),
-            false => output.line("The hub does not run."),
-        },
+        Hub::Stop => output.line(match stop(&paths, output)? {
+            true => "The hub has stopped. Sessions go on; the next prompt starts it again.",
+            false => "The hub does not run.",
+        }),
         Hub::Restart => {
             super::config_of(&paths, output)?;
             stop(&paths, output)?;
-            let client = Client::connect_or_start(&paths)?;
-            output.line(&format!("The hub runs (version {}).", client.version));
+            tell_version(&Client::connect_or_start(&paths)?, output);
         }
-        Hub::Status { json } => return status(&paths, json, output),
+        Hub::Status { json } => status(&paths, json, output)?,
         Hub::Serve { background } => be_the_hub(&paths, background, output)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    let mut client = match Client::connect(paths) {
-        Ok(client) => client,
-        Err(ClientError::NotRunning) => {
-            match json {
-                true => output.json(&stopped(paths))?,
-                false => {
-                    output.line("The hub does not run. It starts by itself with `atlasbridge run TOOL`.")
-                }
-            }
-            return Ok(ExitCode::SUCCESS);
+fn tell_version(hub: &Client, output: &Output) {
+    output.line(&format!("The hub runs (version {}).", hub.version));
+}
+
+fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<()> {
+    let Some(mut client) = Client::if_running(paths)? else {
+        match json {
+            true => output.json(&stopped(paths))?,
+            false => output.line(NOT_RUNNING),
         }
-        Err(error) => return Err(error.into()),
+        return Ok(());
     };
-    let Response::Status(hub) = client.ask(&Request::Status)? else {
-        bail!("the hub did not tell its status")
-    };
+    let hub = client.status()?;
     if json {
-        output.json(&running(paths, &hub))?;
-        return Ok(ExitCode::SUCCESS);
+        return output.json(&running(paths, &hub)?);
     }
     output.fields(&[
         ("hub", "running".to_owned()),
@@ -89,45 +79,39 @@ fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<ExitCode
         ("waiting", hub.prompts.to_string()),
         ("channels", channels(&hub)),
     ]);
+    warn_of_trouble(&hub, output);
+    Ok(())
+}
+
+pub(super) fn warn_of_trouble(hub: &HubView, output: &Output) {
     if let Some(trouble) = &hub.trouble {
         output.warn(&format!("remote answers may be refused: {trouble}"));
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn channels(hub: &HubView) -> String {
+    let shown = |channel: &ChannelView| format!("{} ({})", channel.name, state_of(channel));
     match hub.channels.is_empty() {
         true => "command line".to_owned(),
-        false => hub
-            .channels
-            .iter()
-            .map(|channel| {
-                let more = [&channel.address, &channel.detail];
-                let more: String = more.into_iter().flatten().map(|text| format!(", {text}")).collect();
-                format!("{} ({}{more})", channel.name, channel.state)
-            })
-            .collect::<Vec<_>>()
-            .join(", "),
+        false => hub.channels.iter().map(shown).collect::<Vec<_>>().join(", "),
     }
 }
 
-pub(super) fn stopped(paths: &Paths) -> serde_json::Value {
+/// How a channel is, where it is reached, and why it is not connected.
+pub(super) fn state_of(channel: &ChannelView) -> String {
+    let more = [&channel.address, &channel.detail].into_iter().flatten();
+    std::iter::once(&channel.state).chain(more).cloned().collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn stopped(paths: &Paths) -> Value {
     json!({ "running": false, "pid": null, "socket": paths.socket(), "version": null, "sessions": 0, "channels": [] })
 }
 
-pub(super) fn running(paths: &Paths, hub: &HubView) -> serde_json::Value {
-    json!({
-        "running": true,
-        "pid": hub.pid,
-        "socket": paths.socket(),
-        "version": hub.version,
-        "protocol": hub.protocol,
-        "started_at": hub.started_at,
-        "sessions": hub.sessions,
-        "prompts": hub.prompts,
-        "channels": hub.channels,
-        "trouble": hub.trouble,
-    })
+pub(super) fn running(paths: &Paths, hub: &HubView) -> anyhow::Result<Value> {
+    let mut view = serde_json::to_value(hub)?;
+    view["running"] = true.into();
+    view["socket"] = json!(paths.socket());
+    Ok(view)
 }
 
 fn be_the_hub(paths: &Paths, background: bool, output: &Output) -> anyhow::Result<()> {

@@ -1,34 +1,27 @@
 //! `open`: a one-time link to the page, in a browser or as a QR code; and who has come in by one.
 
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
-use anyhow::bail;
 use atlasbridge_wire::command::{LoginView, Request, Response};
 use qrcode::QrCode;
 use qrcode::types::Color;
 use serde_json::json;
 
 use crate::args::Open;
-use crate::client::Client;
+use crate::client::{Client, answered};
 use crate::output::Output;
 
-pub(super) fn run(args: Open, output: &Output) -> anyhow::Result<ExitCode> {
-    let paths = super::home()?;
-    let mut client = Client::connect_or_start(&paths)?;
+pub(super) fn run(args: Open, output: &Output) -> anyhow::Result<()> {
+    let mut client = super::hub()?;
     if args.list {
         return list(&mut client, args.json, output);
     }
     if let Some(name) = args.revoke {
         return revoke(&mut client, name, output);
     }
-    let url = match client.ask(&Request::WebLink)? {
-        Response::WebLink { url } => url,
-        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
-        other => bail!("the hub answered something else: {other:?}"),
-    };
+    let url = answered!(client.ask(&Request::WebLink)?, Response::WebLink { url } => url);
     if args.json {
-        output.json(&json!({ "url": url }))?;
-        return Ok(ExitCode::SUCCESS);
+        return output.json(&json!({ "url": url }));
     }
     if args.qr {
         output.raw(&qr(&url)?);
@@ -46,18 +39,15 @@ pub(super) fn run(args: Open, output: &Output) -> anyhow::Result<ExitCode> {
     }
     output.line(&format!("  {url}"));
     output.line("It works once, within five minutes; the browser stays signed in after that.");
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn list(client: &mut Client, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    let logins = match client.ask(&Request::WebLogins)? {
-        Response::WebLogins { logins } => logins,
-        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
-        other => bail!("the hub answered something else: {other:?}"),
-    };
+fn list(client: &mut Client, json: bool, output: &Output) -> anyhow::Result<()> {
+    let logins = answered!(client.ask(&Request::WebLogins)?, Response::WebLogins { logins } => logins);
     if json {
-        output.json(&logins)?;
-    } else if logins.is_empty() && output.is_terminal() {
+        return output.json(&logins);
+    }
+    if logins.is_empty() && output.is_terminal() {
         output.line("No browser is signed in.");
     } else {
         let row = |login: &LoginView| {
@@ -66,19 +56,14 @@ fn list(client: &mut Client, json: bool, output: &Output) -> anyhow::Result<Exit
         let rows: Vec<_> = logins.iter().map(row).collect();
         output.table(&["name", "signed in", "last seen", "browser"], &rows);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn revoke(client: &mut Client, name: String, output: &Output) -> anyhow::Result<ExitCode> {
+fn revoke(client: &mut Client, name: String, output: &Output) -> anyhow::Result<()> {
     let name = (name != "all").then_some(name);
-    match client.ask(&Request::WebRevoke { name })? {
-        Response::Done => {
-            output.line("Signed out. `atlasbridge open` makes a new link.");
-            Ok(ExitCode::SUCCESS)
-        }
-        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
-        other => bail!("the hub answered something else: {other:?}"),
-    }
+    answered!(client.ask(&Request::WebRevoke { name })?, Response::Done => ());
+    output.line("Signed out. `atlasbridge open` makes a new link.");
+    Ok(())
 }
 
 /// Two modules a character, in colours that scan on light and dark terminals alike.

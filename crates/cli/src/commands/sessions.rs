@@ -1,42 +1,41 @@
 //! `sessions`: list, show, stop, resume.
 
-use std::process::ExitCode;
-
-use anyhow::bail;
 use atlasbridge_wire::command::{Request, Response, SessionView};
 
 use crate::args::Sessions;
-use crate::client::Client;
+use crate::client::answered;
 use crate::output::Output;
 
-pub(super) fn run(command: Sessions, output: &Output) -> anyhow::Result<ExitCode> {
-    let paths = super::home()?;
-    let mut client = Client::connect_or_start(&paths)?;
-    let done = match &command {
-        Sessions::Resume { .. } => "Answers from channels are taken again.",
-        Sessions::List { .. } | Sessions::Show { .. } | Sessions::Stop { .. } => {
-            "The tool was asked to end; it is killed if it does not within three seconds."
+pub(super) fn run(command: Sessions, output: &Output) -> anyhow::Result<()> {
+    let mut hub = super::hub()?;
+    match command {
+        Sessions::List { all, json } => {
+            let response = hub.ask(&Request::Sessions { all })?;
+            let sessions = answered!(response, Response::Sessions { sessions } => sessions);
+            match json {
+                true => output.json(&sessions)?,
+                false if sessions.is_empty() && output.is_terminal() => output.line("No session runs."),
+                false => list(&sessions, output),
+            }
         }
-    };
-    let (request, json) = match command {
-        Sessions::List { all, json } => (Request::Sessions { all }, json),
-        Sessions::Show { session, json } => (Request::Session { session }, json),
-        Sessions::Stop { session } => (Request::StopSession { session }, false),
-        Sessions::Resume { session } => (Request::ResumeSession { session }, false),
-    };
-    match client.ask(&request)? {
-        Response::Sessions { sessions } if json => output.json(&sessions)?,
-        Response::Sessions { sessions } if sessions.is_empty() && output.is_terminal() => {
-            output.line("No session runs.");
+        Sessions::Show { session, json } => {
+            let response = hub.ask(&Request::Session { session })?;
+            let session = answered!(response, Response::Session(session) => session);
+            match json {
+                true => output.json(&session)?,
+                false => show(&session, output),
+            }
         }
-        Response::Sessions { sessions } => list(&sessions, output),
-        Response::Session(session) if json => output.json(&session)?,
-        Response::Session(session) => show(&session, output),
-        Response::Done => output.line(done),
-        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
-        other => bail!("the hub answered something else: {other:?}"),
+        Sessions::Stop { session } => {
+            answered!(hub.ask(&Request::StopSession { session })?, Response::Done => ());
+            output.line("The tool was asked to end; it is killed if it does not within three seconds.");
+        }
+        Sessions::Resume { session } => {
+            answered!(hub.ask(&Request::ResumeSession { session })?, Response::Done => ());
+            output.line("Answers from channels are taken again.");
+        }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 pub(super) fn list(sessions: &[SessionView], output: &Output) {

@@ -4,13 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use atlasbridge_channel::telegram::setup::{Candidate, Setup as Bot};
 use atlasbridge_channel::telegram::{API_URL, Token};
-use atlasbridge_wire::command::{Request, Response};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
@@ -22,7 +20,7 @@ use crate::output::Output;
 /// How long a person may take to press Start, or the button of the test.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<()> {
     let Setup::Telegram { token_stdin, user, api_url } = command;
     let paths = super::home()?;
     // A file that does not hold now must not be mended by overwriting it.
@@ -57,8 +55,7 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
     // What was written is read back as the hub will read it: a setup that ends well leaves a file that holds.
     config::load(&paths, &Environment::of_process())?;
     output.line(&format!("Written to {}.", paths.config.display()));
-    tell_hub(&paths, output)?;
-    Ok(ExitCode::SUCCESS)
+    tell_hub(&paths, output)
 }
 
 async fn check(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result<()> {
@@ -214,10 +211,7 @@ fn tell_hub(paths: &Paths, output: &Output) -> anyhow::Result<()> {
         output.line("It takes effect with the next `atlasbridge run`, or now with `atlasbridge hub start`.");
         return Ok(());
     };
-    let Response::Status(hub) = client.ask(&Request::Status)? else {
-        bail!("the hub did not tell its status")
-    };
-    let pid = i32::try_from(hub.pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = i32::try_from(client.status()?.pid).ok().and_then(rustix::process::Pid::from_raw);
     let pid = pid.context("the hub has no pid")?;
     rustix::process::kill_process(pid, rustix::process::Signal::HUP).context("telling the hub")?;
     output.line("The hub reads it now; `atlasbridge status` shows whether Telegram is connected.");

@@ -1,11 +1,12 @@
 //! The hub and what it keeps: reachable, of our version, its channels connected, its records whole.
 
 use atlasbridge_store::{Verdict, VerifyError, verify};
-use atlasbridge_wire::command::{ChannelView, HubView, Request, Response};
+use atlasbridge_wire::command::{ChannelView, HubView};
 
 use crate::client::{Client, ClientError};
 use crate::config::Paths;
 
+use super::super::hub::state_of;
 use super::{Finding, chain};
 
 const RESTART: &str = "run: atlasbridge hub restart";
@@ -22,15 +23,7 @@ pub(super) fn checks(paths: &Paths) -> Vec<Finding> {
 
 /// What the running hub says of itself; one that does not run is not started.
 pub(super) fn status(paths: &Paths) -> Result<Option<HubView>, ClientError> {
-    let mut client = match Client::connect(paths) {
-        Ok(client) => client,
-        Err(ClientError::NotRunning) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    match client.ask(&Request::Status)? {
-        Response::Status(view) => Ok(Some(view)),
-        other => Err(ClientError::Refused(format!("the hub answered something else: {other:?}"))),
-    }
+    Client::if_running(paths)?.map(|mut client| client.status()).transpose()
 }
 
 fn running(view: &HubView) -> Vec<Finding> {
@@ -57,9 +50,7 @@ fn running(view: &HubView) -> Vec<Finding> {
 /// As `status` shows it.
 fn channel(channel: &ChannelView) -> Finding {
     let name = format!("channel {}", channel.name);
-    let more = [&channel.address, &channel.detail];
-    let more: String = more.into_iter().flatten().map(|text| format!(", {text}")).collect();
-    let says = format!("{}{more}", channel.state);
+    let says = state_of(channel);
     match channel.state.as_str() {
         "connected" | "starting" => Finding::ok(&name, says),
         "stopped" => Finding::problem(&name, says, format!("mend what it says, then {RESTART}")),

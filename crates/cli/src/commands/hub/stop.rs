@@ -31,8 +31,8 @@ pub(in crate::commands) fn stop(paths: &Paths, output: &Output) -> anyhow::Resul
                 return Ok(true);
             }
         }
-        Ok(Response::Refused { reason } | Response::Failed { reason }) => bail!("{reason}"),
-        Ok(other) => bail!("the hub answered something else: {other:?}"),
+        Ok(other) => return Err(ClientError::from(other).into()),
+        Err(no @ (ClientError::Declined(_) | ClientError::Failed(_))) => return Err(no.into()),
         // One of another protocol cannot be asked.
         Err(ClientError::Refused(_)) => {}
         // It was ending by itself.
