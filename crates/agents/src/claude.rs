@@ -33,7 +33,7 @@ const REPORT_LIMIT: u64 = 5;
 
 /// A hook event that we want.
 #[derive(Debug, PartialEq, Eq)]
-struct Event {
+struct HookEvent {
     name: &'static str,
     /// The first version that knows it. An unknown name is no trifle: 2.1 stops at a dialog until somebody reads it, and
     /// up to 2.0 the whole file is dropped.
@@ -43,11 +43,16 @@ struct Event {
     limit: u64,
 }
 
-const EVENTS: [Event; 9] = [
+const EVENTS: [HookEvent; 9] = [
     report("PreToolUse", OLDEST, true),
     report("PostToolUse", OLDEST, true),
     report("PostToolUseFailure", Version(2, 0, 56), true),
-    Event { name: "PermissionRequest", since: Version(2, 0, 45), has_matcher: true, limit: DECISION_LIMIT },
+    HookEvent {
+        name: "PermissionRequest",
+        since: Version(2, 0, 45),
+        has_matcher: true,
+        limit: DECISION_LIMIT,
+    },
     report("Notification", OLDEST, false),
     report("UserPromptSubmit", OLDEST, false),
     report("Stop", OLDEST, false),
@@ -55,8 +60,8 @@ const EVENTS: [Event; 9] = [
     report("SessionEnd", Version(1, 0, 85), false),
 ];
 
-const fn report(name: &'static str, since: Version, has_matcher: bool) -> Event {
-    Event { name, since, has_matcher, limit: REPORT_LIMIT }
+const fn report(name: &'static str, since: Version, has_matcher: bool) -> HookEvent {
+    HookEvent { name, since, has_matcher, limit: REPORT_LIMIT }
 }
 
 /// The events of ours that this version knows.
@@ -64,7 +69,7 @@ pub fn events(version: Version) -> Vec<&'static str> {
     known(version).map(|event| event.name).collect()
 }
 
-fn known(version: Version) -> impl Iterator<Item = &'static Event> {
+fn known(version: Version) -> impl Iterator<Item = &'static HookEvent> {
     EVENTS.iter().filter(move |event| version >= OLDEST && version >= event.since)
 }
 
@@ -75,7 +80,7 @@ pub fn decides_by_hook(version: Version) -> bool {
 
 /// The settings that make this version call `command` at each event.
 pub(crate) fn settings(version: Version, command: &str) -> Value {
-    let entry = |event: &Event| {
+    let entry = |event: &HookEvent| {
         let hook = json!({ "type": "command", "command": command, "timeout": event.limit });
         match event.has_matcher {
             true => json!([{ "matcher": "*", "hooks": [hook] }]),

@@ -21,3 +21,8 @@ mod wait;
 
 pub use launch::{Hooks, Launch, Prepared, Ways, hook_command, prepare};
 pub use surroundings::{Surroundings, quoted};
+
+/// Whether this is one of the words of a list.
+fn is_among(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}

@@ -200,10 +200,10 @@ fn modified(metadata: &Metadata) -> i128 {
 /// `cache/versions.json`: by the path of the program.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Cache(BTreeMap<String, Entry>);
+pub struct Cache(BTreeMap<String, KnownVersion>);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Entry {
+struct KnownVersion {
     size: u64,
     modified: i128,
     version: Option<String>,
@@ -234,7 +234,7 @@ impl Cache {
     }
 
     fn keep(&mut self, seen: Seen, version: Option<Version>, now: u64) {
-        let entry = Entry {
+        let entry = KnownVersion {
             size: seen.size,
             modified: seen.modified,
             version: version.map(|version| version.to_string()),
@@ -371,8 +371,12 @@ mod tests {
         let seen = Seen { file: "/opt/tool".to_owned(), size: 7, modified: 8 };
         let (size, modified, version) = entry;
         let mut cache = Cache::default();
-        let entry =
-            Entry { size, modified, version: version.map(str::to_owned), asked: (now as i64 - age) as u64 };
+        let entry = KnownVersion {
+            size,
+            modified,
+            version: version.map(str::to_owned),
+            asked: (now as i64 - age) as u64,
+        };
         cache.0.insert(seen.file.clone(), entry);
         assert_eq!(cache.known(&seen, now), expected);
     }

@@ -6,62 +6,20 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::is_among;
 use crate::version::Version;
 
 /// Settings are a few KiB; a file beyond this is something else.
 const LONGEST_SETTINGS: u64 = 1024 * 1024;
 
 /// Words in the first place that are commands and no prompt.
-const COMMANDS: [&str; 33] = [
-    "agents",
-    "attach",
-    "auth",
-    "auto-mode",
-    "bridge",
-    "config",
-    "daemon",
-    "doctor",
-    "gateway",
-    "import",
-    "install",
-    "kill",
-    "logs",
-    "mcp",
-    "migrate-installer",
-    "plugin",
-    "plugins",
-    "project",
-    "purge",
-    "rc",
-    "remote",
-    "remote-control",
-    "respawn",
-    "rm",
-    "sandbox",
-    "self-hosted-runner",
-    "setup-token",
-    "stop",
-    "sync",
-    "ultrareview",
-    "uninstall",
-    "update",
-    "upgrade",
-];
+const COMMANDS: &str = "agents attach auth auto-mode bridge config daemon doctor gateway import install kill logs mcp \
+    migrate-installer plugin plugins project purge rc remote remote-control respawn rm sandbox \
+    self-hosted-runner setup-token stop sync ultrareview uninstall update upgrade";
 
 /// Options with which Claude runs no hook, asks nobody, ends at once, or goes on where our settings are gone.
-const WITHOUT_HOOKS: [&str; 11] = [
-    "--print",
-    "--bare",
-    "--safe-mode",
-    "--version",
-    "--help",
-    "--bg",
-    "--background",
-    "--cloud",
-    "--desktop",
-    "--tmux",
-    "--init-only",
-];
+const WITHOUT_HOOKS: &str = "--print --bare --safe-mode --version --help --bg --background --cloud --desktop --tmux \
+    --init-only";
 
 /// What was read off the arguments.
 #[derive(Debug, PartialEq, Eq)]
@@ -113,7 +71,7 @@ impl Arguments {
                     read.take(name, value, index, is_joined);
                 }
                 "--restricted" => read.sources = Some(Vec::new()),
-                name if WITHOUT_HOOKS.contains(&name) || is_short_without_hooks(name) => {
+                name if is_among(WITHOUT_HOOKS, name) || is_short_without_hooks(name) => {
                     read.is_interactive = false
                 }
                 _ => {}
@@ -160,7 +118,7 @@ impl Arguments {
 }
 
 fn is_command(first: &OsStr) -> bool {
-    first.to_str().is_some_and(|word| COMMANDS.contains(&word))
+    first.to_str().is_some_and(|word| is_among(COMMANDS, word))
 }
 
 /// `-p`, also behind other short options (`-cp`), but not in the value of one (`-rp` resumes "p").

@@ -27,10 +27,8 @@ pub fn front(start: &Start) -> u8 {
         Some(screen) => command.args(screen),
         None => command.args(typed),
     };
-    match command.exec().kind() {
-        std::io::ErrorKind::NotFound => 127,
-        _ => 126,
-    }
+    let is_missing = command.exec().kind() == std::io::ErrorKind::NotFound;
+    if is_missing { 127 } else { 126 }
 }
 
 /// Starts the bridge, and with it the server. `None`: there is none.
@@ -45,20 +43,10 @@ fn screen_arguments(start: &Start) -> Option<Vec<OsString>> {
     }
     screen.extend(arguments.screen);
     let mut command = Command::new(std::env::current_exe().ok()?);
-    command
-        .arg("codex-bridge")
-        .arg("--hooks")
-        .arg(&start.hooks)
-        .arg("--server")
-        .arg(&start.server)
-        .arg("--screen")
-        .arg(std::process::id().to_string())
-        .arg("--")
-        .arg(program)
-        .args(&arguments.server)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+    command.arg("codex-bridge").arg("--hooks").arg(&start.hooks).arg("--server").arg(&start.server);
+    command.arg("--screen").arg(std::process::id().to_string());
+    command.arg("--").arg(program).args(&arguments.server);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut bridge = command.spawn().ok()?;
     if bridge.stdout.take().is_some_and(is_ready) {
         // It is a child of the process that this one is about to become.

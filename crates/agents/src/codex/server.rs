@@ -81,15 +81,8 @@ impl Server {
     pub(super) fn start(program: &OsString, settings: &[OsString], socket: &Path) -> io::Result<Self> {
         let address = socket.to_str().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
-        command
-            .arg("app-server")
-            .arg("--listen")
-            .arg(format!("unix://{address}"))
-            .args(settings)
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.arg("app-server").arg("--listen").arg(format!("unix://{address}")).args(settings);
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn()?;
         let group = Pid::from_raw(child.id() as i32).ok_or(io::ErrorKind::NotFound)?;
         Ok(Self { ended: pidfd_open(group, PidfdFlags::empty())?, child, group, socket: socket.to_owned() })
