@@ -11,6 +11,7 @@
 
 mod card;
 mod contract;
+mod secret;
 pub mod telegram;
 
 pub use card::{Answered, Card, Offer, SessionTag};
@@ -18,3 +19,4 @@ pub use contract::{
     Address, Block, Button, Command, Done, Handle, Health, Inbound, JobNo, Notice, OfferName, Outgoing,
     Person, Receipt, Recorded, RepliedTo, Saying, Tap, TapOn, Target, Task, Undelivered, Update, UpdateNo,
 };
+pub use secret::Secret;

@@ -15,7 +15,7 @@ use reqwest::{Client, Response, StatusCode, Url, multipart, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Token;
+use crate::Secret;
 
 const CONNECT: Duration = Duration::from_secs(10);
 const CALL: Duration = Duration::from_secs(15);
@@ -69,7 +69,7 @@ pub(crate) enum ClientError {
 pub(crate) struct Api {
     http: Client,
     base: Url,
-    token: Token,
+    token: Secret,
 }
 
 /// Without the address, which holds the token.
@@ -96,7 +96,7 @@ struct Parameters {
 }
 
 impl Api {
-    pub(crate) fn new(token: Token, api_url: &str) -> Result<Self, ClientError> {
+    pub(crate) fn new(token: Secret, api_url: &str) -> Result<Self, ClientError> {
         // `main` does this once; a client without it would be a panic.
         if rustls::crypto::CryptoProvider::get_default().is_none() {
             let _ = rustls::crypto::ring::default_provider().install_default();

@@ -65,16 +65,10 @@ fn value(tap: Tap) -> Option<char> {
     })
 }
 
-fn tap(value: &str) -> Option<Tap> {
-    Some(match value.as_bytes() {
-        [row @ b'1'..=b'9'] => Tap::Row(usize::from(row - b'1')),
-        b"e" => Tap::Enter,
-        b"d" => Tap::UseDefault,
-        b"c" => Tap::Cancel,
-        b"m" => Tap::ShowMore,
-        b"s" => Tap::ShowScreen,
-        _ => return None,
-    })
+fn tap(spelled: &str) -> Option<Tap> {
+    let others = [Tap::Enter, Tap::UseDefault, Tap::Cancel, Tap::ShowMore, Tap::ShowScreen];
+    let mut taps = (0..9).map(Tap::Row).chain(others);
+    taps.find(|tap| value(*tap).is_some_and(|value| spelled.chars().eq([value])))
 }
 
 fn is_hex(text: &str, digits: usize) -> bool {

@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::api::{BATCH, POLL_HOLD, Trouble};
-use super::incoming::{self, Guest, Incoming};
-use super::service::{Service, Way, backoff};
+use super::incoming::{self, Allowlist, Incoming};
+use super::service::{Direction, Service, backoff};
 use crate::{Health, Inbound, Receipt, Recorded, Update, UpdateNo};
 
 /// Longest wait for the hub to write one update down.
@@ -35,7 +35,7 @@ const REFUSED: Duration = Duration::from_secs(60);
 
 /// Why listening ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum PollEnd {
     /// Somebody must mend the settings.
     Stopped,
     HubGone,
@@ -43,14 +43,14 @@ pub(crate) enum End {
 
 pub(crate) struct Poller {
     service: Arc<Service>,
-    guest: Guest,
+    allowlist: Allowlist,
     inbound: mpsc::Sender<Inbound>,
     offset: Option<i64>,
     /// How many updates are asked for at once.
     limit: usize,
     has_looked_for_webhook: bool,
     health: Option<Health>,
-    heard: Option<Heard>,
+    last_poll: Option<LastPoll>,
     /// The longest silence not yet told.
     gap: Option<Duration>,
     /// Updates in a row that the hub could not write down.
@@ -61,7 +61,7 @@ pub(crate) struct Poller {
 
 /// When a poll last succeeded. Two clocks: one does not jump, the other goes on while the machine sleeps.
 #[derive(Debug, Clone, Copy)]
-struct Heard {
+struct LastPoll {
     steady: Instant,
     wall: SystemTime,
 }
@@ -72,25 +72,25 @@ enum Next {
     After(Duration),
     /// Nobody answers: after this, or as soon as a message got through.
     Retry(Duration),
-    End(End),
+    End(PollEnd),
 }
 
 impl Poller {
     pub(crate) fn new(
         service: Arc<Service>,
-        guest: Guest,
+        allowlist: Allowlist,
         last_offset: Option<i64>,
         inbound: mpsc::Sender<Inbound>,
     ) -> Self {
         Self {
             service,
-            guest,
+            allowlist,
             inbound,
             offset: last_offset,
             limit: BATCH,
             has_looked_for_webhook: false,
             health: None,
-            heard: None,
+            last_poll: None,
             gap: None,
             unrecorded: 0,
             answers: JoinSet::new(),
@@ -99,7 +99,7 @@ impl Poller {
     }
 
     /// Until it makes no sense any more. Dropping it loses nothing: what was not recorded was not confirmed.
-    pub(crate) async fn run(mut self) -> End {
+    pub(crate) async fn run(mut self) -> PollEnd {
         if let Err(end) = self.tell_health(Health::Starting).await {
             return end;
         }
@@ -110,7 +110,7 @@ impl Poller {
                 Next::After(pause) => sleep(pause).await,
                 Next::Retry(pause) => tokio::select! {
                     () = sleep(pause) => {}
-                    () = self.service.freed(Way::Polling) => {}
+                    () = self.service.freed(Direction::Polling) => {}
                 },
                 Next::End(end) => return end,
             }
@@ -147,8 +147,8 @@ impl Poller {
         api.updates(self.offset, self.limit, hold).await
     }
 
-    async fn handle(&mut self, mut updates: Vec<Value>) -> Result<Next, End> {
-        self.service.worked(Way::Polling, Instant::now());
+    async fn handle(&mut self, mut updates: Vec<Value>) -> Result<Next, PollEnd> {
+        self.service.worked(Direction::Polling, Instant::now());
         self.note_gap();
         let is_drained = updates.len() < self.limit;
         let before = self.offset;
@@ -177,8 +177,8 @@ impl Poller {
     }
 
     /// Whether the hub has written it down. Only then does the offset move.
-    async fn hand_over(&mut self, no: UpdateNo, update: &Value) -> Result<bool, End> {
-        let Incoming { no, from, target, saying, tap } = incoming::read(no, update, &self.guest);
+    async fn hand_over(&mut self, no: UpdateNo, update: &Value) -> Result<bool, PollEnd> {
+        let Incoming { no, from, target, saying, tap } = incoming::read(no, update, &self.allowlist);
         let (recorded, on_disk) = oneshot::channel();
         let receipt = tap.map(|tap| self.answer_when_told(tap));
         let update = Update { no, from, target, saying, recorded: Recorded(recorded), receipt };
@@ -209,21 +209,21 @@ impl Poller {
         Receipt(receipt)
     }
 
-    async fn not_recorded(&mut self) -> Result<Next, End> {
+    async fn not_recorded(&mut self) -> Result<Next, PollEnd> {
         self.unrecorded = self.unrecorded.saturating_add(1);
         let why = "what came in could not be put on record; it is asked for again".to_owned();
         self.tell_health(Health::Retrying { why }).await?;
         Ok(Next::After(backoff(self.unrecorded)))
     }
 
-    async fn mend(&mut self, trouble: Trouble, began: Instant) -> Result<Next, End> {
+    async fn mend(&mut self, trouble: Trouble, began: Instant) -> Result<Next, PollEnd> {
         tracing::debug!(%trouble, "poll failed");
         let (why, pause) = match trouble {
             Trouble::Unauthorized | Trouble::NotFound => {
                 self.service.stop();
                 let why = format!("{trouble}; `atlasbridge setup telegram` takes a new one");
                 self.tell_health(Health::Stopped { why }).await?;
-                return Err(End::Stopped);
+                return Err(PollEnd::Stopped);
             }
             Trouble::Conflict(_) => {
                 self.has_looked_for_webhook = false;
@@ -243,7 +243,7 @@ impl Poller {
             }
             Trouble::BadRequest(_) | Trouble::Forbidden(_) => (trouble.to_string(), REFUSED),
             Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) | Trouble::TooLong => {
-                let pause = self.service.failed(Way::Polling, began, Instant::now());
+                let pause = self.service.failed(Direction::Polling, began, Instant::now());
                 let why = trouble.to_string();
                 self.tell_health(Health::Retrying { why }).await?;
                 return Ok(Next::Retry(pause));
@@ -254,13 +254,13 @@ impl Poller {
     }
 
     fn note_gap(&mut self) {
-        let now = Heard { steady: Instant::now(), wall: SystemTime::now() };
-        if let Some(before) = self.heard.replace(now) {
+        let now = LastPoll { steady: Instant::now(), wall: SystemTime::now() };
+        if let Some(before) = self.last_poll.replace(now) {
             self.gap = self.gap.max(Some(now.since(before)));
         }
     }
 
-    async fn tell_health(&mut self, health: Health) -> Result<(), End> {
+    async fn tell_health(&mut self, health: Health) -> Result<(), PollEnd> {
         if self.health.as_ref() == Some(&health) {
             return Ok(());
         }
@@ -268,8 +268,8 @@ impl Poller {
         self.tell(Inbound::Health(health)).await
     }
 
-    async fn tell(&self, inbound: Inbound) -> Result<(), End> {
-        self.inbound.send(inbound).await.map_err(|_| End::HubGone)
+    async fn tell(&self, inbound: Inbound) -> Result<(), PollEnd> {
+        self.inbound.send(inbound).await.map_err(|_| PollEnd::HubGone)
     }
 }
 
@@ -290,9 +290,9 @@ async fn answer_tap(service: &Service, tap: &str, text: &str) {
     }
 }
 
-impl Heard {
+impl LastPoll {
     /// The longer of the two: a wall clock set back counts for nothing, a machine that slept counts in full.
-    fn since(self, before: Heard) -> Duration {
+    fn since(self, before: LastPoll) -> Duration {
         let steady = self.steady.duration_since(before.steady);
         steady.max(self.wall.duration_since(before.wall).unwrap_or_default())
     }
@@ -304,10 +304,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_gap_is_as_long_as_the_clock_says_that_saw_more_of_it() {
-        let before =
-            Heard { steady: Instant::now(), wall: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000) };
+        let before = LastPoll {
+            steady: Instant::now(),
+            wall: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000),
+        };
         let seconds = Duration::from_secs;
-        let after = |steady: u64, wall: Duration| Heard {
+        let after = |steady: u64, wall: Duration| LastPoll {
             steady: before.steady + seconds(steady),
             wall: SystemTime::UNIX_EPOCH + wall,
         };

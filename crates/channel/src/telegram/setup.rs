@@ -8,8 +8,8 @@ use tokio::time::{Instant, timeout};
 
 use atlasbridge_model::visible::visible;
 
-use super::Token;
-use super::api::{Api, BATCH, ClientError, POLL_HOLD, Trouble};
+use super::api::{Api, BATCH, POLL_HOLD, Trouble};
+use crate::Secret;
 
 /// The data of the test's button.
 const TEST: &str = "ask:setup";
@@ -50,29 +50,29 @@ pub struct Candidate {
 /// One setup.
 #[derive(Debug)]
 pub struct Setup {
-    api: Result<Api, ClientError>,
+    api: Api,
     offset: Option<i64>,
     /// The message with the button.
     test: Option<i64>,
 }
 
 impl Setup {
-    pub fn new(token: Token, api_url: &str) -> Self {
-        Self { api: Api::new(token, api_url), offset: None, test: None }
+    pub fn new(token: Secret, api_url: &str) -> Result<Self, SetupError> {
+        let api = Api::new(token, api_url).map_err(|error| SetupError::Client(error.to_string()))?;
+        Ok(Self { api, offset: None, test: None })
     }
 
     /// Whose token this is.
     pub async fn bot(&self) -> Result<Bot, SetupError> {
-        let me = self.api()?.me().await.map_err(told)?;
+        let me = self.api.me().await?;
         let username = me.get("username").and_then(Value::as_str).unwrap_or("your bot");
         Ok(Bot { username: shown(username) })
     }
 
     /// The next person who writes to the bot in private. `None`: nobody did in time.
     pub async fn wait_for_start(&mut self, limit: Duration) -> Result<Option<Candidate>, SetupError> {
-        let api = self.api()?;
-        if api.has_webhook().await.map_err(told)? {
-            api.delete_webhook().await.map_err(told)?;
+        if self.api.has_webhook().await? {
+            self.api.delete_webhook().await?;
         }
         self.wait(limit, |update| {
             let message = update.get("message")?;
@@ -97,7 +97,7 @@ impl Setup {
             "text": "This is a test of AtlasBridge. Tap the button to finish the setup.",
             "reply_markup": {"inline_keyboard": [[{"text": "It works", "callback_data": TEST}]]},
         });
-        self.test = Some(self.api()?.send_message(&body).await.map_err(told)?);
+        self.test = Some(self.api.send_message(&body).await?);
         Ok(())
     }
 
@@ -115,16 +115,15 @@ impl Setup {
             return Ok(tapped.is_some());
         };
         // The tap has arrived: what follows is courtesy, and must not undo it.
-        let api = self.api()?;
-        let _ = api.answer_tap(tap, "It works.").await;
+        let _ = self.api.answer_tap(tap, "It works.").await;
         let body = json!({
             "chat_id": user,
             "message_id": message,
             "text": "AtlasBridge is set up: prompts of your tools will appear here.",
         });
-        let _ = api.edit_message(&body).await;
+        let _ = self.api.edit_message(&body).await;
         // Confirms what was handled, so that the hub does not see the tap again.
-        let _ = timeout(Duration::from_secs(5), api.updates(self.offset, BATCH, Duration::ZERO)).await;
+        let _ = timeout(Duration::from_secs(5), self.api.updates(self.offset, BATCH, Duration::ZERO)).await;
         Ok(true)
     }
 
@@ -140,7 +139,7 @@ impl Setup {
                 return Ok(None);
             }
             let hold = left.min(POLL_HOLD);
-            let updates = self.api()?.updates(self.offset, BATCH, hold).await.map_err(told)?;
+            let updates = self.api.updates(self.offset, BATCH, hold).await?;
             for update in &updates {
                 if let Some(number) = update.get("update_id").and_then(Value::as_i64) {
                     self.offset = self.offset.max(number.checked_add(1));
@@ -151,22 +150,20 @@ impl Setup {
             }
         }
     }
-
-    fn api(&self) -> Result<&Api, SetupError> {
-        self.api.as_ref().map_err(|error| SetupError::Client(error.to_string()))
-    }
 }
 
-fn told(trouble: Trouble) -> SetupError {
-    match trouble {
-        Trouble::Unauthorized | Trouble::NotFound => SetupError::WrongToken,
-        Trouble::Conflict(_) => SetupError::Conflict,
-        Trouble::BadRequest(said) | Trouble::Forbidden(said) => SetupError::Refused(said),
-        Trouble::TooMany { .. }
-        | Trouble::TooLong
-        | Trouble::Server(_)
-        | Trouble::Network(_)
-        | Trouble::Unreadable(_) => SetupError::Unreachable(trouble.to_string()),
+impl From<Trouble> for SetupError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Unauthorized | Trouble::NotFound => SetupError::WrongToken,
+            Trouble::Conflict(_) => SetupError::Conflict,
+            Trouble::BadRequest(said) | Trouble::Forbidden(said) => SetupError::Refused(said),
+            Trouble::TooMany { .. }
+            | Trouble::TooLong
+            | Trouble::Server(_)
+            | Trouble::Network(_)
+            | Trouble::Unreadable(_) => SetupError::Unreachable(trouble.to_string()),
+        }
     }
 }
 

@@ -15,10 +15,10 @@ use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::api::Trouble;
-use super::incoming::Guest;
+use super::incoming::Allowlist;
 use super::pace::Pace;
 use super::render::{self, Message};
-use super::service::{Service, Way};
+use super::service::{Direction, Service};
 use super::{address, chat_of, place_of};
 use crate::{Address, Done, Inbound, JobNo, Outgoing, Target, Task, Undelivered};
 
@@ -36,7 +36,7 @@ const MOST_FILE_NAME: usize = 64;
 
 pub(crate) struct Worker {
     service: Arc<Service>,
-    guest: Guest,
+    allowlist: Allowlist,
     pace: Pace,
     inbound: mpsc::Sender<Inbound>,
     calls: JoinSet<Result<Option<Address>, Trouble>>,
@@ -69,13 +69,13 @@ struct HubGone;
 impl Worker {
     pub(crate) fn new(
         service: Arc<Service>,
-        guest: Guest,
+        allowlist: Allowlist,
         pace: Pace,
         inbound: mpsc::Sender<Inbound>,
     ) -> Self {
         Self {
             service,
-            guest,
+            allowlist,
             pace,
             inbound,
             calls: JoinSet::new(),
@@ -99,7 +99,7 @@ impl Worker {
                     Ok((id, result)) => self.end(id, result).await,
                     Err(broken) => self.end(broken.id(), Err(Trouble::Network("the call broke"))).await,
                 },
-                () = service.freed(Way::Sending) => {
+                () = service.freed(Direction::Sending) => {
                     // What was told to come later may come now.
                     self.inbound.send(Inbound::Ready).await.map_err(|_| HubGone)
                 }
@@ -139,14 +139,14 @@ impl Worker {
 
     async fn begin(&mut self, outgoing: Outgoing) -> Result<(), HubGone> {
         let Outgoing { job, target, task } = outgoing;
-        let chat = match chat_of(&target).filter(|chat| self.guest.may_hear(*chat)) {
+        let chat = match chat_of(&target).filter(|chat| self.allowlist.may_hear(*chat)) {
             Some(chat) => chat,
             None => {
                 return self.tell(job, target, never("this chat is not on the list of allowed ones")).await;
             }
         };
         let now = Instant::now();
-        if let Some(after) = self.service.wait(Way::Sending, now) {
+        if let Some(after) = self.service.wait(Direction::Sending, now) {
             return self.tell(job, target, later(after)).await;
         }
         match self.pace.slot(chat, now, SOON) {
@@ -180,7 +180,7 @@ impl Worker {
         let now = Instant::now();
         let trouble = match result {
             Ok(address) => {
-                self.service.worked(Way::Sending, now);
+                self.service.worked(Direction::Sending, now);
                 return Done::Shown { address };
             }
             Err(trouble) => trouble,
@@ -188,7 +188,7 @@ impl Worker {
         tracing::debug!(%trouble, chat, "not delivered");
         if let Trouble::BadRequest(_) | Trouble::Forbidden(_) = &trouble {
             // A refusal is an answer as well.
-            self.service.worked(Way::Sending, now);
+            self.service.worked(Direction::Sending, now);
         }
         match trouble {
             Trouble::BadRequest(said) if said.contains("message is not modified") => {
@@ -202,7 +202,7 @@ impl Worker {
             Trouble::Unauthorized => later(self.service.stop()),
             Trouble::NotFound | Trouble::Conflict(_) => later(ODD),
             Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) | Trouble::TooLong => {
-                later(self.service.failed(Way::Sending, began, now))
+                later(self.service.failed(Direction::Sending, began, now))
             }
         }
     }

@@ -9,16 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use atlasbridge_channel::telegram;
+use atlasbridge_channel::telegram::{self, BotSettings};
 use atlasbridge_hub::{ChannelStart, Defaults, HubConfig, Settings, serve};
 use atlasbridge_model::Kind;
+use atlasbridge_web::{PageConfig, Tls};
 use atlasbridge_wire::command::{ChannelView, HubView};
 use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Hub;
 use crate::client::{Client, start_hub};
-use crate::config::{self, Config, Environment, OnExpiry, Paths, Telegram};
+use crate::config::{self, Config, Environment, OnExpiry, Paths, Telegram, Web};
 use crate::output::Output;
 
 pub(super) use stop::stop;
@@ -158,14 +159,14 @@ fn config_and_serve(paths: &Paths, ready: Option<File>) -> anyhow::Result<()> {
 fn settings(config: &Config, paths: &Paths) -> Settings {
     let takes = |kind| config.prompts.defaults.of(kind) == OnExpiry::SafeDefault;
     Settings {
-        ttl: config.prompts.timeout,
+        ttl: Duration::from_secs(config.prompts.timeout_seconds),
         retention: Duration::from_secs(u64::from(config.store.retention_days) * 24 * 60 * 60),
         free_text_enabled: config.prompts.free_text_enabled,
         secrets_over_channels: config.prompts.secrets_over_channels,
-        presence_grace: config.prompts.presence_grace,
+        presence_grace: Duration::from_secs(config.prompts.presence_grace_seconds),
         show_detail: config.prompts.show_detail,
         channels: config.telegram.iter().map(telegram).collect(),
-        page: page(config, paths),
+        page: page(&config.web, paths),
         defaults: Defaults {
             yes_no: takes(Kind::YesNo),
             confirm_enter: takes(Kind::ConfirmEnter),
@@ -178,41 +179,36 @@ fn settings(config: &Config, paths: &Paths) -> Settings {
 /// How the hub starts the Telegram channel. What changes in the configuration changes `version`.
 fn telegram(config: &Telegram) -> ChannelStart {
     let mut hasher = DefaultHasher::new();
-    (config.bot_token.expose(), &config.allowed_users, &config.chats, &config.api_url).hash(&mut hasher);
-    (config.notify_start, config.notify_end, config.messages_per_second.to_bits()).hash(&mut hasher);
-    let settings = config.clone();
+    // A token shows itself to `expose` alone, everything else in the debug form.
+    (config.bot_token.expose(), format!("{config:?}")).hash(&mut hasher);
+    let settings = BotSettings {
+        bot_token: config.bot_token.clone(),
+        allowed_users: config.allowed_users.clone(),
+        chats: config.chats.clone(),
+        messages_per_second: config.messages_per_second,
+        api_url: config.api_url.clone(),
+    };
     ChannelStart {
         name: telegram::NAME,
         notify_start: config.notify_start,
         notify_end: config.notify_end,
         version: hasher.finish(),
         start: Arc::new(move |last_offset, inbound| {
-            let config = telegram::Config {
-                token: telegram::Token::new(settings.bot_token.expose()),
-                api_url: settings.api_url.clone(),
-                allowed_users: settings.allowed_users.clone(),
-                chats: settings.chats.clone(),
-                messages_per_second: settings.messages_per_second,
-                last_offset,
-            };
-            let (handle, work) = telegram::start(config, inbound);
+            let (handle, work) = telegram::start(settings.clone(), last_offset, inbound);
             (handle, Box::pin(work))
         }),
     }
 }
 
-fn page(config: &Config, paths: &Paths) -> Option<atlasbridge_web::Config> {
-    let web = &config.web;
-    let files = web.tls.as_ref().map(|tls| atlasbridge_web::Tls::Files {
-        certificate: tls.certificate.clone(),
-        key: tls.key.clone(),
-    });
-    let self_signed = web.self_signed.then(|| atlasbridge_web::Tls::SelfSigned { dir: paths.home.clone() });
-    web.enabled.then(|| atlasbridge_web::Config {
-        listen: web.listen,
-        tls: files.or(self_signed),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    })
+fn page(web: &Web, paths: &Paths) -> Option<PageConfig> {
+    let tls = match (&web.tls_certificate, &web.tls_key) {
+        (Some(certificate), Some(key)) => {
+            Some(Tls::Files { certificate: certificate.clone(), key: key.clone() })
+        }
+        (None, _) | (_, None) => web.self_signed.then(|| Tls::SelfSigned { dir: paths.home.clone() }),
+    };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    web.enabled.then_some(PageConfig { listen: web.listen, tls, version })
 }
 
 /// # One-event-one-line invariant

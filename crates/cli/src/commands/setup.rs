@@ -7,14 +7,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use atlasbridge_channel::Secret;
+use atlasbridge_channel::telegram::API_URL;
 use atlasbridge_channel::telegram::setup::{Candidate, Setup as Bot};
-use atlasbridge_channel::telegram::{API_URL, Token};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use crate::args::Setup;
 use crate::client::Client;
-use crate::config::{self, Environment, Paths, Secret};
+use crate::config::{self, Environment, Paths};
 use crate::output::Output;
 
 /// How long a person may take to press Start, or the button of the test.
@@ -59,13 +60,13 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<()> {
 }
 
 async fn check(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result<()> {
-    let bot = bot_of(token, api_url).bot().await?;
+    let bot = Bot::new(token.clone(), api_url)?.bot().await?;
     output.line(&format!("The token is good: it belongs to @{}.", bot.username));
     Ok(())
 }
 
 async fn converse(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result<i64> {
-    let mut bot = bot_of(token, api_url);
+    let mut bot = Bot::new(token.clone(), api_url)?;
     let identity = bot.bot().await?;
     output.line(&format!("The token is good: it belongs to @{}.", identity.username));
     output.line(&format!("Open https://t.me/{} in Telegram and press Start. Waiting …", identity.username));
@@ -90,10 +91,6 @@ async fn converse(token: &Secret, api_url: &str, output: &Output) -> anyhow::Res
         }
     }
     Ok(user)
-}
-
-fn bot_of(token: &Secret, api_url: &str) -> Bot {
-    Bot::new(Token::new(token.expose()), api_url)
 }
 
 fn is_confirmed(person: &Candidate, output: &Output) -> anyhow::Result<bool> {
