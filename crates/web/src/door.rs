@@ -30,34 +30,29 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn status(self) -> StatusCode {
+    /// The status, and the word on record.
+    fn code(self) -> (StatusCode, &'static str) {
         match self {
-            Refusal::NotOurs => StatusCode::BAD_REQUEST,
-            Refusal::ForeignHost => StatusCode::MISDIRECTED_REQUEST,
-            Refusal::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Refusal::NoLogin | Refusal::UnknownLogin => StatusCode::UNAUTHORIZED,
-            Refusal::TooManyAttempts | Refusal::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
-            Refusal::ForeignOrigin | Refusal::CrossSite | Refusal::NoOrigin | Refusal::WrongLink => {
-                StatusCode::FORBIDDEN
-            }
+            Refusal::NotOurs => (StatusCode::BAD_REQUEST, "not_ours"),
+            Refusal::ForeignHost => (StatusCode::MISDIRECTED_REQUEST, "foreign_host"),
+            Refusal::ForeignOrigin => (StatusCode::FORBIDDEN, "foreign_origin"),
+            Refusal::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
+            Refusal::NoOrigin => (StatusCode::FORBIDDEN, "no_origin"),
+            Refusal::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
+            Refusal::NoLogin => (StatusCode::UNAUTHORIZED, "no_login"),
+            Refusal::UnknownLogin => (StatusCode::UNAUTHORIZED, "unknown_login"),
+            Refusal::TooManyAttempts => (StatusCode::TOO_MANY_REQUESTS, "too_many_attempts"),
+            Refusal::WrongLink => (StatusCode::FORBIDDEN, "wrong_link"),
+            Refusal::TooManyStreams => (StatusCode::TOO_MANY_REQUESTS, "too_many_streams"),
         }
     }
 
-    /// The word on record.
+    pub(crate) fn status(self) -> StatusCode {
+        self.code().0
+    }
+
     pub(crate) fn reason(self) -> &'static str {
-        match self {
-            Refusal::NotOurs => "not_ours",
-            Refusal::ForeignHost => "foreign_host",
-            Refusal::ForeignOrigin => "foreign_origin",
-            Refusal::CrossSite => "cross_site",
-            Refusal::NoOrigin => "no_origin",
-            Refusal::NotJson => "not_json",
-            Refusal::NoLogin => "no_login",
-            Refusal::UnknownLogin => "unknown_login",
-            Refusal::TooManyAttempts => "too_many_attempts",
-            Refusal::WrongLink => "wrong_link",
-            Refusal::TooManyStreams => "too_many_streams",
-        }
+        self.code().1
     }
 
     pub(crate) fn sentence(self) -> &'static str {

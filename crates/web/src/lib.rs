@@ -22,6 +22,7 @@ mod export;
 mod figures;
 mod live;
 mod render;
+mod seats;
 mod server;
 mod show;
 

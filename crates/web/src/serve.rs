@@ -1,11 +1,10 @@
 //! Connections: how many, how long, and how slow they may be. What they ask is the router's business.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use crate::seats::{Seat, Seats};
 use crate::server::Server;
 use crate::tls::Prepared;
 
@@ -45,7 +45,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Connection {
     pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
-    _seat: Arc<Seat>,
+    _seat: Arc<Seat<IpAddr>>,
 }
 
 /// Serves until the handle is dropped; its connections end with it.
@@ -75,7 +75,7 @@ pub(crate) async fn run(listener: std::net::TcpListener, tls: Option<Prepared>, 
                 continue;
             }
         };
-        let Some(seat) = seats.take(peer.ip()) else {
+        let Some(seat) = seat(&seats, peer.ip()) else {
             server.tell_refused("too_many_connections", peer.ip());
             continue;
         };
@@ -135,40 +135,10 @@ impl Service<Request<Incoming>> for Placed {
     }
 }
 
-#[derive(Debug, Clone, Default)]
-struct Seats(Arc<Mutex<HashMap<IpAddr, usize>>>);
-
-#[derive(Debug)]
-struct Seat {
-    seats: Seats,
-    peer: IpAddr,
-}
-
-impl Seats {
-    fn take(&self, peer: IpAddr) -> Option<Seat> {
-        let peer = peer.to_canonical();
-        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: usize = taken.values().sum();
-        let of_peer = taken.get(&peer).copied().unwrap_or(0);
-        let most_of_peer = if peer.is_loopback() { MOST_CONNECTIONS } else { MOST_PER_PEER };
-        if all >= MOST_CONNECTIONS || of_peer >= most_of_peer {
-            return None;
-        }
-        taken.insert(peer, of_peer + 1);
-        Some(Seat { seats: self.clone(), peer })
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let mut taken = self.seats.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match taken.get_mut(&self.peer) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => {
-                taken.remove(&self.peer);
-            }
-        }
-    }
+fn seat(seats: &Seats<IpAddr>, peer: IpAddr) -> Option<Seat<IpAddr>> {
+    let peer = peer.to_canonical();
+    let most_of_peer = if peer.is_loopback() { MOST_CONNECTIONS } else { MOST_PER_PEER };
+    seats.take(peer, |all, of_peer| all < MOST_CONNECTIONS && of_peer < most_of_peer)
 }
 
 /// A stream whose reader may be slow, but not stand still: what is sent to it fails after a while, and its seat is free.
@@ -264,13 +234,13 @@ mod tests {
     fn seats_are_given_back_and_no_other_machine_takes_them_all() {
         let seats = Seats::default();
         let (here, there): (IpAddr, IpAddr) = ([127, 0, 0, 1].into(), [192, 0, 2, 7].into());
-        let theirs: Vec<_> = (0..MOST_PER_PEER).map(|_| seats.take(there).unwrap()).collect();
-        assert!(seats.take(there).is_none());
-        let ours: Vec<_> = std::iter::from_fn(|| seats.take(here)).collect();
+        let theirs: Vec<_> = (0..MOST_PER_PEER).map(|_| seat(&seats, there).unwrap()).collect();
+        assert!(seat(&seats, there).is_none());
+        let ours: Vec<_> = std::iter::from_fn(|| seat(&seats, here)).collect();
         assert_eq!(ours.len() + theirs.len(), MOST_CONNECTIONS);
         drop(theirs);
-        assert!(seats.take(there).is_some());
+        assert!(seat(&seats, there).is_some());
         drop(ours);
-        assert!(seats.0.lock().unwrap().is_empty());
+        assert!(seats.is_empty());
     }
 }

@@ -105,17 +105,13 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
 }
 
 fn kept(path: &Path) -> Result<Option<Vec<u8>>, TlsError> {
-    let mode = match fs::metadata(path) {
-        Ok(metadata) => metadata.permissions().mode(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => {
-            let path = path.to_owned();
-            return Err(TlsError::Read { path, source });
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(TlsError::Read { path: path.to_owned(), source }),
+        Ok(file) if file.permissions().mode() & 0o077 != 0 => {
+            Err(TlsError::Exposed { path: path.to_owned() })
         }
-    };
-    match mode & 0o077 {
-        0 => read(path).map(Some),
-        _ => Err(TlsError::Exposed { path: path.to_owned() }),
+        Ok(_) => read(path).map(Some),
     }
 }
 
