@@ -19,15 +19,16 @@ use crate::output::{Mark, Output};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Finding {
     check: String,
-    state: State,
+    state: Severity,
     says: String,
     /// What to do, where there is something to do.
     next: Option<String>,
 }
 
+/// How much it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum Severity {
     Ok,
     Warning,
     Problem,
@@ -35,15 +36,15 @@ enum State {
 
 impl Finding {
     fn ok(check: &str, says: impl Into<String>) -> Self {
-        Self { check: check.to_owned(), state: State::Ok, says: says.into(), next: None }
+        Self { check: check.to_owned(), state: Severity::Ok, says: says.into(), next: None }
     }
 
     fn warning(check: &str, says: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { state: State::Warning, next: Some(next.into()), ..Self::ok(check, says) }
+        Self { state: Severity::Warning, next: Some(next.into()), ..Self::ok(check, says) }
     }
 
     fn problem(check: &str, says: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { state: State::Problem, next: Some(next.into()), ..Self::ok(check, says) }
+        Self { state: Severity::Problem, next: Some(next.into()), ..Self::ok(check, says) }
     }
 }
 
@@ -58,7 +59,7 @@ pub(super) fn run(tools: &[OsString], fix: bool, json: bool, output: &Output) ->
     findings.extend(hub::checks(&paths));
     findings.extend(protection::checks(&paths));
     findings.extend(tools::checks(tools, &paths, output));
-    let has_problem = findings.iter().any(|finding| finding.state == State::Problem);
+    let has_problem = findings.iter().any(|finding| finding.state == Severity::Problem);
     match json {
         true => output.json(&findings)?,
         false => findings.iter().for_each(|finding| tell(finding, output)),
@@ -68,9 +69,9 @@ pub(super) fn run(tools: &[OsString], fix: bool, json: bool, output: &Output) ->
 
 fn tell(finding: &Finding, output: &Output) {
     let mark = match finding.state {
-        State::Ok => Mark::Good,
-        State::Warning => Mark::Careful,
-        State::Problem => Mark::Bad,
+        Severity::Ok => Mark::Good,
+        Severity::Warning => Mark::Careful,
+        Severity::Problem => Mark::Bad,
     };
     output.marked(mark, &format!("{}: {}", finding.check, finding.says));
     if let Some(next) = &finding.next {

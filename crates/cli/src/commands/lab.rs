@@ -54,66 +54,31 @@ pub(super) fn run(command: Lab, output: &Output) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// A scenario as `lab list` shows it.
-struct Row {
-    id: &'static str,
-    name: &'static str,
-    platform: &'static str,
-    status: &'static str,
-    /// What it shows, or why it cannot be played.
-    says: &'static str,
-}
-
-impl Row {
-    const IMPLEMENTED: &str = "implemented";
-    const PLANNED: &str = "planned";
-
-    /// All of them, by number.
-    fn all() -> Vec<Row> {
-        let implemented = SCENARIOS.iter().map(|scenario| Row {
-            id: scenario.id,
-            name: scenario.name,
-            platform: scenario.platform().as_str(),
-            status: Row::IMPLEMENTED,
-            says: scenario.shows,
-        });
-        let planned = PLANNED.iter().map(|scenario| Row {
-            id: scenario.id,
-            name: scenario.name,
-            platform: scenario.platform.as_str(),
-            status: Row::PLANNED,
-            says: scenario.because,
-        });
-        let mut rows: Vec<Row> = implemented.chain(planned).collect();
-        rows.sort_unstable_by_key(|row| row.id);
-        rows
-    }
-
-    fn is_planned(&self) -> bool {
-        self.status == Row::PLANNED
-    }
-}
+const IMPLEMENTED: &str = "implemented";
 
 fn list(json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    let rows = Row::all();
+    let implemented = SCENARIOS.iter().map(|scenario| {
+        [scenario.id, scenario.name, scenario.platform().as_str(), IMPLEMENTED, scenario.shows]
+    });
+    let planned = PLANNED.iter().map(|scenario| {
+        [scenario.id, scenario.name, scenario.platform.as_str(), "planned", scenario.because]
+    });
+    let mut rows: Vec<_> = implemented.chain(planned).collect();
+    rows.sort_unstable();
     if json {
-        let rows = rows.iter().map(|row| {
+        let rows = rows.iter().map(|[id, name, platform, status, says]| {
+            let (shows, reason) = match *status == IMPLEMENTED {
+                true => (Some(says), None),
+                false => (None, Some(says)),
+            };
             json!({
-                "id": row.id,
-                "name": row.name,
-                "platform": row.platform,
-                "status": row.status,
-                "shows": (!row.is_planned()).then_some(row.says),
-                "reason": row.is_planned().then_some(row.says),
+                "id": id, "name": name, "platform": platform, "status": status, "shows": shows, "reason": reason,
             })
         });
         output.json(&rows.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let cells: Vec<_> = rows
-        .iter()
-        .map(|row| [row.id, row.name, row.platform, row.status, row.says].map(str::to_owned).to_vec())
-        .collect();
+    let cells: Vec<_> = rows.iter().map(|row| row.map(str::to_owned).to_vec()).collect();
     output.table(&["scenario", "name", "platform", "status", "shows, or why not"], &cells);
     let count =
         format!("{} scenarios: {} implemented, {} planned", rows.len(), SCENARIOS.len(), PLANNED.len());

@@ -13,12 +13,12 @@ use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_pty::NO_INTERPRETER;
 use atlasbridge_session_host::{HostConfig, HubStart};
 
-use crate::args::Run;
+use crate::args::RunArgs;
 use crate::client::{SESSION_MARKER, hub_command};
 use crate::config::Config;
 use crate::output::Output;
 
-pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: RunArgs, output: &Output) -> anyhow::Result<ExitCode> {
     let paths = super::home()?;
     let config = super::config_of(&paths, output)?;
     let packs = super::adapters::packs(&paths)?;

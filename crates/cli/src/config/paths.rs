@@ -36,14 +36,9 @@ pub(crate) enum PathsError {
 /// The home directory could not be made, or may not be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HomeError {
-    #[error("creating {}", home.display())]
-    Create {
-        home: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("looking at {}", home.display())]
-    Look {
+    #[error("{doing} {}", home.display())]
+    Unusable {
+        doing: &'static str,
         home: PathBuf,
         #[source]
         source: io::Error,
@@ -75,6 +70,36 @@ pub(super) const LONGEST_SOCKET: usize = if cfg!(target_os = "linux") { 107 } el
 
 const CONFIG_FILE: &str = "config.toml";
 
+/// What lies in the home directory.
+macro_rules! files {
+    ($($(#[doc = $doc:literal])* $name:ident = $file:literal;)+) => {
+        impl Paths {
+            $($(#[doc = $doc])* pub(crate) fn $name(&self) -> PathBuf {
+                self.home.join($file)
+            })+
+        }
+    };
+}
+
+files! {
+    database = "atlasbridge.db";
+    audit_log = "audit.log";
+    socket = "hub.sock";
+    /// Held by the one hub of this home.
+    lock = "hub.lock";
+    /// The person's own adapters, `*.toml`.
+    adapters = "adapters";
+    hub_log = "hub.log";
+    /// What session hosts have not yet been able to tell the hub.
+    journal_dir = "journal";
+    /// Which version each tool said it is; may be removed at any time.
+    versions = "cache/versions.json";
+    /// Settings and sockets of hooks, one of each per session.
+    hooks_dir = "hooks";
+    /// Prompts that were seen, as scenarios for the lab.
+    captures = "captured_scenarios";
+}
+
 impl Paths {
     pub(crate) fn new(environment: &Environment) -> Result<Self, PathsError> {
         let home = match absolute(environment, "ATLASBRIDGE_HOME")? {
@@ -85,52 +110,6 @@ impl Paths {
         Ok(Self { config: config.unwrap_or_else(|| home.join(CONFIG_FILE)), home })
     }
 
-    pub(crate) fn database(&self) -> PathBuf {
-        self.home.join("atlasbridge.db")
-    }
-
-    pub(crate) fn audit_log(&self) -> PathBuf {
-        self.home.join("audit.log")
-    }
-
-    pub(crate) fn socket(&self) -> PathBuf {
-        self.home.join("hub.sock")
-    }
-
-    /// Held by the one hub of this home.
-    pub(crate) fn lock(&self) -> PathBuf {
-        self.home.join("hub.lock")
-    }
-
-    /// The person's own adapters, `*.toml`.
-    pub(crate) fn adapters(&self) -> PathBuf {
-        self.home.join("adapters")
-    }
-
-    pub(crate) fn hub_log(&self) -> PathBuf {
-        self.home.join("hub.log")
-    }
-
-    /// What session hosts have not yet been able to tell the hub.
-    pub(crate) fn journal_dir(&self) -> PathBuf {
-        self.home.join("journal")
-    }
-
-    /// Which version each tool said it is; may be removed at any time.
-    pub(crate) fn versions(&self) -> PathBuf {
-        self.home.join("cache").join("versions.json")
-    }
-
-    /// Settings and sockets of hooks, one of each per session.
-    pub(crate) fn hooks_dir(&self) -> PathBuf {
-        self.home.join("hooks")
-    }
-
-    /// Prompts that were seen, as scenarios for the lab.
-    pub(crate) fn captures(&self) -> PathBuf {
-        self.home.join("captured_scenarios")
-    }
-
     /// Makes the home directory if there is none.
     ///
     /// # Private-home invariant
@@ -138,18 +117,14 @@ impl Paths {
     /// it need no further protection, whatever their own modes and the umask.
     pub(crate) fn ensure_home(&self) -> Result<(), HomeError> {
         self.check_socket_length()?;
-        if let Err(source) = create_private(&self.home) {
-            let home = self.home.clone();
-            return Err(HomeError::Create { home, source });
-        }
+        create_private(&self.home).map_err(|source| self.unusable("creating", source))?;
         self.check_home()
     }
 
     /// Whether the home directory is ours and nobody else's; nothing is made.
     pub(crate) fn check_home(&self) -> Result<(), HomeError> {
         self.check_socket_length()?;
-        let metadata =
-            fs::metadata(&self.home).map_err(|source| HomeError::Look { home: self.home.clone(), source })?;
+        let metadata = fs::metadata(&self.home).map_err(|source| self.unusable("looking at", source))?;
         let home = self.home.clone();
         if !metadata.is_dir() {
             return Err(HomeError::NotADirectory { home });
@@ -160,6 +135,10 @@ impl Paths {
             Some(Exposure::OtherOwner { owner }) => Err(HomeError::NotOurs { home, owner, us }),
             Some(Exposure::OtherUsers { mode }) => Err(HomeError::Open { home, mode }),
         }
+    }
+
+    fn unusable(&self, doing: &'static str, source: io::Error) -> HomeError {
+        HomeError::Unusable { doing, home: self.home.clone(), source }
     }
 
     pub(super) fn check_socket_length(&self) -> Result<(), HomeError> {

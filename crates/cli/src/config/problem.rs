@@ -26,10 +26,8 @@ pub(crate) struct Problem {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// Both count from one; the column counts characters.
-    File {
-        line: usize,
-        column: usize,
-    },
+    File { line: usize, column: usize },
+    /// The variable of this name.
     Environment(&'static str),
 }
 

@@ -16,10 +16,10 @@ use crate::spelling::nearest;
 
 /// The settings in force, in the order of the table, for `config show`.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Settings(pub(super) Vec<Shown>);
+pub(crate) struct Settings(pub(super) Vec<ShownSetting>);
 
 #[derive(Debug, Clone)]
-pub(super) struct Shown {
+pub(super) struct ShownSetting {
     pub section: &'static str,
     pub key: &'static str,
     /// As TOML, with secrets masked.
@@ -35,7 +35,7 @@ pub(super) enum Origin {
 }
 
 /// A key of the file and its value.
-type Entry<'a> = (&'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>);
+type KeyValue<'a> = (&'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>);
 
 /// The meaning of this text, or everything that is wrong with it. Pure: `file` is only named in messages.
 pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Result<Loaded, ConfigErrors> {
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Resul
     if !errors.is_empty() {
         return Err(failed(syntax_problems(text, &errors)));
     }
-    let mut reader = Reader {
+    let mut reader = ConfigReader {
         text,
         environment,
         settings: Settings::default(),
@@ -68,7 +68,7 @@ pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Resul
     Ok(Loaded { config, settings: reader.settings, warnings: reader.warnings })
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     text: &'a str,
     environment: &'a Environment,
     settings: Settings,
@@ -76,7 +76,7 @@ struct Reader<'a> {
     warnings: Vec<Warning>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     /// What holds in the sections right under this path, and a word on each key that is in no table.
     ///
     /// # One-name invariant
@@ -101,7 +101,7 @@ impl Reader<'_> {
     }
 
     /// `None` for a channel that is not configured, and for what is no section.
-    fn section(&mut self, section: &'static Section, entry: Option<Entry<'_>>) -> Option<Table> {
+    fn section(&mut self, section: &'static Section, entry: Option<KeyValue<'_>>) -> Option<Table> {
         let none = DeTable::new();
         let file = match entry {
             Some((key, value)) => value.get_ref().as_table().or_else(|| {
@@ -135,7 +135,7 @@ impl Reader<'_> {
         section: &'static Section,
         setting: &'static Setting,
         header: &Range<usize>,
-        entry: Option<Entry<'_>>,
+        entry: Option<KeyValue<'_>>,
     ) -> Option<Value> {
         let path = joined(section.path, setting.key);
         let variable = setting.variable().and_then(|name| Some((name, self.environment.text(name)?)));
@@ -150,11 +150,16 @@ impl Reader<'_> {
         let (value, origin) = exported.or(written).or_else(default)?;
         let mask = setting.variable().map(|_| Value::from(MASK));
         let shown = mask.as_ref().unwrap_or(&value).to_string();
-        self.settings.0.push(Shown { section: section.path, key: setting.key, value: shown, origin });
+        self.settings.0.push(ShownSetting { section: section.path, key: setting.key, value: shown, origin });
         Some(value)
     }
 
-    fn written(&mut self, path: &str, setting: &Setting, (key, value): Entry<'_>) -> Option<(Value, Origin)> {
+    fn written(
+        &mut self,
+        path: &str,
+        setting: &Setting,
+        (key, value): KeyValue<'_>,
+    ) -> Option<(Value, Origin)> {
         let (line, _) = problem::position(self.text, key.span().start);
         match setting.rule.check(value.get_ref()) {
             Ok(value) => Some((value, Origin::File { line })),

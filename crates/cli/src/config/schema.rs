@@ -169,12 +169,12 @@ sections! {
     ["slack"] not_yet = "this build has no Slack channel yet" struct Slack {
         /// App-level token with the scope `connections:write`, for Socket Mode.
         app_token: channel::Secret = "xapp-…", Secret("ATLASBRIDGE_SLACK_APP_TOKEN"),
-            Rule::Text { takes: "token that begins with `xapp-`, secret", check: rules::slack_app_token };
+            Rule::Text { takes: "token that begins with `xapp-`, secret", check: |text| rules::slack_token(text, "xapp-") };
         /// Bot token of the app.
         bot_token: channel::Secret = "xoxb-…", Secret("ATLASBRIDGE_SLACK_BOT_TOKEN"),
-            Rule::Text { takes: "token that begins with `xoxb-`, secret", check: rules::slack_bot_token };
+            Rule::Text { takes: "token that begins with `xoxb-`, secret", check: |text| rules::slack_token(text, "xoxb-") };
         /// The id of the channel for prompts; it stands at the end of the channel's details.
-        channel: String = "C012AB3CD", Required, Rule::Text { takes: "channel id", check: rules::slack_channel };
+        channel: String = "C012AB3CD", Required, Rule::Text { takes: "channel id", check: |text| rules::slack_id(text, "CGD", "a channel") };
         /// The member ids of the people who may answer (*Copy member ID* in a profile). Everybody else is ignored.
         allowed_users: Vec<String> = ["U012AB3CD"], Required,
             Rule::People { takes: "list of member ids, not empty", check: rules::slack_member };

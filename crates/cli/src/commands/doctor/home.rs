@@ -64,7 +64,7 @@ fn home(paths: &Paths) -> Finding {
     let home = paths.home.display();
     match paths.check_home() {
         Ok(()) => Finding::ok("home", format!("{home}, reachable by you alone")),
-        Err(HomeError::Look { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+        Err(HomeError::Unusable { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             Finding::ok("home", format!("{home} is made when it is first needed"))
         }
         Err(error) => {

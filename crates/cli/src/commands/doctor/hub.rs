@@ -96,10 +96,10 @@ fn records(paths: &Paths) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::State;
+    use crate::commands::doctor::Severity;
 
     #[track_caller]
-    fn check(state: &str, detail: Option<&str>, expected: State) {
+    fn check(state: &str, detail: Option<&str>, expected: Severity) {
         let finding = channel(&ChannelView {
             name: "telegram".to_owned(),
             state: state.to_owned(),
@@ -107,15 +107,15 @@ mod tests {
             address: None,
         });
         assert_eq!(finding.state, expected, "{finding:?}");
-        assert_eq!(finding.next.is_some(), expected != State::Ok);
+        assert_eq!(finding.next.is_some(), expected != Severity::Ok);
         assert!(finding.says.contains(detail.unwrap_or_default()), "{finding:?}");
     }
 
     #[test]
     fn a_channel_stands_as_status_shows_it() {
-        check("connected", None, State::Ok);
-        check("starting", None, State::Ok);
-        check("retrying", Some("no network"), State::Warning);
-        check("stopped", Some("the token was refused"), State::Problem);
+        check("connected", None, Severity::Ok);
+        check("starting", None, Severity::Ok);
+        check("retrying", Some("no network"), Severity::Warning);
+        check("stopped", Some("the token was refused"), Severity::Problem);
     }
 }
