@@ -20,7 +20,7 @@ pub mod version;
 mod wait;
 
 pub use launch::{Hooks, Launch, Prepared, Ways, hook_command, prepare};
-pub use surroundings::{Surroundings, quoted};
+pub use surroundings::{Surroundings, quoted, replace_private};
 
 /// Whether this is one of the words of a list.
 fn is_among(list: &str, word: &str) -> bool {

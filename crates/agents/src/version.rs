@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::{self, File, Metadata};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -17,7 +17,7 @@ use atlasbridge_detect::Pack;
 use serde::{Deserialize, Serialize};
 
 use crate::question;
-use crate::surroundings::{Surroundings, create_private};
+use crate::surroundings::{Surroundings, create_private, replace_private};
 
 /// How long a tool may take to say its version. The slowest measured (a large script on a busy machine) took 2.4 s.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
@@ -253,20 +253,8 @@ impl Cache {
     /// Whole or not at all: two sessions may start at once.
     fn write(&self, file: &Path) -> io::Result<()> {
         create_private(file.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        let text = serde_json::to_vec_pretty(self)?;
-        let unfinished = file.with_extension(format!("{}.new", std::process::id()));
-        let written = write_private(&unfinished, &text).and_then(|()| fs::rename(&unfinished, file));
-        if written.is_err() {
-            let _ = fs::remove_file(&unfinished);
-        }
-        written
+        replace_private(file, &serde_json::to_vec_pretty(self)?)
     }
-}
-
-fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = File::options();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(file)?;
-    file.write_all(bytes)
 }
 
 fn now_seconds() -> u64 {

@@ -60,10 +60,7 @@ pub fn start(
     inbound: mpsc::Sender<Inbound>,
 ) -> (Handle, impl Future<Output = ()> + Send) {
     let (tasks, mailbox) = mpsc::channel(TASKS);
-    let chats = match settings.chats.is_empty() {
-        true => &settings.allowed_users,
-        false => &settings.chats,
-    };
+    let chats = if settings.chats.is_empty() { &settings.allowed_users } else { &settings.chats };
     let handle =
         Handle { name: NAME, targets: chats.iter().map(|chat| Target(chat.to_string())).collect(), tasks };
     (handle, run(settings, last_offset, mailbox, inbound))

@@ -64,19 +64,16 @@ impl Output {
 
     /// A warning, beside the result.
     pub(crate) fn warn(&self, text: &str) {
-        let mut stderr = AutoStream::auto(io::stderr());
-        let _ = writeln!(stderr, "{} {}", "warning:".yellow().bold(), shown(text));
+        self.beside("warning:".yellow().bold(), text);
     }
 
     /// What the operator should know, after a session gave the terminal back.
     pub(crate) fn notice(&self, text: &str) {
-        let mut stderr = AutoStream::auto(io::stderr());
-        let _ = writeln!(stderr, "{} {}", "atlasbridge:".bold(), shown(text));
+        self.beside("atlasbridge:".bold(), text);
     }
 
     /// An error with its causes, once each.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        let mut stderr = AutoStream::auto(io::stderr());
         let mut text = String::new();
         for cause in error.chain() {
             let cause = cause.to_string();
@@ -86,11 +83,25 @@ impl Output {
                 text.push_str(&cause);
             }
         }
-        let _ = writeln!(stderr, "{} {}", "atlasbridge:".red().bold(), shown(&text));
+        self.beside("atlasbridge:".red().bold(), &text);
+    }
+
+    /// On standard error, where it is no part of the result.
+    fn beside(&self, mark: impl std::fmt::Display, text: &str) {
+        let _ = writeln!(AutoStream::auto(io::stderr()), "{mark} {}", shown(text));
     }
 
     pub(crate) fn json<T: Serialize>(&self, value: &T) -> anyhow::Result<()> {
         self.write(&format!("{}\n", serde_json::to_string_pretty(value)?));
+        Ok(())
+    }
+
+    /// As JSON where that was asked for, else as a line.
+    pub(crate) fn told<T: Serialize>(&self, json: bool, value: &T, text: &str) -> anyhow::Result<()> {
+        if json {
+            return self.json(value);
+        }
+        self.line(text);
         Ok(())
     }
 

@@ -8,10 +8,12 @@
 
 mod asking;
 mod fate;
+mod health;
 mod refusals;
 
-pub use asking::{besides, label, left, silence, time_left, wants};
+pub use asking::{Answerable, label, left, possibly, rows_wanted, silence, time_left, wants};
 pub use fate::{Fate, Instruction, because, by, instruction, meaning, tone};
+pub use health::{lasted, trouble};
 
 /// Who hears it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

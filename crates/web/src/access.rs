@@ -153,10 +153,7 @@ impl Attempts {
     }
 
     pub(crate) fn allows(&mut self, peer: IpAddr, now: Instant) -> bool {
-        match peer.to_canonical().is_loopback() {
-            true => self.here.allows(now),
-            false => self.elsewhere.allows(now),
-        }
+        if peer.to_canonical().is_loopback() { self.here.allows(now) } else { self.elsewhere.allows(now) }
     }
 }
 

@@ -345,7 +345,7 @@ async fn sessions(State(server): State<Server>, Asked(query): Asked<SessionsQuer
 }
 
 const NO_SESSION: &str = "There is no such session.";
-const NOT_RUNNING: &str = "This session is not running.";
+pub(crate) const NOT_RUNNING: &str = "This session is not running.";
 
 async fn story(State(server): State<Server>, Id(id): Id<SessionId>) -> JsonAnswer {
     let story = server.ask(|reply| Ask::Session { session: id, reply }).await?;

@@ -118,10 +118,7 @@ pub(crate) fn judge(
     if !has_origin && site != Some(Some("same-origin")) {
         return Err(Refusal::NoOrigin);
     }
-    match only(headers, CONTENT_TYPE).is_some_and(is_json) {
-        true => Ok(()),
-        false => Err(Refusal::NotJson),
-    }
+    if only(headers, CONTENT_TYPE).is_some_and(is_json) { Ok(()) } else { Err(Refusal::NotJson) }
 }
 
 /// The one value of a header; `None` where it is missing, repeated or not plain text.
@@ -142,10 +139,7 @@ fn is_our_host(host: &str, local: SocketAddr, is_tls: bool) -> bool {
         IpAddr::V4(ip) => ip.to_string(),
         IpAddr::V6(ip) => format!("[{ip}]"),
     };
-    let loopback: &[&str] = match ip.is_loopback() {
-        true => &["localhost", "127.0.0.1", "[::1]"],
-        false => &[],
-    };
+    let loopback: &[&str] = if ip.is_loopback() { &["localhost", "127.0.0.1", "[::1]"] } else { &[] };
     let usual_port = if is_tls { 443 } else { 80 };
     let name = match host.strip_suffix(&format!(":{}", local.port())) {
         Some(name) => name,

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at, sleep_until, timeout};
 
-use crate::api::{Id, TypeBody, taken};
+use crate::api::{Id, NOT_RUNNING, TypeBody, taken};
 use crate::desk::{Ask, Typing};
 use crate::render;
 use crate::serve::Connection;
@@ -47,7 +47,7 @@ pub(crate) async fn watch(
     let upgrade = upgrade.map_err(|_| Problem::new(StatusCode::UPGRADE_REQUIRED, "This is a WebSocket."))?;
     let stream = server.stream(StreamKind::Live, &caller.login)?;
     let watching = server.ask(|reply| Ask::Watch { session, reply }).await?;
-    let picture = watching.ok_or_else(|| Problem::not_found("This session is not running."))?;
+    let picture = watching.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
     let viewer = Viewer {
         server,
         caller,

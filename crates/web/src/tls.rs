@@ -90,10 +90,7 @@ fn certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>
     let unusable = || TlsError::Unusable { path: path.to_owned() };
     let chain: Vec<_> =
         CertificateDer::pem_slice_iter(text).collect::<Result<_, _>>().map_err(|_| unusable())?;
-    match chain.is_empty() {
-        true => Err(unusable()),
-        false => Ok(chain),
-    }
+    if chain.is_empty() { Err(unusable()) } else { Ok(chain) }
 }
 
 fn private_key(path: &Path, text: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {

@@ -90,10 +90,7 @@ impl Arguments {
 
     /// Of several, 2.1 takes the last one and older versions the first.
     pub(super) fn counting_settings(&self, version: Version) -> Option<&str> {
-        let counting = match version >= Version(2, 1, 0) {
-            true => self.settings.last(),
-            false => self.settings.first(),
-        };
+        let counting = if version >= Version(2, 1, 0) { self.settings.last() } else { self.settings.first() };
         counting.map(|argument| argument.value.as_str())
     }
 

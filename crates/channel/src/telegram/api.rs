@@ -113,10 +113,7 @@ impl Api {
             .redirect(redirect::Policy::none())
             .connect_timeout(CONNECT)
             .user_agent("atlasbridge");
-        let client = match is_this_machine(&base) {
-            true => client.no_proxy(),
-            false => client,
-        };
+        let client = if is_this_machine(&base) { client.no_proxy() } else { client };
         let http = client.build().map_err(|_| ClientError::Tls)?;
         Ok(Self { http, base, token })
     }

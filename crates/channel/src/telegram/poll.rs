@@ -170,10 +170,7 @@ impl Poller {
             let gap = self.gap.take();
             self.tell(Inbound::Polled { gap }).await?;
         }
-        Ok(match updates.is_empty() || self.offset != before {
-            true => Next::Again,
-            false => Next::After(STANDSTILL),
-        })
+        Ok(if updates.is_empty() || self.offset != before { Next::Again } else { Next::After(STANDSTILL) })
     }
 
     /// Whether the hub has written it down. Only then does the offset move.

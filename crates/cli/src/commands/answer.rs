@@ -77,10 +77,7 @@ pub(super) fn asked(request: &Request, json: bool, output: &Output) -> anyhow::R
 /// What became of an answer.
 pub(super) fn tell(response: Response, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
     let prompt = answered!(response, Response::Answered { prompt } => prompt);
-    match json {
-        true => output.json(&prompt)?,
-        false => output.line(&format!("{}: {}", short(&prompt.prompt_id), told(&prompt))),
-    }
+    output.told(json, &prompt, &format!("{}: {}", short(&prompt.prompt_id), told(&prompt)))?;
     Ok(code(&prompt))
 }
 

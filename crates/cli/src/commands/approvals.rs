@@ -60,10 +60,7 @@ fn row(prompt: &PromptView) -> Vec<String> {
         Some(label) => format!("{} ({label})", prompt.tool),
         None => prompt.tool.clone(),
     };
-    let (level, possible) = match prompt.confidence == Level::Low.as_str() {
-        true => (Level::Low, "possible prompt: "),
-        false => (Level::High, ""),
-    };
+    let level = if prompt.confidence == Level::Low.as_str() { Level::Low } else { Level::High };
     let choices = match prompt.choices.is_empty() {
         true if prompt.answers.is_empty() || prompt.kind != "unknown" => prompt.kind.replace('_', " "),
         true => prompt.answers.join(" · "),
@@ -77,7 +74,7 @@ fn row(prompt: &PromptView) -> Vec<String> {
     vec![
         prompt.prompt_id.chars().take(8).collect(),
         tool,
-        format!("{possible}{}", prompt.excerpt.replace('\n', " ")),
+        format!("{}{}", speech::possibly(level), prompt.excerpt.replace('\n', " ")),
         choices,
         prompt.word.clone(),
         left(prompt),

@@ -24,10 +24,8 @@ pub(super) fn run(command: Audit, output: &Output) -> anyhow::Result<ExitCode> {
             let log = file.unwrap_or_else(|| paths.audit_log());
             let verdict = verify(&log, database.as_deref());
             let (code, word, told) = judged(&verdict);
-            match json {
-                true => output.json(&json!({ "verdict": word, "told": told, "file": log, "code": code }))?,
-                false => output.line(&format!("{}: {told}", log.display())),
-            }
+            let value = json!({ "verdict": word, "told": told, "file": log, "code": code });
+            output.told(json, &value, &format!("{}: {told}", log.display()))?;
             Ok(ExitCode::from(code))
         }
         Audit::Export { session } => {

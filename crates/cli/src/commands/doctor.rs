@@ -51,18 +51,16 @@ impl Finding {
 pub(super) fn run(tools: &[OsString], fix: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
     let environment = Environment::of_process();
     let paths = Paths::new(&environment)?;
-    let mut findings = match fix {
-        true => home::mend(&paths, &environment),
-        false => Vec::new(),
-    };
+    let mut findings = if fix { home::mend(&paths, &environment) } else { Vec::new() };
     findings.extend(home::checks(&paths, &environment));
     findings.extend(hub::checks(&paths));
     findings.extend(protection::checks(&paths));
     findings.extend(tools::checks(tools, &paths, output));
     let has_problem = findings.iter().any(|finding| finding.state == Severity::Problem);
-    match json {
-        true => output.json(&findings)?,
-        false => findings.iter().for_each(|finding| tell(finding, output)),
+    if json {
+        output.json(&findings)?
+    } else {
+        findings.iter().for_each(|finding| tell(finding, output))
     }
     Ok(ExitCode::from(u8::from(has_problem)))
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Context;
 use atlasbridge_channel::telegram::{self, BotSettings};
 use atlasbridge_hub::{ChannelStart, Defaults, HubConfig, Settings, serve};
-use atlasbridge_model::Kind;
+use atlasbridge_model::{Kind, speech};
 use atlasbridge_web::{PageConfig, Tls};
 use atlasbridge_wire::command::{ChannelView, HubView};
 use serde_json::{Value, json};
@@ -60,11 +60,7 @@ fn tell_version(hub: &Client, output: &Output) {
 
 fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<()> {
     let Some(mut client) = Client::if_running(paths)? else {
-        match json {
-            true => output.json(&stopped(paths))?,
-            false => output.line(NOT_RUNNING),
-        }
-        return Ok(());
+        return output.told(json, &stopped(paths), NOT_RUNNING);
     };
     let hub = client.status()?;
     if json {
@@ -86,7 +82,7 @@ fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<()> {
 
 pub(super) fn warn_of_trouble(hub: &HubView, output: &Output) {
     if let Some(trouble) = &hub.trouble {
-        output.warn(&format!("remote answers may be refused: {trouble}"));
+        output.warn(&speech::trouble(trouble));
     }
 }
 

@@ -36,9 +36,6 @@ fn give(request: &Request, json: bool, output: &Output) -> anyhow::Result<ExitCo
     } else {
         return tell(response, json, output);
     };
-    match json {
-        true => output.json(&value)?,
-        false => output.line(&said),
-    }
+    output.told(json, &value, &said)?;
     Ok(ExitCode::SUCCESS)
 }

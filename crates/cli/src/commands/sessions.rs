@@ -1,5 +1,6 @@
 //! `sessions`: list, show, stop, resume.
 
+use atlasbridge_model::speech;
 use atlasbridge_wire::command::{Request, Response, SessionView};
 
 use crate::args::Sessions;
@@ -21,10 +22,7 @@ pub(super) fn run(command: Sessions, output: &Output) -> anyhow::Result<()> {
         Sessions::Show { session, json } => {
             let response = hub.ask(&Request::Session { session })?;
             let session = answered!(response, Response::Session(session) => session);
-            match json {
-                true => output.json(&session)?,
-                false => show(&session, output),
-            }
+            if json { output.json(&session)? } else { show(&session, output) }
         }
         Sessions::Stop { session } => {
             answered!(hub.ask(&Request::StopSession { session })?, Response::Done => ());
@@ -50,7 +48,7 @@ pub(super) fn list(sessions: &[SessionView], output: &Output) {
                     "active" => state(session),
                     over => over.to_owned(),
                 },
-                duration(session.uptime_seconds),
+                speech::lasted(session.uptime_seconds),
                 session.prompts.to_string(),
                 session.cwd.clone(),
             ]
@@ -74,11 +72,11 @@ fn show(session: &SessionView, output: &Output) {
         ("started", session.started_at.clone()),
         ("ended", or_dash(session.ended_at.clone())),
         ("exit code", or_dash(session.exit_code.map(|code| code.to_string()))),
-        ("uptime", duration(session.uptime_seconds)),
+        ("uptime", speech::lasted(session.uptime_seconds)),
         ("prompts", session.prompts.to_string()),
         (
             "last output",
-            or_dash(session.seconds_since_output.map(|seconds| format!("{} ago", duration(seconds)))),
+            or_dash(session.seconds_since_output.map(|seconds| format!("{} ago", speech::lasted(seconds)))),
         ),
         ("terminal", if session.pty_alive { "alive" } else { "closed" }.to_owned()),
         ("host", if session.host_healthy { "healthy" } else { "not answering" }.to_owned()),
@@ -89,12 +87,4 @@ fn show(session: &SessionView, output: &Output) {
 fn state(session: &SessionView) -> String {
     let paused = if session.paused { ", paused" } else { "" };
     format!("{}{paused}", session.state)
-}
-
-fn duration(seconds: u64) -> String {
-    match seconds {
-        0..=59 => format!("{seconds} s"),
-        60..=3599 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-    }
 }

@@ -1,12 +1,12 @@
 //! `setup telegram`: from a token to a tap on a test message, step by step; then the configuration is written.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, IsTerminal, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use atlasbridge_agents::replace_private;
 use atlasbridge_channel::Secret;
 use atlasbridge_channel::telegram::API_URL;
 use atlasbridge_channel::telegram::setup::{Candidate, Setup as Bot};
@@ -34,7 +34,7 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<()> {
     let (token, users) = match token_stdin {
         true => {
             let token = token_from_stdin()?;
-            runtime.block_on(check(&token, &api_url, output))?;
+            runtime.block_on(check(&Bot::new(token.clone(), &api_url)?, output))?;
             (token, user)
         }
         false => {
@@ -45,7 +45,7 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<()> {
             }
             let token = ask_for_token(output)?;
             let was_polling = pause_hub(&paths, &loaded.config, &token, output)?;
-            let user = runtime.block_on(converse(&token, &api_url, output))?;
+            let user = runtime.block_on(converse(Bot::new(token.clone(), &api_url)?, output))?;
             if was_polling {
                 output.line("The hub was stopped meanwhile; it starts again by itself.");
             }
@@ -59,17 +59,16 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<()> {
     tell_hub(&paths, output)
 }
 
-async fn check(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result<()> {
-    let bot = Bot::new(token.clone(), api_url)?.bot().await?;
-    output.line(&format!("The token is good: it belongs to @{}.", bot.username));
-    Ok(())
+/// The name of the bot that the token belongs to.
+async fn check(bot: &Bot, output: &Output) -> anyhow::Result<String> {
+    let name = bot.bot().await?.username;
+    output.line(&format!("The token is good: it belongs to @{name}."));
+    Ok(name)
 }
 
-async fn converse(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result<i64> {
-    let mut bot = Bot::new(token.clone(), api_url)?;
-    let identity = bot.bot().await?;
-    output.line(&format!("The token is good: it belongs to @{}.", identity.username));
-    output.line(&format!("Open https://t.me/{} in Telegram and press Start. Waiting …", identity.username));
+async fn converse(mut bot: Bot, output: &Output) -> anyhow::Result<i64> {
+    let name = check(&bot, output).await?;
+    output.line(&format!("Open https://t.me/{name} in Telegram and press Start. Waiting …"));
     let user = loop {
         let Some(person) = bot.wait_for_start(PATIENCE).await? else {
             bail!(
@@ -145,10 +144,7 @@ fn pause_hub(
 ) -> anyhow::Result<bool> {
     let is_same =
         config.telegram.as_ref().is_some_and(|telegram| telegram.bot_token.expose() == token.expose());
-    match is_same {
-        true => super::hub::stop(paths, output),
-        false => Ok(false),
-    }
+    if is_same { super::hub::stop(paths, output) } else { Ok(false) }
 }
 
 /// Writes the section and leaves everything else in the file as it is. The file is replaced at once or not at all.
@@ -159,17 +155,7 @@ fn write(file: &Path, token: &Secret, users: &[i64], api_url: &str) -> anyhow::R
         Err(error) => return Err(error).context("reading the configuration"),
     };
     let document = with_telegram(&text, token, users, api_url)?;
-    let beside = file.with_extension("toml.new");
-    let mut new = File::options()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&beside)
-        .with_context(|| format!("writing {}", beside.display()))?;
-    new.write_all(document.as_bytes())?;
-    new.sync_all()?;
-    fs::rename(&beside, file).with_context(|| format!("replacing {}", file.display()))
+    replace_private(file, document.as_bytes()).with_context(|| format!("replacing {}", file.display()))
 }
 
 fn with_telegram(text: &str, token: &Secret, users: &[i64], api_url: &str) -> anyhow::Result<String> {

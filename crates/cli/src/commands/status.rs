@@ -11,11 +11,8 @@ use super::hub::{NOT_RUNNING, channels, running, stopped, warn_of_trouble};
 pub(super) fn run(all: bool, json: bool, output: &Output) -> anyhow::Result<()> {
     let paths = super::home()?;
     let Some(mut client) = Client::if_running(&paths)? else {
-        match json {
-            true => output.json(&json!({ "hub": stopped(&paths), "sessions": [], "prompts": [] }))?,
-            false => output.line(NOT_RUNNING),
-        }
-        return Ok(());
+        let nothing = json!({ "hub": stopped(&paths), "sessions": [], "prompts": [] });
+        return output.told(json, &nothing, NOT_RUNNING);
     };
     let hub = client.status()?;
     let sessions = client.ask(&Request::Sessions { all })?;

@@ -302,8 +302,5 @@ fn joined(path: &str, key: &str) -> String {
 /// A key as the file must have it; somebody may have put a token there.
 fn shown(key: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match key.chars().all(is_bare) {
-        true => mask(key).into_owned(),
-        false => format!("{:?}", mask(key)),
-    }
+    if key.chars().all(is_bare) { mask(key).into_owned() } else { format!("{:?}", mask(key)) }
 }

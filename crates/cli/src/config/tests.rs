@@ -107,10 +107,7 @@ mod meaning {
         let shipped = accept("").prompts.defaults;
         let with_one = [Kind::YesNo, Kind::ConfirmEnter, Kind::MultipleChoice, Kind::FreeText];
         for kind in Kind::ALL {
-            let expected = match with_one.contains(&kind) {
-                true => OnExpiry::SafeDefault,
-                false => OnExpiry::Nothing,
-            };
+            let expected = if with_one.contains(&kind) { OnExpiry::SafeDefault } else { OnExpiry::Nothing };
             assert_eq!(shipped.of(kind), expected, "{kind}");
             let silenced = accept(&format!("prompts.defaults.{kind} = \"none\"")).prompts.defaults;
             assert_eq!(silenced.of(kind), OnExpiry::Nothing, "{kind}");

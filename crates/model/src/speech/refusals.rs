@@ -9,18 +9,18 @@ use crate::answer::Refusal;
 const NOTHING: &str = "nothing was typed";
 
 /// What was wrong, and then what each audience is to know or to do; empty where that is plain.
-struct Words {
+struct RefusalWords {
     what: String,
     here: String,
     afar: String,
 }
 
-fn words(what: impl Into<String>, here: impl Into<String>, afar: impl Into<String>) -> Words {
-    Words { what: what.into(), here: here.into(), afar: afar.into() }
+fn words(what: impl Into<String>, here: impl Into<String>, afar: impl Into<String>) -> RefusalWords {
+    RefusalWords { what: what.into(), here: here.into(), afar: afar.into() }
 }
 
 /// The same for everybody.
-fn plain(what: impl Into<String>, then: &str) -> Words {
+fn plain(what: impl Into<String>, then: &str) -> RefusalWords {
     words(what, then, then)
 }
 
@@ -54,7 +54,7 @@ impl Refusal {
 
     /// For the person who sent the answer, to this tool.
     pub fn told(&self, to: Audience, tool: &str) -> String {
-        let Words { what, here, afar } = self.words(to, tool);
+        let RefusalWords { what, here, afar } = self.words(to, tool);
         match to {
             Audience::Command if here.is_empty() => what,
             Audience::Command => format!("{what}; {here}"),
@@ -70,7 +70,7 @@ impl Refusal {
         self.told(Audience::Chat, "the tool")
     }
 
-    fn words(&self, to: Audience, tool: &str) -> Words {
+    fn words(&self, to: Audience, tool: &str) -> RefusalWords {
         match self {
             Refusal::UnknownPrompt => {
                 words("there is no such prompt", "`atlasbridge approvals` lists the waiting ones", NOTHING)
@@ -164,7 +164,7 @@ impl Refusal {
 }
 
 /// How a pause ends.
-fn paused(what: &str, to: Audience) -> Words {
+fn paused(what: &str, to: Audience) -> RefusalWords {
     let afar = match to {
         Audience::Page => "run `atlasbridge sessions resume` for it at the machine. Nothing was typed",
         Audience::Chat | Audience::Command => {

@@ -1,5 +1,6 @@
 //! The hub and what it keeps: reachable, of our version, its channels connected, its records whole.
 
+use atlasbridge_model::speech;
 use atlasbridge_store::{Verdict, VerifyError, verify};
 use atlasbridge_wire::command::{ChannelView, HubView};
 
@@ -39,7 +40,7 @@ fn running(view: &HubView) -> Vec<Finding> {
     findings.extend(view.trouble.as_ref().map(|trouble| {
         Finding::problem(
             "hub",
-            format!("remote answers may be refused: {trouble}"),
+            speech::trouble(trouble),
             "make room on the disk, or see ATLASBRIDGE_HOME/hub.log; the terminal answers as always",
         )
     }));
