@@ -110,14 +110,18 @@ impl Output {
         Ok(())
     }
 
-    /// A table that fits the terminal; tab-separated where a program reads it.
-    pub(crate) fn table(&self, header: &[&str], rows: &[Vec<String>]) {
+    /// A table that fits the terminal, or a sentence there if it has no rows; tab-separated where a program reads it.
+    pub(crate) fn table(&self, header: &[&str], rows: impl Iterator<Item = Vec<String>>, if_empty: &str) {
+        let mut rows = rows.peekable();
         if !self.is_terminal {
             for row in rows {
                 let cells: Vec<_> = row.iter().map(|cell| shown(cell).replace(['\n', '\t'], " ")).collect();
                 self.write(&format!("{}\n", cells.join("\t")));
             }
             return;
+        }
+        if rows.peek().is_none() {
+            return self.line(if_empty);
         }
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);

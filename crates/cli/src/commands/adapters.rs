@@ -85,10 +85,9 @@ fn list(packs: &Packs, json: bool, output: &Output) -> anyhow::Result<()> {
             .collect();
         return output.json(&all);
     }
-    let rows: Vec<_> = packs
-        .iter()
-        .map(|pack| vec![pack.name().to_owned(), pack.binaries().join(", "), versions(&pack).join(", ")])
-        .collect();
-    output.table(&["adapter", "programs", "proved on"], &rows);
+    let row = |pack: Arc<Pack>| {
+        vec![pack.name().to_owned(), pack.binaries().join(", "), versions(&pack).join(", ")]
+    };
+    output.table(&["adapter", "programs", "proved on"], packs.iter().map(row), "There are no adapters.");
     Ok(())
 }

@@ -25,15 +25,10 @@ fn show(response: Response, json: bool, output: &Output, watch: bool) -> anyhow:
         (false, true) => output.clear(),
         (false, false) => {}
     }
-    let rows: Vec<_> = prompts.iter().map(row).collect();
-    if !rows.is_empty() {
-        output.table(&["prompt", "tool", "question", "choices", "state", "left"], &rows);
-    }
-    if output.is_terminal() {
-        output.line(&match rows.is_empty() {
-            true => "Nothing waits.".to_owned(),
-            false => format!("\n{}", ways(&prompts)),
-        });
+    let header = ["prompt", "tool", "question", "choices", "state", "left"];
+    output.table(&header, prompts.iter().map(row), "Nothing waits.");
+    if output.is_terminal() && !prompts.is_empty() {
+        output.line(&format!("\n{}", ways(&prompts)));
     }
     Ok(())
 }

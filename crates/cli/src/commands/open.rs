@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use atlasbridge_wire::command::{LoginView, Request, Response};
 use qrcode::QrCode;
-use qrcode::types::Color;
+use qrcode::render::unicode::Dense1x2;
 use serde_json::json;
 
 use crate::args::Open;
@@ -47,15 +47,11 @@ fn list(client: &mut Client, json: bool, output: &Output) -> anyhow::Result<()> 
     if json {
         return output.json(&logins);
     }
-    if logins.is_empty() && output.is_terminal() {
-        output.line("No browser is signed in.");
-    } else {
-        let row = |login: &LoginView| {
-            vec![login.name.clone(), login.created_at.clone(), login.seen_at.clone(), login.device.clone()]
-        };
-        let rows: Vec<_> = logins.iter().map(row).collect();
-        output.table(&["name", "signed in", "last seen", "browser"], &rows);
-    }
+    let row = |login: &LoginView| {
+        vec![login.name.clone(), login.created_at.clone(), login.seen_at.clone(), login.device.clone()]
+    };
+    let header = ["name", "signed in", "last seen", "browser"];
+    output.table(&header, logins.iter().map(row), "No browser is signed in.");
     Ok(())
 }
 
@@ -68,31 +64,8 @@ fn revoke(client: &mut Client, name: String, output: &Output) -> anyhow::Result<
 
 /// Two modules a character, in colours that scan on light and dark terminals alike.
 fn qr(url: &str) -> anyhow::Result<String> {
-    const MARGIN: usize = 2;
-    let code = QrCode::new(url.as_bytes())?;
-    let (width, modules) = (code.width(), code.to_colors());
-    let is_dark = |row: usize, column: usize| {
-        let inside = |at: usize| at.checked_sub(MARGIN).filter(|at| *at < width);
-        match (inside(row), inside(column)) {
-            (Some(row), Some(column)) => modules[row * width + column] == Color::Dark,
-            _ => false,
-        }
-    };
-    let side = width + 2 * MARGIN;
-    let mut text = String::new();
-    for row in (0..side).step_by(2) {
-        text.push_str("\x1b[30;107m");
-        for column in 0..side {
-            text.push(match (is_dark(row, column), is_dark(row + 1, column)) {
-                (true, true) => '█',
-                (true, false) => '▀',
-                (false, true) => '▄',
-                (false, false) => ' ',
-            });
-        }
-        text.push_str("\x1b[0m\n");
-    }
-    Ok(text)
+    let code = QrCode::new(url.as_bytes())?.render::<Dense1x2>().build();
+    Ok(code.lines().map(|line| format!("\x1b[30;107m{line}\x1b[0m\n")).collect())
 }
 
 fn is_loopback(url: &str) -> bool {

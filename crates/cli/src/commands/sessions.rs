@@ -13,11 +13,7 @@ pub(super) fn run(command: Sessions, output: &Output) -> anyhow::Result<()> {
         Sessions::List { all, json } => {
             let response = hub.ask(&Request::Sessions { all })?;
             let sessions = answered!(response, Response::Sessions { sessions } => sessions);
-            match json {
-                true => output.json(&sessions)?,
-                false if sessions.is_empty() && output.is_terminal() => output.line("No session runs."),
-                false => list(&sessions, output),
-            }
+            if json { output.json(&sessions)? } else { list(&sessions, output) }
         }
         Sessions::Show { session, json } => {
             let response = hub.ask(&Request::Session { session })?;
@@ -37,24 +33,19 @@ pub(super) fn run(command: Sessions, output: &Output) -> anyhow::Result<()> {
 }
 
 pub(super) fn list(sessions: &[SessionView], output: &Output) {
-    let rows: Vec<_> = sessions
-        .iter()
-        .map(|session| {
-            vec![
-                session.session_id.chars().take(8).collect(),
-                session.tool.clone(),
-                session.label.clone().unwrap_or_default(),
-                match session.status.as_str() {
-                    "active" => state(session),
-                    over => over.to_owned(),
-                },
-                speech::lasted(session.uptime_seconds),
-                session.prompts.to_string(),
-                session.cwd.clone(),
-            ]
-        })
-        .collect();
-    output.table(&["session", "tool", "label", "state", "time", "prompts", "directory"], &rows);
+    let row = |session: &SessionView| {
+        vec![
+            session.session_id.chars().take(8).collect(),
+            session.tool.clone(),
+            session.label.clone().unwrap_or_default(),
+            if session.status == "active" { state(session) } else { session.status.clone() },
+            speech::lasted(session.uptime_seconds),
+            session.prompts.to_string(),
+            session.cwd.clone(),
+        ]
+    };
+    let header = ["session", "tool", "label", "state", "time", "prompts", "directory"];
+    output.table(&header, sessions.iter().map(row), "No session runs.");
 }
 
 fn show(session: &SessionView, output: &Output) {
