@@ -26,7 +26,7 @@ pub const NAME: &str = "claude";
 /// The first that takes `--settings`; hooks are a little older.
 pub(crate) const OLDEST: Version = Version(1, 0, 61);
 
-/// Seconds for a hook that waits for a person: a day. Claude shows its dialog meanwhile, and whoever answers first wins.
+/// Seconds for a hook that waits for a person: a day. Claude shows its dialog meanwhile, and the first answer wins.
 const DECISION_LIMIT: u64 = 24 * 60 * 60;
 /// Seconds for a hook that only reports: Claude waits for it before it goes on.
 const REPORT_LIMIT: u64 = 5;
@@ -35,7 +35,7 @@ const REPORT_LIMIT: u64 = 5;
 #[derive(Debug, PartialEq, Eq)]
 struct HookEvent {
     name: &'static str,
-    /// The first version that knows it. An unknown name is no trifle: 2.1 stops at a dialog until somebody reads it, and
+    /// The first version that knows it. An unknown name is no trifle: 2.1 stops at a dialog until a person reads it, and
     /// up to 2.0 the whole file is dropped.
     since: Version,
     /// It is about a tool call, and takes a matcher.

@@ -41,7 +41,7 @@ pub struct Prepared {
     pub typed: Option<Vec<OsString>>,
     /// Whether the tool tells us itself what it is about to do.
     pub hooks: Option<Hooks>,
-    /// What a person should know before the tool has the terminal: that nobody has proved the dialogs of this version, and
+    /// What a person should know before the tool has the terminal: that the dialogs of this version were not proved, and
     /// why its hooks are not used where they might have expected otherwise.
     pub notices: Vec<String>,
 }
@@ -63,12 +63,12 @@ enum Files {
 
 impl Drop for Hooks {
     fn drop(&mut self) {
-        // Whoever listened there has removed it, as a rule.
+        // The session host that listened there has removed it, as a rule.
         let _ = std::fs::remove_file(&self.socket);
     }
 }
 
-/// Why a tool is started as it was typed; nothing where nobody expected otherwise.
+/// Why a tool is started as it was typed; nothing where no person expected otherwise.
 type Plainly = Option<String>;
 
 pub fn prepare(launch: Launch<'_>, surroundings: &Surroundings) -> Prepared {

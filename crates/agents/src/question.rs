@@ -1,4 +1,4 @@
-//! A short question to another program: an end to its time, a bound to its answer, and nobody of it left behind.
+//! A short question to another program: an end to its time, a bound to its answer, and no process of it left behind.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

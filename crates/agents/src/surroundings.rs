@@ -1,4 +1,4 @@
-//! What the command line knows of this machine and hands over. Nobody else here reads the environment.
+//! What the command line knows of this machine and hands over. No other file here reads the environment.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -65,12 +65,12 @@ impl fmt::Debug for Surroundings {
     }
 }
 
-/// A directory that nobody else can enter. Those above it are there; one that exists is left as it is.
+/// A directory that no other user can enter. Those above it are there; one that exists is left as it is.
 pub(crate) fn create_private(directory: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
-/// Writes a file that nobody else can read, whole or not at all: two programs may do so at once.
+/// Writes a file that no other user can read, whole or not at all: two programs may do so at once.
 pub fn replace_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let unfinished = file.with_extension(format!("{}.new", std::process::id()));
     let write = || {
@@ -87,7 +87,7 @@ pub fn replace_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Why nobody can listen here.
+/// Why no socket can be here.
 pub(crate) fn unusable(socket: &Path) -> Option<String> {
     if socket.to_str().is_none() {
         return Some(format!("{} is not UTF-8", socket.display()));

@@ -25,7 +25,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// One that gave no version is not asked, and waited for, at each start.
 const SILENCE_KEPT: Duration = Duration::from_secs(60 * 60);
-/// More programs than this nobody wraps; the oldest answers go first.
+/// More programs than one person wraps; the oldest answers go first.
 const MOST_KEPT: usize = 64;
 
 /// `major.minor.patch`. What may follow (`-beta.1`) does not count: packs are proved on releases.
@@ -97,7 +97,7 @@ pub fn proved_on(pack: &Pack) -> String {
     versions.join(", ")
 }
 
-/// What is worth a word before the tool starts: that nobody has proved its dialogs in this version.
+/// What is worth a word before the tool starts: that its dialogs were not proved in this version.
 pub(crate) fn warning(name: &str, version: Version, pack: &Pack) -> Option<String> {
     let than = match standing(version, pack) {
         Standing::Proved | Standing::NothingProved => return None,
@@ -212,7 +212,7 @@ struct KnownVersion {
 }
 
 impl Cache {
-    /// One that cannot be read is `None`, and is made anew by whoever needs it; one that is not there is empty.
+    /// One that cannot be read is `None`, and is made anew where it is needed; one that is not there is empty.
     pub fn read(file: &Path) -> Option<Self> {
         match fs::read(file) {
             Ok(bytes) => serde_json::from_slice(&bytes).ok(),

@@ -82,9 +82,9 @@ pub struct Button {
 pub enum Inbound {
     /// A task has come to its end.
     Done { job: JobNo, target: Target, done: Done },
-    /// Somebody did something there.
+    /// A person did something there.
     Update(Update),
-    /// Whatever was told to come later may come now: the service answers again, sooner than it was hoped for.
+    /// What was told to come later may come now: the service answers again, sooner than it was hoped for.
     Ready,
     /// How the channel is, whenever that changes: for `status`.
     Health(Health),
@@ -116,11 +116,11 @@ pub enum Health {
     Connected,
     /// It tries again by itself; the sentence says what is wrong.
     Retrying { why: String },
-    /// It does not: somebody must act. The sentence says how.
+    /// It does not: the operator must act. The sentence says how.
     Stopped { why: String },
 }
 
-/// Somebody did something on a channel. Untrusted until the hub has checked it.
+/// A person did something on a channel. Untrusted until the hub has checked it.
 #[derive(Debug)]
 pub struct Update {
     pub no: UpdateNo,
@@ -129,7 +129,7 @@ pub struct Update {
     pub target: Target,
     pub saying: Saying,
     pub recorded: Recorded,
-    /// For a tap: what the person is to hear, as soon as it is known. `None` where nobody waits for it.
+    /// For a tap: what the person is to hear, as soon as it is known. `None` where no phone waits for it.
     pub receipt: Option<Receipt>,
 }
 

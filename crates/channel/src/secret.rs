@@ -4,7 +4,7 @@ use std::fmt;
 
 use atlasbridge_model::mask::MASK;
 
-/// Text for a channel's server and for nobody else. It can be printed in no way but as a mask.
+/// Text for a channel's server alone. It can be printed in no way but as a mask.
 #[derive(Clone, PartialEq, Eq, serde::Deserialize)]
 pub struct Secret(String);
 

@@ -1,4 +1,4 @@
-//! Telegram: long polling, no inbound port. Nobody outside knows how it talks.
+//! Telegram: long polling, no inbound port. No other room knows how it talks.
 //!
 //! `poll` hears and `worker` speaks, over one client (`api`) and one opinion of whether the service answers (`service`).
 //! What is let in (`incoming`, `commands`, `callback`) and what is shown (`render`) are pure, and so is the pace.
@@ -32,7 +32,7 @@ use worker::Worker;
 
 /// The name of this channel, in `status` and on record.
 pub const NAME: &str = "telegram";
-/// Where the service is, unless somebody runs a server of their own.
+/// Where the service is, unless the operator runs a server of their own.
 pub const API_URL: &str = "https://api.telegram.org";
 /// One task for each target is under way at most; this is more than anybody has chats.
 const TASKS: usize = 64;

@@ -112,7 +112,7 @@ fn surroundings(paths: &Paths) -> Surroundings {
 fn config_of(paths: &Paths, output: &Output) -> anyhow::Result<Config> {
     let loaded = settings::load(paths, &Environment::of_process())?;
     for warning in &loaded.warnings {
-        output.warn(&warning.to_string());
+        output.warn(warning);
     }
     Ok(loaded.config)
 }

@@ -1,7 +1,7 @@
 //! The settings of `config.toml`, from text to meaning, in one pass and before anything starts.
 //!
 //! Text and environment come in here, a `Config` of plain values goes out, and no other file of the workspace
-//! reads either. Whatever is wrong with a file is said at once, each problem with its line and its cure; a setting
+//! reads either. Everything that is wrong with a file is said at once, each problem with its line and its cure; a setting
 //! that this version cannot honour is refused or warned about, never ignored in silence.
 //!
 //! `schema` is the table of all settings: what is refused, the structs that serde fills with values that have passed,
@@ -27,7 +27,6 @@ use serde::Deserialize;
 
 pub(crate) use environment::{Environment, environment_of_others};
 pub(crate) use paths::{HomeError, Paths, PathsError};
-pub(crate) use problem::Warning;
 pub(crate) use read::Settings;
 use read::parse;
 pub(crate) use reference::reference;
@@ -78,7 +77,8 @@ pub(crate) struct Loaded {
     pub config: Config,
     /// The same settings as they were given, with the place each came from; for `config show`.
     pub settings: Settings,
-    pub warnings: Vec<Warning>,
+    /// What does not stop AtlasBridge and its user should know, in sentences.
+    pub warnings: Vec<String>,
 }
 
 /// The configuration of this user. A missing file means the defaults.

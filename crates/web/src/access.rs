@@ -139,7 +139,7 @@ impl PerMinute {
 /// Attempts to log in, good or bad. The secrets cannot be guessed; this keeps the attempts off the record and the hub.
 #[derive(Debug)]
 pub(crate) struct Attempts {
-    /// This machine and all others are counted apart: nobody on the network can lock the owner out at the keyboard.
+    /// This machine and all others are counted apart: no other machine can lock the owner out at the keyboard.
     here: PerMinute,
     elsewhere: PerMinute,
 }

@@ -35,7 +35,7 @@ const MOST_BODY: usize = 16 * 1024;
 /// Rows of a search, unless the page asks for another number.
 const USUAL_ROWS: u32 = 50;
 pub(crate) const MOST_ROWS: u32 = 500;
-/// What nobody looks for; longer ones only cost the hub time.
+/// More than a person looks for; longer ones only cost the hub time.
 const LONGEST_SEARCH: usize = 200;
 /// For a session's first picture: its host may be busy with a flood.
 const PICTURE_TIME: Duration = Duration::from_secs(5);
@@ -126,8 +126,8 @@ async fn enter(server: &Server, connection: &Connection, request: &mut Request) 
     Ok(())
 }
 
-/// What is answered without a login. The figures carry no names of sessions and no text, but they are nobody else's
-/// business either.
+/// What is answered without a login. The figures carry no names of sessions and no text, but they are no
+/// other machine's business either.
 fn is_open_to(peer: IpAddr, path: &str) -> bool {
     match path {
         "/" | "/open" | "/api/login" => true,

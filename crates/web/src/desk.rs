@@ -80,7 +80,7 @@ pub enum Answer {
     Queued { told: String },
     /// An ordinary no, in a sentence for a person.
     Refused { why: String },
-    /// The first character makes something else of the text: what, in a sentence. Whoever means it says so.
+    /// The first character makes something else of the text: what, in a sentence. A visitor who means it says so.
     NotPlain { why: String },
 }
 
@@ -104,7 +104,7 @@ pub struct SessionCard {
     pub exit_code: Option<i32>,
     pub prompts: u64,
     pub is_waiting: bool,
-    /// Too many answers came over channels: no more are taken from there until somebody resumes it.
+    /// Too many answers came over channels: no more are taken from there until an operator resumes it.
     pub is_paused: bool,
     /// Its host is connected to the hub.
     pub is_connected: bool,

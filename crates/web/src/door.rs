@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Why somebody was not let in. Ordinary, and worded for whoever wrote the client.
+/// Why a request was not let in. Ordinary, and worded for the author of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     NotOurs,
@@ -131,7 +131,7 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 }
 
 /// # Own-name invariant
-/// A name that somebody else's DNS may point here is never ours: names are `localhost` and the address at which this
+/// A name that a foreign DNS may point here is never ours: names are `localhost` and the address at which this
 /// very connection arrived, with the right port.
 fn is_our_host(host: &str, local: SocketAddr, is_tls: bool) -> bool {
     let ip = local.ip().to_canonical();
@@ -159,7 +159,7 @@ fn is_json(content_type: &str) -> bool {
     kind.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// What every answer carries, whoever asked.
+/// What every answer carries.
 pub(crate) fn protect(headers: &mut HeaderMap) {
     const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                           img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'none'; \

@@ -192,7 +192,7 @@ impl Server {
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     pub(crate) sentence: Cow<'static, str>,
-    /// The word for the record, where somebody was turned away at the door.
+    /// The word for the record, where a request was turned away at the door.
     pub(crate) refusal: Option<Refusal>,
 }
 

@@ -45,7 +45,7 @@ pub enum TlsError {
 /// What the server needs to speak TLS.
 pub(crate) struct Prepared {
     pub(crate) config: Arc<ServerConfig>,
-    /// Of a certificate of our own making: nobody else vouches for it.
+    /// Of a certificate of our own making: no authority vouches for it.
     pub(crate) fingerprint: Option<String>,
 }
 

@@ -17,7 +17,7 @@ const COMMANDS: &str = "agents attach auth auto-mode bridge config daemon doctor
     migrate-installer plugin plugins project purge rc remote remote-control respawn rm sandbox \
     self-hosted-runner setup-token stop sync ultrareview uninstall update upgrade";
 
-/// Options with which Claude runs no hook, asks nobody, ends at once, or goes on where our settings are gone.
+/// Options with which Claude runs no hook, asks no person, ends at once, or goes on where our settings are gone.
 const WITHOUT_HOOKS: &str = "--print --bare --safe-mode --version --help --bg --background --cloud --desktop --tmux \
     --init-only";
 

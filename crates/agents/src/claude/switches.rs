@@ -81,7 +81,7 @@ fn is_drop_in(file: &Path) -> bool {
 /// Why our hooks will not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Off {
-    /// By the command line or the environment of whoever started it: nobody needs to be told.
+    /// By the command line or the environment of the person who started it, who need not be told.
     AsWished,
     VersionUnknown,
     TooOld(Version),

@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 /// Why a start cannot have one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Odd {
-    /// Nobody is asked anything, or a server was named.
+    /// No person is asked anything, or a server was named.
     NotInteractive,
     Unknown(String),
 }

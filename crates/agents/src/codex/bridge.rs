@@ -1,7 +1,7 @@
 //! `codex-bridge`: one loop between the server's connection and those of the session host, one of these for each request.
 //!
 //! It lives as long as Codex's screen. It cannot type: it brings requests to the session host, and decisions back to the server.
-//! One thread, no clock: it waits until somebody says something, the screen has ended, or the server has.
+//! One thread, no clock: it waits until one side says something, the screen has ended, or the server has.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -70,7 +70,7 @@ impl Bridge {
         if let Some(server) = &bridge.server {
             server.get_ref().set_nonblocking(true)?;
         }
-        // What came right behind the greeting may be read already, and would wake nobody.
+        // What came right behind the greeting may be read already, and would not wake the loop.
         bridge.hear();
         Ok(bridge)
     }
@@ -138,7 +138,7 @@ impl Bridge {
                 }
             }
             Errand::Withdraw { id } => self.requests.retain(|request| request.id != id),
-            // Where nobody listens the screen is all there is.
+            // Where no session host listens the screen is all there is.
             Errand::Tell(event) => drop(self.call(&event)),
         }
     }
@@ -157,7 +157,7 @@ impl Bridge {
         for mut request in std::mem::take(&mut self.requests) {
             match request.decision() {
                 Ok(None) => self.requests.push(request),
-                // Nobody decides any more: the screen is all there is.
+                // The session host decides no more: the screen is all there is.
                 Err(_) => {}
                 Ok(Some(decision)) => {
                     if let Some(message) = Talk::decided(&request.id, &decision) {
@@ -178,7 +178,7 @@ impl Bridge {
         }
     }
 
-    /// Nobody could be told a decision any more: the requests are taken back.
+    /// No decision could be told any more: the requests are taken back.
     fn lose_server(&mut self) {
         self.server = None;
         self.requests.clear();

@@ -1,8 +1,8 @@
 //! `codex-front`: has the tool's place and becomes the tool, so that job control, signals and exit codes stay its own.
 //!
 //! # Nothing here stops Codex
-//! Whatever goes wrong before the screen starts, Codex is started as it was typed, and not a word is said on its terminal.
-//! Whatever goes wrong later, its own dialogs stay, and are read off the screen.
+//! If anything goes wrong before the screen starts, Codex is started as it was typed, and not a word is said on its terminal.
+//! If anything goes wrong later, its own dialogs stay, and are read off the screen.
 
 use std::ffi::OsString;
 use std::io::Read;

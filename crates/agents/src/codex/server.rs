@@ -24,7 +24,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// How long its bridge may take to end it: with a server that does not end by itself, a little longer.
 const BRIDGE_LIMIT: Duration = Duration::from_secs(3);
 
-/// The directory of the server's socket, which nobody else can enter; gone with this value.
+/// The directory of the server's socket, which no other user can enter; gone with this value.
 #[derive(Debug)]
 pub(crate) struct ServerPlace {
     directory: PathBuf,
@@ -35,7 +35,7 @@ impl ServerPlace {
     pub(crate) fn make(socket: &Path) -> io::Result<Self> {
         let directory = socket.parent().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         create_private(directory.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        // One that is there already is somebody else's.
+        // One that is there already belongs to another session.
         DirBuilder::new().mode(0o700).create(&directory)?;
         Ok(Self { directory, socket: socket.to_owned() })
     }

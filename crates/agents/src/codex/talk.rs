@@ -1,7 +1,7 @@
 //! What is said to the app-server, and what its words mean for the session host. Pure: messages in, errands out.
 //!
 //! As measured with 0.166.0: JSON-RPC without its version. Every client hears of threads; only one that has resumed a thread
-//! hears what is asked in it. A request that waits already is told again to whoever joins.
+//! hears what is asked in it. A request that waits already is told again to each client that joins.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ enum Joined {
     /// Under way, with this number.
     Asked(u64),
     Yes,
-    /// Helpers of Codex's own, such as the one that finds a title. They ask nobody, and cannot be joined.
+    /// Helpers of Codex's own, such as the one that finds a title. They ask nothing, and cannot be joined.
     Never,
 }
 

@@ -205,7 +205,7 @@ impl Api {
         if status.is_server_error() {
             return Err(Trouble::Server(status.as_u16()));
         }
-        // A refusal in other words than the service's is somebody else's, on the way: it says nothing of the token.
+        // A refusal in other words than the service's is that of another server, on the way: it says nothing of the token.
         match serde_json::from_slice::<Envelope>(&body?) {
             Ok(envelope) => self.open(envelope, status),
             Err(_) => Err(Trouble::Unreadable("not the JSON that it should be")),

@@ -1,6 +1,6 @@
 //! What a button carries to the service and back, pure: at most 64 bytes, and nothing that decides by itself.
 //!
-//! Whoever taps may send anything: a text is a button of ours only if it is spelled exactly as we spell it. Whether it
+//! A person who taps may send anything: a text is a button of ours only if it is spelled exactly as we spell it. Whether it
 //! means a prompt that waits is for the hub to say.
 
 use crate::{Card, OfferName, Tap, TapOn};

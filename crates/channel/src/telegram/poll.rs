@@ -23,7 +23,7 @@ const RECORDING: Duration = Duration::from_secs(30);
 const RECEIPT: Duration = Duration::from_secs(10);
 /// Longest such sentence, in characters.
 const MOST_RECEIPT: usize = 200;
-/// A phone shows a tap as busy for about so long; an answer that comes later is seen by nobody.
+/// A phone shows a tap as busy for about so long; an answer that comes later is not seen.
 const TAP_LASTS: Duration = Duration::from_secs(15);
 /// Taps that are answered at the same time.
 const ANSWERS: usize = 8;
@@ -36,7 +36,7 @@ const REFUSED: Duration = Duration::from_secs(60);
 /// Why listening ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum PollEnd {
-    /// Somebody must mend the settings.
+    /// The operator must mend the settings.
     Stopped,
     HubGone,
 }
@@ -70,7 +70,7 @@ struct LastPoll {
 enum Next {
     Again,
     After(Duration),
-    /// Nobody answers: after this, or as soon as a message got through.
+    /// The service does not answer: after this, or as soon as a message got through.
     Retry(Duration),
     End(PollEnd),
 }
@@ -139,7 +139,7 @@ impl Poller {
             }
             self.has_looked_for_webhook = true;
         }
-        // The first answer tells that all is well, and how long nothing was heard: nobody should wait for it.
+        // The first answer tells that all is well, and how long nothing was heard: the hub should not wait for it.
         let hold = match self.health {
             Some(Health::Connected) => POLL_HOLD,
             _ => Duration::ZERO,

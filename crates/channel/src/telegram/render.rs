@@ -145,7 +145,7 @@ fn on_button(label: &str) -> String {
     }
 }
 
-/// Somebody's words in one line, visible and cut; not yet escaped.
+/// A person's words in one line, visible and cut; not yet escaped.
 fn line(text: &str, most: usize) -> String {
     let line = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.chars().count() {

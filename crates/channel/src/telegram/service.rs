@@ -10,7 +10,7 @@ use super::api::Api;
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
-/// What somebody must mend is not tried again by the worker; the hub asks rarely whether it was.
+/// What the operator must mend is not tried again by the worker; the hub asks rarely whether it was.
 const STOPPED: Duration = Duration::from_secs(600);
 
 /// The two directions of talking to the service. What fails in one may work in the other, so each has pauses of its own.
@@ -44,7 +44,7 @@ pub(crate) struct Service {
 struct Known {
     polling: DirectionState,
     sending: DirectionState,
-    /// The service asked everybody for patience: that is kept, whatever else is known.
+    /// The service asked for patience in all chats: that is kept.
     patience: Option<Instant>,
     /// Until when no tap may be answered: the service counts them by themselves.
     taps_held: Option<Instant>,
@@ -82,7 +82,7 @@ impl Service {
         self.known().is_stopped
     }
 
-    /// A good answer. Where it is the first sign of life, whoever waits on the other direction need not wait any longer.
+    /// A good answer. Where it is the first sign of life, a call that waits in the other direction need not wait any longer.
     pub(crate) fn worked(&self, direction: Direction, now: Instant) {
         let is_news = self.known().worked(direction, now);
         if direction == Direction::Polling {

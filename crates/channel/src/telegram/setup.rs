@@ -40,7 +40,7 @@ pub struct Bot {
     pub username: String,
 }
 
-/// Somebody who wrote to the bot.
+/// A person who wrote to the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub id: i64,
@@ -69,7 +69,7 @@ impl Setup {
         Ok(Bot { username: shown(username) })
     }
 
-    /// The next person who writes to the bot in private. `None`: nobody did in time.
+    /// The next person who writes to the bot in private. `None`: none did in time.
     pub async fn wait_for_start(&mut self, limit: Duration) -> Result<Option<Candidate>, SetupError> {
         if self.api.has_webhook().await? {
             self.api.delete_webhook().await?;

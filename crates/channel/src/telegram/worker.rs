@@ -27,7 +27,7 @@ use crate::{Address, Done, Inbound, JobNo, Outgoing, Target, Task, Undelivered};
 const SOON: Duration = Duration::from_millis(200);
 /// After an answer that sending does not know; whether the token is wrong is for the poller to find out.
 const ODD: Duration = Duration::from_secs(30);
-/// Until somebody has mended the settings.
+/// Until the operator has mended the settings.
 const NO_CLIENT: Duration = Duration::from_secs(600);
 /// A call may hang on a connection that is gone, until it has taken all its time. Once a poll that was answered later
 /// tells that the service is there, it gets so long; a good connection needs a tenth of it.

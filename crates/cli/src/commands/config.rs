@@ -20,7 +20,7 @@ pub(super) fn run(command: ConfigCommand, output: &Output) -> anyhow::Result<()>
                 None => (load(&paths, &environment)?, paths.config),
             };
             for warning in &loaded.warnings {
-                output.warn(&warning.to_string());
+                output.warn(warning);
             }
             let found = if file.exists() { "holds" } else { "does not exist; the defaults hold" };
             output.line(&format!("{} {found}", file.display()));

@@ -1,4 +1,4 @@
-//! `doctor`: what is wrong or will go wrong, before somebody leaves the desk; and what to do next.
+//! `doctor`: what is wrong or will go wrong, before a person leaves the terminal; and what to do next.
 //!
 //! It looks and asks, starts no hub and makes nothing. Only `--fix` changes something: modes and leftovers of our own.
 

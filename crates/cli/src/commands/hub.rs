@@ -24,7 +24,7 @@ use crate::output::Output;
 
 pub(super) use stop::stop;
 
-/// Where whoever started us in the background waits for the word that we listen.
+/// Where the command that started us in the background waits for the word that we listen.
 const READY: &str = "/proc/self/fd/3";
 
 pub(super) const NOT_RUNNING: &str = "The hub does not run. It starts by itself with `atlasbridge run TOOL`.";
@@ -117,7 +117,7 @@ fn be_the_hub(paths: &Paths, background: bool, output: &Output) -> anyhow::Resul
     log_to(paths, background)?;
     let result = config_and_serve(paths, ready);
     if let (Err(error), true) = (&result, background) {
-        // Nobody sees our standard error: the log is where `hub start` sends people.
+        // Our standard error is seen by no person: the log is where `hub start` sends people.
         let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
         tracing::error!(error = %causes.join(": "), "the hub could not go on");
     }
@@ -208,7 +208,7 @@ fn page(web: &Web, paths: &Paths) -> Option<PageConfig> {
 }
 
 /// # One-event-one-line invariant
-/// Whatever an event says, it is one line of the log: an error of the configuration has several, and what looks like a line
+/// An event is one line of the log: an error of the configuration has several, and what looks like a line
 /// of ours must be one. The formatter hands over each event in one piece.
 struct OneLine<W>(W);
 

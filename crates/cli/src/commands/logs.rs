@@ -27,7 +27,7 @@ pub(super) fn run(follow: bool, lines: usize, json: bool, output: &Output) -> an
     let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
     let mut reader = inotify::Reader::new(changes, &mut buffer);
     loop {
-        // Watched since before the first look: whatever is written later wakes this.
+        // Watched since before the first look: each later record wakes this.
         reader.next().context("watching the audit log")?;
         last = show_after(&log, last, lines.max(1), json, output)?.max(last);
     }

@@ -82,7 +82,7 @@ pub(super) fn run(args: RunArgs, output: &Output) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::try_from(ended.code & 0xff).unwrap_or(1)))
 }
 
-/// One line, before the tool has the terminal. Nobody is asked for it: a start waits for nothing.
+/// One line, before the tool has the terminal. The hub is not asked for it: a start waits for nothing.
 fn where_to_answer(config: &Config) -> String {
     let ways = [
         config.web.enabled.then_some("in a browser (`atlasbridge open`)"),

@@ -114,7 +114,7 @@ fn ask_for_token(output: &Output) -> anyhow::Result<Secret> {
     let before = tcgetattr(&stdin)?;
     let mut hidden = before.clone();
     hidden.local_modes.remove(LocalModes::ECHO);
-    // Before the question: whoever is quick with the paste must not see it either.
+    // Before the question: a person who is quick with the paste must not see it either.
     tcsetattr(&stdin, OptionalActions::Now, &hidden)?;
     output.line("Talk to @BotFather in Telegram, make a bot with /newbot, and paste its token here (it is not shown):");
     let mut line = String::new();

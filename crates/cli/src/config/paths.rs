@@ -1,4 +1,4 @@
-//! Where the files of this user lie, and the promise that nobody else can reach them.
+//! Where the files of this user lie, and the promise that no other user can reach them.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -7,7 +7,6 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::Environment;
-use super::problem::Warning;
 use super::source::{self, Exposure};
 
 /// The home directory of AtlasBridge and the configuration file. Both are absolute: the hub runs elsewhere.
@@ -113,7 +112,7 @@ impl Paths {
     /// Makes the home directory if there is none.
     ///
     /// # Private-home invariant
-    /// When this returns `Ok`, the directory is ours and nobody else's: the socket, the database and the logs in
+    /// When this returns `Ok`, the directory is this user's alone: the socket, the database and the logs in
     /// it need no further protection, whatever their own modes and the umask.
     pub(crate) fn ensure_home(&self) -> Result<(), HomeError> {
         self.check_socket_length()?;
@@ -121,7 +120,7 @@ impl Paths {
         self.check_home()
     }
 
-    /// Whether the home directory is ours and nobody else's; nothing is made.
+    /// Whether the home directory is this user's alone; nothing is made.
     pub(crate) fn check_home(&self) -> Result<(), HomeError> {
         self.check_socket_length()?;
         let metadata = fs::metadata(&self.home).map_err(|source| self.unusable("looking at", source))?;
@@ -149,14 +148,14 @@ impl Paths {
         }
     }
 
-    /// Somebody who names a file means it to be read; that it is not there deserves a word.
-    pub(super) fn named_but_missing(&self) -> Option<Warning> {
+    /// A person who names a file means it to be read; that it is not there deserves a word.
+    pub(super) fn named_but_missing(&self) -> Option<String> {
         let named = self.config != self.home.join(CONFIG_FILE);
         named.then(|| {
-            Warning::new(format!(
+            format!(
                 "ATLASBRIDGE_CONFIG names {}, which does not exist: the defaults are used",
                 self.config.display()
-            ))
+            )
         })
     }
 }

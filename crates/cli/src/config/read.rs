@@ -8,7 +8,7 @@ use atlasbridge_model::mask::{MASK, mask};
 use toml::de::{DeString, DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-use super::problem::{self, ConfigErrors, Place, Problem, Warning};
+use super::problem::{self, ConfigErrors, Place, Problem};
 use super::rules::{self, Wrong};
 use super::schema::{SECTIONS, Section, Setting};
 use super::{Environment, Loaded, Web};
@@ -73,7 +73,7 @@ struct ConfigReader<'a> {
     environment: &'a Environment,
     settings: Settings,
     problems: Vec<Problem>,
-    warnings: Vec<Warning>,
+    warnings: Vec<String>,
 }
 
 impl ConfigReader<'_> {
@@ -117,7 +117,7 @@ impl ConfigReader<'_> {
             None => &none,
         };
         if let (Some(_), Some(not_yet)) = (entry, section.not_yet) {
-            self.warnings.push(Warning::new(format!("{} is configured, but {not_yet}", section.path)));
+            self.warnings.push(format!("{} is configured, but {not_yet}", section.path));
         }
         let header = entry.map_or(0..0, |(key, _)| key.span());
         let mut table = self.sections_under(section.path, file);
@@ -188,19 +188,19 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// A variable opens no channel by itself: without its section nobody would be allowed to answer.
+    /// A variable opens no channel by itself: without its section no person would be allowed to answer.
     fn warn_of_unused_variables(&mut self, section: &Section) {
         let names = section.settings.iter().filter_map(Setting::variable);
         for name in names.filter(|name| self.environment.text(name).is_some()) {
-            self.warnings.push(Warning::new(format!(
-                "{name} is set, but the configuration has no [{}] section: it is not used",
-                section.path
-            )));
+            let path = section.path;
+            let unused =
+                format!("{name} is set, but the configuration has no [{path}] section: it is not used");
+            self.warnings.push(unused);
         }
     }
 
     /// # No-open-page invariant
-    /// A page that others could reach over the network is encrypted, or somebody has written that it need not be.
+    /// A page that others could reach over the network is encrypted, or the operator has written that it need not be.
     fn check_web(&mut self, table: &Table, document: &DeTable<'_>) {
         let Some(held) = table.get("web") else { return };
         let Ok(web) = held.clone().try_into::<Web>() else { return };
@@ -299,7 +299,7 @@ fn joined(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// A key as the file must have it; somebody may have put a token there.
+/// A key as the file must have it; a person may have put a token there.
 fn shown(key: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if key.chars().all(is_bare) { mask(key).into_owned() } else { format!("{:?}", mask(key)) }

@@ -26,7 +26,7 @@ pub(super) enum Rule {
     People { takes: &'static str, check: fn(&DeValue<'_>) -> Result<Value, Wrong> },
     /// The ids of Telegram groups: a set.
     Groups,
-    /// Refused in this version, whatever it is.
+    /// Refused in this version, every value of it.
     Policy,
 }
 
@@ -340,7 +340,7 @@ fn integer(value: &DeValue<'_>) -> Option<i128> {
     i128::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
-/// Somebody may have put a token in the wrong place.
+/// A person may have put a token in the wrong place.
 fn quoted(text: &str) -> String {
     format!("{:?}", mask(text))
 }

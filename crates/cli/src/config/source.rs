@@ -95,7 +95,7 @@ pub(super) enum Exposure {
     OtherUsers { mode: u32 },
 }
 
-/// The owner comes first: for a file of somebody else `chmod` is no cure.
+/// The owner comes first: for a file of another user `chmod` is no cure.
 pub(super) fn exposure(owner: u32, mode: u32, us: u32) -> Option<Exposure> {
     match (owner == us, mode & 0o077) {
         (false, _) => Some(Exposure::OtherOwner { owner }),

@@ -160,7 +160,6 @@ mod meaning {
         let text = "[slack]\napp_token = 'xapp-12345678'\nbot_token = 'xoxb-12345678'\nchannel = 'C012AB3CD'\n\
                     allowed_users = ['U012AB3CD']";
         let warnings = parse_here(text).unwrap().warnings;
-        let warnings: Vec<String> = warnings.iter().map(Warning::to_string).collect();
         assert_eq!(warnings, ["slack is configured, but this build has no Slack channel yet"]);
     }
 }

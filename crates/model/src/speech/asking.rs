@@ -42,7 +42,7 @@ pub fn possibly(level: Level) -> &'static str {
     }
 }
 
-/// A row's label for the person who answers. Of a prompt that is only possible it says what is typed: nobody knows that it is one.
+/// A row's label for the person who answers. Of a prompt that is only possible it says what is typed: it is not known to be one.
 pub fn label(label: &str, keys: &str, level: Level) -> String {
     match level {
         Level::Low if !keys.is_empty() => format!("{label} (types {})", keys_in_words(keys)),
@@ -131,14 +131,14 @@ fn besides(takes: Takes, picks: Option<Span>, rows: usize) -> String {
     let rows = match (takes.several, picks) {
         (true, Some(picks)) => format!("Choose {picks}: send {example}."),
         (true, None) => format!("Several: send {example}."),
-        // Ticked one by one, and sent with Enter: by somebody at the terminal.
+        // Ticked one by one, and sent with Enter: by a person at the terminal.
         (false, Some(picks)) => format!("It takes {picks} of the rows."),
         (false, None) => String::new(),
     };
     [text, &rows].join(" ").trim().to_owned()
 }
 
-/// What becomes of a waiting prompt if nobody answers, for a chat: the time left, and the safe default in quotation marks.
+/// What becomes of a waiting prompt if no answer comes, for a chat: the time left, and the safe default in quotation marks.
 pub fn silence(kind: Kind, seconds_left: Option<u64>, default: Option<&str>) -> String {
     let Some(seconds) = seconds_left else {
         return "Waits until somebody answers.".to_owned();
@@ -171,7 +171,7 @@ pub fn time_left(seconds: u64) -> String {
 }
 
 impl Opening {
-    /// What this text would be, in half a sentence for whoever wrote it.
+    /// What this text would be, in half a sentence for its author.
     pub fn told(self, text: &str, tool: &str) -> String {
         let text = quoted(text);
         match self {

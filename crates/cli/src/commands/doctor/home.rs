@@ -22,7 +22,7 @@ pub(super) fn checks(paths: &Paths, environment: &Environment) -> Vec<Finding> {
     findings
 }
 
-/// Whatever can be made right without taking anything from anybody, and what was done.
+/// Makes right what costs no other user anything, and says what was done.
 pub(super) fn mend(paths: &Paths, environment: &Environment) -> Vec<Finding> {
     let mut done = Vec::new();
     if let Err(HomeError::Open { home, .. }) = paths.check_home() {
@@ -84,9 +84,10 @@ fn config(paths: &Paths, environment: &Environment) -> Vec<Finding> {
                 true => format!("{file} holds"),
                 false => format!("{file} does not exist; the defaults hold"),
             };
-            let warnings = loaded.warnings.iter().map(|warning| {
-                Finding::warning("config", warning.to_string(), "run: atlasbridge config check")
-            });
+            let warnings = loaded
+                .warnings
+                .iter()
+                .map(|warning| Finding::warning("config", warning, "run: atlasbridge config check"));
             [Finding::ok("config", holds)].into_iter().chain(warnings).collect()
         }
         Err(error) => {

@@ -208,7 +208,7 @@ fn of_trust(trust: &Trust, cwd: &Path) -> Finding {
     }
 }
 
-/// Runs our hook as Claude would: a shell, a request on standard input. Nobody listens, so it must decide nothing, and soon.
+/// Runs our hook as Claude would: a shell, a request on standard input. No session host listens, so it must decide nothing, and soon.
 fn proof(surroundings: &Surroundings) -> Finding {
     const CHECK: &str = "claude hook command";
     let socket = surroundings.hooks_dir.join(format!("doctor-{}.sock", std::process::id()));
