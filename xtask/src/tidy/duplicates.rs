@@ -19,7 +19,6 @@ const ALLOWED: &[(&[&str], &str)] = &[
     (&["sha1"], "tungstenite greets with the older generation of RustCrypto"),
     (&["synstructure"], "runs while building only; behind rustls and url are two generations of it"),
     (&["bitflags"], "never built: jiff's optional defmt asks for 1"),
-    (&["r-efi", "windows-sys"], "never built: of platforms that AtlasBridge does not run on"),
 ];
 
 pub(crate) fn allowed_names() -> impl Iterator<Item = &'static str> {
