@@ -46,13 +46,12 @@ pub(crate) enum Kind {
 }
 
 impl Workspace {
-    /// Asks cargo, without the network. A machine that has only built the workspace lacks the crates of other
-    /// platforms, and a fresh checkout may lack a lock file; both narrow the answer, and the notes say so.
+    /// Asks cargo, without the network, about the crates of this platform: the answer must not depend on what else a
+    /// machine has fetched before. A fresh checkout may lack a lock file; that narrows the answer, and the notes say so.
     pub(crate) fn load(root: &Path) -> anyhow::Result<(Self, Vec<String>)> {
         let host = host_platform()?;
-        let attempts: [(&[&str], &str); 3] = [
-            (&["--locked"], ""),
-            (&["--locked", "--filter-platform", &host], "looked at the crates of this platform only"),
+        let attempts: [(&[&str], &str); 2] = [
+            (&["--locked", "--filter-platform", &host], ""),
             (
                 &["--filter-platform", &host],
                 "Cargo.lock is not up to date: looked at what cargo would choose now",
