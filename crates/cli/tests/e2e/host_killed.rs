@@ -67,7 +67,12 @@ fn without_an_intent_nothing_was_typed() {
 
 #[test]
 fn an_intent_without_an_outcome_is_unknown() {
-    check("gate-after-intent", "failed unknown", "not known", &["REPLY_RECEIVED", "REPLY_REJECTED"]);
+    check(
+        "gate-after-intent",
+        "failed unknown",
+        "nothing proves that the tool took it",
+        &["REPLY_RECEIVED", "REPLY_REJECTED"],
+    );
 }
 
 #[test]
@@ -75,7 +80,7 @@ fn a_typed_reply_is_told_as_typed() {
     check(
         "gate-after-write",
         "failed tool_gone",
-        "the tool is gone",
+        "the tool has ended, nothing reached it",
         &["REPLY_RECEIVED", "REPLY_INJECTED", "REPLY_REJECTED"],
     );
 }
