@@ -1,6 +1,7 @@
 //! What is done for a tool that is known, before it starts: its version asked, its hooks set up, or a bridge to its server.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use atlasbridge_detect::Pack;
@@ -51,14 +52,8 @@ pub struct Prepared {
 pub struct Hooks {
     /// Where they will call, and the session host is to listen.
     pub socket: PathBuf,
-    _files: Files,
-}
-
-#[derive(Debug)]
-#[expect(dead_code, reason = "they are kept, and nothing else")]
-enum Files {
-    Claude(SettingsFile),
-    Codex(ServerPlace),
+    /// What Claude or Codex got for this session, kept and nothing else.
+    _files: Box<dyn Debug>,
 }
 
 impl Drop for Hooks {
@@ -141,7 +136,7 @@ fn bridged(
         program: own.into(),
         args: ours.map(OsStr::to_owned).into_iter().chain(typed.iter().cloned()).collect(),
         typed: Some(typed),
-        hooks: Some(Hooks { socket, _files: Files::Codex(place) }),
+        hooks: Some(Hooks { socket, _files: Box::new(place) }),
         notices: Vec::new(),
     })
 }
@@ -164,7 +159,7 @@ fn hooked(
         program: launch.program.to_owned(),
         args: arguments.with_settings(launch.args.clone(), file.path()),
         typed: None,
-        hooks: Some(Hooks { socket, _files: Files::Claude(file) }),
+        hooks: Some(Hooks { socket, _files: Box::new(file) }),
         notices: Vec::new(),
     })
 }

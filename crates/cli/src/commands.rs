@@ -117,6 +117,17 @@ fn config_of(paths: &Paths, output: &Output) -> anyhow::Result<Config> {
     Ok(loaded.config)
 }
 
+/// An error and its causes in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
 /// Whether each prompt is also to be written as a scenario.
 fn captures_prompts() -> bool {
     Environment::of_process().is_on("ATLASBRIDGE_CAPTURE_PROMPTS")

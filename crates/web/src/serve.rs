@@ -1,6 +1,5 @@
 //! Connections: how many, how long, and how slow they may be. What they ask is the router's business.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -8,12 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, Response};
-use hyper::body::Incoming;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
-use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -104,7 +99,8 @@ async fn talk<S>(stream: S, router: Router, connection: Connection)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = Placed { inner: TowerToHyperService::new(router), connection };
+    // Each request has the connection it came on.
+    let service = TowerToHyperService::new(router.layer(Extension(connection)));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
@@ -115,23 +111,6 @@ where
         .await;
     if let Err(error) = served {
         tracing::debug!(%error, "a connection to the page ended early");
-    }
-}
-
-/// Gives each request the connection it came on.
-struct Placed {
-    inner: TowerToHyperService<Router>,
-    connection: Connection,
-}
-
-impl Service<Request<Incoming>> for Placed {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
-
-    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        request.extensions_mut().insert(self.connection.clone());
-        self.inner.call(request)
     }
 }
 

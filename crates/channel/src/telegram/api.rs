@@ -89,7 +89,7 @@ struct Envelope {
     parameters: Option<Parameters>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Parameters {
     retry_after: Option<u64>,
     migrate_to_chat_id: Option<i64>,
@@ -217,8 +217,7 @@ impl Api {
             return Ok(envelope.result.unwrap_or(Value::Null));
         }
         let said = self.scrubbed(&envelope.description.unwrap_or_default());
-        let parameters =
-            envelope.parameters.unwrap_or(Parameters { retry_after: None, migrate_to_chat_id: None });
+        let parameters = envelope.parameters.unwrap_or_default();
         Err(match envelope.error_code.unwrap_or(status.as_u16()) {
             401 => Trouble::Unauthorized,
             404 => Trouble::NotFound,

@@ -41,17 +41,11 @@ pub(crate) struct Worker {
     inbound: mpsc::Sender<Inbound>,
     calls: JoinSet<Result<Option<Address>, Trouble>>,
     under_way: HashMap<task::Id, Job>,
-    /// When calls are given up that were begun before a poll was answered.
-    last_chance: Option<LastChance>,
+    /// When a poll was answered: calls that were begun before are given up a while after it.
+    doubted_at: Option<Instant>,
     /// Some were, and none was answered since: on a line that is merely slow the next ones have all their time, or one
     /// message would be sent over and over.
     has_given_up: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct LastChance {
-    begun_before: Instant,
-    until: Instant,
 }
 
 struct Job {
@@ -80,7 +74,7 @@ impl Worker {
             inbound,
             calls: JoinSet::new(),
             under_way: HashMap::new(),
-            last_chance: None,
+            doubted_at: None,
             has_given_up: false,
         }
     }
@@ -89,7 +83,7 @@ impl Worker {
     pub(crate) async fn run(mut self, mut mailbox: mpsc::Receiver<Outgoing>) {
         let service = Arc::clone(&self.service);
         loop {
-            let last_chance = self.last_chance;
+            let doubted_at = self.doubted_at;
             let went_on = tokio::select! {
                 outgoing = mailbox.recv() => match outgoing {
                     Some(outgoing) => self.begin(outgoing).await,
@@ -107,7 +101,7 @@ impl Worker {
                     self.doubt_calls_under_way();
                     Ok(())
                 }
-                () = over(last_chance) => {
+                () = over(doubted_at) => {
                     self.give_up_lost_calls();
                     Ok(())
                 }
@@ -119,18 +113,15 @@ impl Worker {
     }
 
     fn doubt_calls_under_way(&mut self) {
-        if self.under_way.is_empty() || self.has_given_up || self.last_chance.is_some() {
+        if self.under_way.is_empty() || self.has_given_up || self.doubted_at.is_some() {
             return;
         }
-        let now = Instant::now();
-        self.last_chance = Some(LastChance { begun_before: now, until: now + LAST_CHANCE });
+        self.doubted_at = Some(Instant::now());
     }
 
     fn give_up_lost_calls(&mut self) {
-        let Some(LastChance { begun_before, .. }) = self.last_chance.take() else {
-            return;
-        };
-        for job in self.under_way.values_mut().filter(|job| job.began < begun_before) {
+        let doubted_at = self.doubted_at.take();
+        for job in self.under_way.values_mut().filter(|job| Some(job.began) < doubted_at) {
             job.call.abort();
             job.is_given_up = true;
             self.has_given_up = true;
@@ -213,9 +204,9 @@ impl Worker {
     }
 }
 
-async fn over(last_chance: Option<LastChance>) {
-    match last_chance {
-        Some(LastChance { until, .. }) => sleep_until(until).await,
+async fn over(doubted_at: Option<Instant>) {
+    match doubted_at {
+        Some(doubted_at) => sleep_until(doubted_at + LAST_CHANCE).await,
         None => std::future::pending().await,
     }
 }

@@ -52,11 +52,7 @@ fn judged(verdict: &Result<Verdict, VerifyError>) -> (u8, &'static str, String) 
     };
     let told = match verdict {
         Ok(verdict) => verdict.to_string(),
-        Err(error) => {
-            let cause =
-                std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-            format!("cannot be read: {error}{cause}")
-        }
+        Err(error) => format!("cannot be read: {}", super::chain(error)),
     };
     (code, word, told)
 }

@@ -76,22 +76,3 @@ fn tell(finding: &Finding, output: &Output) {
         output.line(&format!("    → {next}"));
     }
 }
-
-/// An error that says what to do on its further lines, as those of home and configuration do.
-fn said_and_next(text: &str, otherwise: &str) -> (String, String) {
-    match text.split_once("\n    ") {
-        Some((says, next)) => (says.to_owned(), next.to_owned()),
-        None => (text.to_owned(), otherwise.to_owned()),
-    }
-}
-
-/// An error and its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}

@@ -118,8 +118,7 @@ fn be_the_hub(paths: &Paths, background: bool, output: &Output) -> anyhow::Resul
     let result = config_and_serve(paths, ready);
     if let (Err(error), true) = (&result, background) {
         // Our standard error is seen by no person: the log is where `hub start` sends people.
-        let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
-        tracing::error!(error = %causes.join(": "), "the hub could not go on");
+        tracing::error!(error = %format!("{error:#}"), "the hub could not go on");
     }
     if result.is_ok() && !background {
         output.line("The hub has stopped.");

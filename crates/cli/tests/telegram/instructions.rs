@@ -5,7 +5,7 @@ use atlasbridge_testkit::{Lines, ScriptedAgent};
 
 use crate::{ANN, Desk};
 
-const IDLE: &str = "waits for the next instruction";
+const IDLE: &str = "Has finished and waits for its next instruction.";
 
 /// An agent that works on "begin".
 #[track_caller]

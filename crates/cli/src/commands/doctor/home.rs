@@ -10,7 +10,8 @@ use atlasbridge_agents::version::Cache;
 
 use crate::config::{ConfigError, Environment, HomeError, Paths, load, quoted};
 
-use super::{Finding, chain, said_and_next};
+use super::super::chain;
+use super::Finding;
 
 const FIX: &str = "run: atlasbridge doctor --fix";
 
@@ -69,9 +70,7 @@ fn home(paths: &Paths) -> Finding {
         }
         Err(error) => {
             let is_mode = matches!(error, HomeError::Open { .. });
-            let (says, next) =
-                said_and_next(&chain(&error), "set ATLASBRIDGE_HOME to a directory of your own");
-            Finding::problem("home", says, if is_mode { format!("{next}, or {FIX}") } else { next })
+            refused("home", &error, is_mode, "set ATLASBRIDGE_HOME to a directory of your own")
         }
     }
 }
@@ -92,11 +91,17 @@ fn config(paths: &Paths, environment: &Environment) -> Vec<Finding> {
         }
         Err(error) => {
             let is_mode = matches!(error, ConfigError::Open { .. });
-            let (says, next) = said_and_next(&chain(&error), "run: atlasbridge config check");
-            let next = if is_mode { format!("{next}, or {FIX}") } else { next };
-            vec![Finding::problem("config", says, next)]
+            vec![refused("config", &error, is_mode, "run: atlasbridge config check")]
         }
     }
+}
+
+/// An error that says what to do on its further lines, as those of home and configuration do. A mode can be mended.
+fn refused(check: &str, error: &dyn std::error::Error, is_mode: bool, otherwise: &str) -> Finding {
+    let text = chain(error);
+    let (says, next) = text.split_once("\n    ").unwrap_or((&text, otherwise));
+    let or_fix = if is_mode { format!(", or {FIX}") } else { String::new() };
+    Finding::problem(check, says, format!("{next}{or_fix}"))
 }
 
 fn leftovers(paths: &Paths) -> Option<Finding> {

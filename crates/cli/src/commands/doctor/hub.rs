@@ -7,8 +7,9 @@ use atlasbridge_wire::command::{ChannelView, HubView};
 use crate::client::{Client, ClientError};
 use crate::config::Paths;
 
+use super::super::chain;
 use super::super::hub::state_of;
-use super::{Finding, chain};
+use super::Finding;
 
 const RESTART: &str = "run: atlasbridge hub restart";
 
