@@ -70,12 +70,10 @@ impl fmt::Display for Version {
 pub enum Standing {
     /// Between the oldest and the newest, these included.
     Proved,
-    Older {
-        oldest: Version,
-    },
-    Newer {
-        newest: Version,
-    },
+    /// Than the oldest.
+    Older { oldest: Version },
+    /// Than the newest.
+    Newer { newest: Version },
     /// The pack names no version that could be compared.
     NothingProved,
 }

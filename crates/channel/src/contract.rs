@@ -2,7 +2,7 @@
 //!
 //! The hub gives each target one task at a time and waits for its [`Done`]: so a message is made from what is true when
 //! it is sent, edits coalesce by themselves, and nothing queues up in a channel. A channel hands over each update with
-//! a [`Recorded`], and confirms it to the service only after that was told: what the hub has not put on disk comes again.
+//! a [`Confirmation`], and confirms it to the service only after that was told: what the hub has not put on disk comes again.
 
 use std::time::Duration;
 
@@ -128,14 +128,14 @@ pub struct Update {
     /// Where it was said, and where an answer goes.
     pub target: Target,
     pub saying: Saying,
-    pub recorded: Recorded,
+    pub recorded: Confirmation,
     /// For a tap: what the person is to hear, as soon as it is known. `None` where no phone waits for it.
     pub receipt: Option<Receipt>,
 }
 
 /// Told once the update and all that follows from it is on disk. Dropped untold: it was not, and comes again.
 #[derive(Debug)]
-pub struct Recorded(pub oneshot::Sender<()>);
+pub struct Confirmation(pub oneshot::Sender<()>);
 
 /// One sentence for the person who tapped.
 #[derive(Debug)]

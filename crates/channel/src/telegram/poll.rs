@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::api::{BATCH, POLL_HOLD, Trouble};
 use super::incoming::{self, Allowlist, Incoming};
 use super::service::{Direction, Service, backoff};
-use crate::{Health, Inbound, Receipt, Recorded, Update, UpdateNo};
+use crate::{Confirmation, Health, Inbound, Receipt, Update, UpdateNo};
 
 /// Longest wait for the hub to write one update down.
 const RECORDING: Duration = Duration::from_secs(30);
@@ -178,7 +178,7 @@ impl Poller {
         let Incoming { no, from, target, saying, tap } = incoming::read(no, update, &self.allowlist);
         let (recorded, on_disk) = oneshot::channel();
         let receipt = tap.map(|tap| self.answer_when_told(tap));
-        let update = Update { no, from, target, saying, recorded: Recorded(recorded), receipt };
+        let update = Update { no, from, target, saying, recorded: Confirmation(recorded), receipt };
         self.tell(Inbound::Update(update)).await?;
         let is_recorded = matches!(timeout(RECORDING, on_disk).await, Ok(Ok(())));
         if is_recorded {

@@ -85,12 +85,7 @@ impl Refusal {
                 plain(format!("{late}this prompt is {}{reason}", status.replace('_', " ")), NOTHING)
             }
             Refusal::Expired => plain("this prompt has expired", NOTHING),
-            Refusal::DefaultTaken { value, applied } => {
-                // Only what was seen to be taken is said to be.
-                let was = if *applied { "was taken" } else { "was sent" };
-                let what = format!("this prompt has expired: “{value}” {was} at the deadline");
-                plain(what, "your answer came too late and was not typed")
-            }
+            Refusal::DefaultTaken { value, applied } => default_taken(value, *applied),
             Refusal::Queued => {
                 plain("another prompt of this session waits first", "answer that one, this one comes next")
             }
@@ -143,17 +138,7 @@ impl Refusal {
                 // The page asks whether it is meant.
                 if to == Audience::Page { "" } else { "nothing was sent" },
             ),
-            Refusal::SecretsOff => plain(
-                match to {
-                    Audience::Command => {
-                        "a password is taken from here only with `secrets_over_channels = true`"
-                    }
-                    Audience::Chat | Audience::Page => {
-                        "passwords are not taken from here unless that was switched on"
-                    }
-                },
-                "type it at the terminal",
-            ),
+            Refusal::SecretsOff => secrets_off(to),
             Refusal::Replaced => {
                 plain("this message is out of date: the prompt was offered again", "answer the newer one")
             }
@@ -161,6 +146,21 @@ impl Refusal {
             Refusal::Paused => paused("this session is paused after too many answers", to),
         }
     }
+}
+
+fn default_taken(value: &str, applied: bool) -> RefusalWords {
+    // Only what was seen to be taken is said to be.
+    let was = if applied { "was taken" } else { "was sent" };
+    let what = format!("this prompt has expired: “{value}” {was} at the deadline");
+    plain(what, "your answer came too late and was not typed")
+}
+
+fn secrets_off(to: Audience) -> RefusalWords {
+    let what = match to {
+        Audience::Command => "a password is taken from here only with `secrets_over_channels = true`",
+        Audience::Chat | Audience::Page => "passwords are not taken from here unless that was switched on",
+    };
+    plain(what, "type it at the terminal")
 }
 
 /// How a pause ends.
