@@ -95,9 +95,7 @@ pub(crate) fn settings(version: Version, command: &str) -> Value {
 /// Our hooks behind those of the settings that the person gave. What is there and is no list of hooks is not ours to
 /// judge: then there is a reason why they cannot be merged.
 pub(crate) fn merged(given: Option<Value>, ours: Value) -> Result<Value, String> {
-    let Some(mut given) = given else {
-        return Ok(ours);
-    };
+    let Some(mut given) = given else { return Ok(ours) };
     let cannot =
         |what: &str| format!("{what} in the settings given with --settings are no hooks that Claude knows");
     let Some(object) = given.as_object_mut() else {

@@ -241,9 +241,7 @@ impl Cache {
         self.0.insert(seen.file, entry);
         while self.0.len() > MOST_KEPT {
             let oldest = self.0.iter().min_by_key(|(_, entry)| entry.asked);
-            let Some(oldest) = oldest.map(|(file, _)| file.clone()) else {
-                return;
-            };
+            let Some(oldest) = oldest.map(|(file, _)| file.clone()) else { return };
             self.0.remove(&oldest);
         }
     }

@@ -153,9 +153,7 @@ impl Viewer {
     }
 
     async fn send_picture(&mut self, socket: &mut WebSocket) -> Result<(), ViewEnd> {
-        let Some(newest) = self.picture.borrow_and_update().clone() else {
-            return Ok(());
-        };
+        let Some(newest) = self.picture.borrow_and_update().clone() else { return Ok(()) };
         if let Some(change) = newest.change_since(self.seen.as_ref()) {
             send(socket, frame(&change)).await?;
             self.seen = Some(newest);

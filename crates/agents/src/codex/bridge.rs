@@ -121,9 +121,7 @@ impl Bridge {
     }
 
     fn errands(&mut self, message: &Message) -> Vec<Errand> {
-        let Message::Text(text) = message else {
-            return Vec::new();
-        };
+        let Message::Text(text) = message else { return Vec::new() };
         serde_json::from_str(text).map(|message| self.talk.hear(&message)).unwrap_or_default()
     }
 

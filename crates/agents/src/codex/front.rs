@@ -19,9 +19,7 @@ const READY_LIMIT: Duration = Duration::from_secs(10);
 
 /// Comes back only if Codex cannot be executed, with the code to exit with.
 pub fn front(start: &Start) -> u8 {
-    let Some((program, typed)) = start.tool.split_first() else {
-        return 127;
-    };
+    let Some((program, typed)) = start.tool.split_first() else { return 127 };
     let mut command = Command::new(program);
     match screen_arguments(start) {
         Some(screen) => command.args(screen),

@@ -50,12 +50,8 @@ impl Drop for ServerPlace {
 
 /// The tool has ended, and its bridge is ending the server. One whose bridge was killed is ended here.
 fn end_listener(socket: &Path) {
-    let Ok(stream) = UnixStream::connect(socket) else {
-        return;
-    };
-    let Ok(listener) = rustix::net::sockopt::socket_peercred(&stream) else {
-        return;
-    };
+    let Ok(stream) = UnixStream::connect(socket) else { return };
+    let Ok(listener) = rustix::net::sockopt::socket_peercred(&stream) else { return };
     drop(stream);
     let (Ok(ended), Ok(group)) = (pidfd_open(listener.pid, PidfdFlags::empty()), getpgid(Some(listener.pid)))
     else {

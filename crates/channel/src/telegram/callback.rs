@@ -39,9 +39,7 @@ pub(crate) fn parse(data: &str) -> Option<TapOn> {
 
 fn parse_card(rest: &str) -> Option<TapOn> {
     let fields: Vec<&str> = rest.split(':').collect();
-    let [prompt, session, nonce, value] = fields[..] else {
-        return None;
-    };
+    let [prompt, session, nonce, value] = fields[..] else { return None };
     let is_spelled =
         is_hex(prompt, PROMPT_DIGITS) && is_hex(session, SESSION_DIGITS) && is_hex(nonce, NONCE_DIGITS);
     if !is_spelled {

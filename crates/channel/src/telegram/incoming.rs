@@ -118,9 +118,7 @@ fn read_message(no: UpdateNo, message: RawMessage, allowlist: &Allowlist) -> Inc
 }
 
 fn said(message: &RawMessage) -> Saying {
-    let Some(text) = &message.text else {
-        return Saying::Nothing { attempt: None };
-    };
+    let Some(text) = &message.text else { return Saying::Nothing { attempt: None } };
     let here = |number| address(message.chat.id, number);
     let is_other_command = match commands::parse(text) {
         Some(Slash::Ours(command)) => {

@@ -4,6 +4,7 @@
 //! The service forgets an update when a later one is asked for. `offset` moves past an update in one place, after the hub
 //! has told `recorded`; until then it comes again, after a crash of ours as well. The hub knows a repeated number.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -72,7 +73,6 @@ enum Next {
     After(Duration),
     /// The service does not answer: after this, or as soon as a message got through.
     Retry(Duration),
-    End(PollEnd),
 }
 
 impl Poller {
@@ -100,31 +100,28 @@ impl Poller {
 
     /// Until it makes no sense any more. Dropping it loses nothing: what was not recorded was not confirmed.
     pub(crate) async fn run(mut self) -> PollEnd {
-        if let Err(end) = self.tell_health(Health::Starting).await {
-            return end;
-        }
+        let Err(end) = self.listen().await;
+        end
+    }
+
+    async fn listen(&mut self) -> Result<Infallible, PollEnd> {
+        self.tell_health(Health::Starting).await?;
         loop {
             while self.answers.try_join_next().is_some() {}
-            match self.round().await {
+            let began = Instant::now();
+            let next = match self.poll().await {
+                Ok(updates) => self.handle(updates).await?,
+                Err(trouble) => self.mend(trouble, began).await?,
+            };
+            match next {
                 Next::Again => {}
                 Next::After(pause) => sleep(pause).await,
                 Next::Retry(pause) => tokio::select! {
                     () = sleep(pause) => {}
                     () = self.service.freed(Direction::Polling) => {}
                 },
-                Next::End(end) => return end,
             }
         }
-    }
-
-    async fn round(&mut self) -> Next {
-        let began = Instant::now();
-        let polled = self.poll().await;
-        let next = match polled {
-            Ok(updates) => self.handle(updates).await,
-            Err(trouble) => self.mend(trouble, began).await,
-        };
-        next.unwrap_or_else(Next::End)
     }
 
     async fn poll(&mut self) -> Result<Vec<Value>, Trouble> {
@@ -198,9 +195,7 @@ impl Poller {
                 Ok(Err(_)) | Err(_) => String::new(),
             };
             let text: String = text.chars().take(MOST_RECEIPT).collect();
-            let Ok(_permit) = permits.acquire().await else {
-                return;
-            };
+            let Ok(_permit) = permits.acquire().await else { return };
             answer_tap(&service, &tap, &text).await;
         });
         Receipt(receipt)

@@ -111,9 +111,7 @@ impl Setup {
                 (is_theirs && is_ours).then(|| tap.get("id").and_then(Value::as_str).map(str::to_owned))?
             })
             .await?;
-        let (Some(tap), Some(message)) = (&tapped, self.test) else {
-            return Ok(tapped.is_some());
-        };
+        let (Some(tap), Some(message)) = (&tapped, self.test) else { return Ok(tapped.is_some()) };
         // The tap has arrived: what follows is courtesy, and must not undo it.
         let _ = self.api.answer_tap(tap, "It works.").await;
         let body = json!({

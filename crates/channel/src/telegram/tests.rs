@@ -69,9 +69,7 @@ impl Server {
 }
 
 fn serve(mut stream: TcpStream, heard: &Calls, act: &(impl Fn(&str, &Value) -> Act + ?Sized)) {
-    let Some((method, body)) = read_request(&mut stream) else {
-        return;
-    };
+    let Some((method, body)) = read_request(&mut stream) else { return };
     heard.lock().unwrap().push((method.clone(), body.clone()));
     let bytes = match act(&method, &body) {
         Act::Json(status, body) => {
@@ -538,9 +536,7 @@ async fn patience_is_kept_without_asking_again() {
     let mut channel = Running::start(server.config());
     for _ in 0..3 {
         let done = channel.carry_out(Task::Post(sample::yes_no())).await;
-        let Done::NotShown(Undelivered::Later { after }) = done else {
-            panic!("{done:?}");
-        };
+        let Done::NotShown(Undelivered::Later { after }) = done else { panic!("{done:?}") };
         assert!(after > Duration::from_secs(30), "{after:?}");
     }
     assert_eq!(server.calls_of("sendMessage").len(), 1);
@@ -554,9 +550,7 @@ async fn a_message_that_must_wait_is_made_anew_later() {
     let shown = channel.carry_out(Task::Post(sample::yes_no())).await;
     assert!(matches!(shown, Done::Shown { .. }), "{shown:?}");
     let done = channel.carry_out(Task::Post(sample::yes_no())).await;
-    let Done::NotShown(Undelivered::Later { after }) = done else {
-        panic!("{done:?}");
-    };
+    let Done::NotShown(Undelivered::Later { after }) = done else { panic!("{done:?}") };
     assert!((60..=100).contains(&after.as_secs()), "{after:?}");
     assert_eq!(server.calls_of("sendMessage").len(), 1);
 }

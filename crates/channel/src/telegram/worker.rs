@@ -156,9 +156,7 @@ impl Worker {
     }
 
     async fn end(&mut self, id: task::Id, result: Result<Option<Address>, Trouble>) -> Result<(), HubGone> {
-        let Some(job) = self.under_way.remove(&id) else {
-            return Ok(());
-        };
+        let Some(job) = self.under_way.remove(&id) else { return Ok(()) };
         self.has_given_up &= result.is_err();
         let done = match (result, job.is_given_up) {
             (Err(_), true) => later(Duration::ZERO),

@@ -21,9 +21,7 @@ pub(super) fn run(follow: bool, lines: usize, json: bool, output: &Output) -> an
     }
     let changes = follow.then(|| watch(&log)).transpose()?;
     let mut last = show_after(&log, 0, lines, json, output)?;
-    let Some(changes) = changes else {
-        return Ok(());
-    };
+    let Some(changes) = changes else { return Ok(()) };
     let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
     let mut reader = inotify::Reader::new(changes, &mut buffer);
     loop {

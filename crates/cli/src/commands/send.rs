@@ -24,9 +24,7 @@ pub(super) fn take_back(session: String, json: bool, output: &Output) -> anyhow:
 }
 
 fn give(request: &Request, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    let Some(response) = asked(request, json, output)? else {
-        return Ok(ExitCode::FAILURE);
-    };
+    let Some(response) = asked(request, json, output)? else { return Ok(ExitCode::FAILURE) };
     let (said, value) = if let Response::Queued { session_id, replaces, told } = response {
         let back = format!("`atlasbridge send {} --take-back` takes it back", short(&session_id));
         let value = json!({ "queued": true, "session_id": session_id, "replaces": replaces, "told": told });

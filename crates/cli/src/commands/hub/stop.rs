@@ -76,9 +76,7 @@ impl Holder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
-        let Some(pid) = pid_of_holder(&file)? else {
-            return Ok(None);
-        };
+        let Some(pid) = pid_of_holder(&file)? else { return Ok(None) };
         let process = match pidfd_open(pid, PidfdFlags::empty()) {
             Err(Errno::SRCH) => return Ok(None),
             opened => opened?,
