@@ -130,28 +130,28 @@ impl Worker {
 
     async fn begin(&mut self, outgoing: Outgoing) -> Result<(), HubGone> {
         let Outgoing { job, target, task } = outgoing;
-        let chat = match chat_of(&target).filter(|chat| self.allowlist.may_hear(*chat)) {
-            Some(chat) => chat,
-            None => {
-                return self.tell(job, target, never("this chat is not on the list of allowed ones")).await;
-            }
+        let (chat, began) = match self.moment(&target) {
+            Ok(moment) => moment,
+            Err(done) => return self.tell(job, target, done).await,
         };
+        let service = Arc::clone(&self.service);
+        let call = self.calls.spawn(async move {
+            sleep_until(began).await;
+            carry_out(&service, chat, task).await
+        });
+        let job = Job { no: job, target, chat, began, call: call.clone(), is_given_up: false };
+        self.under_way.insert(call.id(), job);
+        Ok(())
+    }
+
+    /// When a message to this target may go, and to which chat; else what becomes of it.
+    fn moment(&mut self, target: &Target) -> Result<(i64, Instant), Done> {
+        let chat = chat_of(target).filter(|chat| self.allowlist.may_hear(*chat));
+        let chat = chat.ok_or_else(|| never("this chat is not on the list of allowed ones"))?;
         let now = Instant::now();
-        if let Some(after) = self.service.wait(Direction::Sending, now) {
-            return self.tell(job, target, later(after)).await;
-        }
-        match self.pace.slot(chat, now, SOON) {
-            Err(after) => self.tell(job, target, later(after)).await,
-            Ok(at) => {
-                let service = Arc::clone(&self.service);
-                let call = self.calls.spawn(async move {
-                    sleep_until(at).await;
-                    carry_out(&service, chat, task).await
-                });
-                let job = Job { no: job, target, chat, began: at, call: call.clone(), is_given_up: false };
-                self.under_way.insert(call.id(), job);
-                Ok(())
-            }
+        match self.service.wait(Direction::Sending, now) {
+            Some(after) => Err(later(after)),
+            None => Ok((chat, self.pace.slot(chat, now, SOON).map_err(later)?)),
         }
     }
 
