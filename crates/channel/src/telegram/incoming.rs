@@ -15,7 +15,7 @@ use super::{address, callback};
 use crate::{OfferName, Person, RepliedTo, Saying, TapOn, Target, UpdateNo};
 
 /// Longest name of a person that is shown to others.
-const MOST_NAME: usize = 64;
+pub(super) const MOST_NAME: usize = 64;
 
 /// Who may speak, and where.
 #[derive(Debug, Clone)]
@@ -37,42 +37,42 @@ pub(crate) struct Incoming {
 
 /// A message, or that of a tap: an old one comes with its chat and number alone.
 #[derive(Debug, Deserialize)]
-struct RawMessage {
+pub(super) struct RawMessage {
     message_id: i64,
     date: Option<i64>,
-    chat: RawChat,
-    from: Option<RawUser>,
+    pub(super) chat: RawChat,
+    pub(super) from: Option<RawUser>,
     sender_chat: Option<Value>,
     text: Option<String>,
     reply_to_message: Option<RawReplied>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawReplied {
+pub(super) struct RawReplied {
     message_id: i64,
     reply_markup: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawTap {
-    id: String,
-    from: RawUser,
+pub(super) struct RawTap {
+    pub(super) id: String,
+    pub(super) from: RawUser,
     message: Option<RawMessage>,
-    data: Option<String>,
+    pub(super) data: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawChat {
+pub(super) struct RawChat {
     id: i64,
     #[serde(rename = "type")]
     kind: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawUser {
-    id: i64,
+pub(super) struct RawUser {
+    pub(super) id: i64,
     #[serde(default)]
-    is_bot: bool,
+    pub(super) is_bot: bool,
     #[serde(default)]
     first_name: String,
     last_name: Option<String>,
@@ -101,7 +101,7 @@ pub(crate) fn read(no: UpdateNo, update: &Value, allowlist: &Allowlist) -> Incom
     }
 }
 
-fn part<T: for<'a> Deserialize<'a>>(update: &Value, name: &str) -> Option<T> {
+pub(super) fn part<T: for<'a> Deserialize<'a>>(update: &Value, name: &str) -> Option<T> {
     T::deserialize(update.get(name)?).ok()
 }
 
@@ -197,7 +197,7 @@ impl Allowlist {
 }
 
 impl RawChat {
-    fn is_private(&self) -> bool {
+    pub(super) fn is_private(&self) -> bool {
         self.kind.as_deref() == Some("private")
     }
 }
@@ -207,7 +207,7 @@ impl RawUser {
         format!("telegram:{}", self.id)
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         let last = self.last_name.as_deref().unwrap_or_default();
         let full = format!("{} {last}", self.first_name);
         let name = match (full.trim(), &self.username) {

@@ -9,12 +9,11 @@ use tokio::time::{Instant, timeout};
 use atlasbridge_model::visible::visible;
 
 use super::api::{Api, BATCH, POLL_HOLD, Trouble};
-use crate::Secret;
+use super::incoming::{MOST_NAME, RawMessage, RawTap, number, part};
+use crate::{Secret, UpdateNo};
 
 /// The data of the test's button.
 const TEST: &str = "ask:setup";
-/// Longest name that is shown.
-const MOST_NAME: usize = 64;
 
 /// Why the setup cannot go on, with what to do.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +65,7 @@ impl Setup {
     pub async fn bot(&self) -> Result<Bot, SetupError> {
         let me = self.api.me().await?;
         let username = me.get("username").and_then(Value::as_str).unwrap_or("your bot");
-        Ok(Bot { username: shown(username) })
+        Ok(Bot { username: visible(username).chars().take(MOST_NAME).collect() })
     }
 
     /// The next person who writes to the bot in private. `None`: none did in time.
@@ -75,17 +74,9 @@ impl Setup {
             self.api.delete_webhook().await?;
         }
         self.wait(limit, |update| {
-            let message = update.get("message")?;
-            let is_private = message.pointer("/chat/type").and_then(Value::as_str) == Some("private");
-            let from = message
-                .get("from")
-                .filter(|from| is_private && from.get("is_bot").and_then(Value::as_bool) != Some(true))?;
-            let name = ["first_name", "last_name"]
-                .iter()
-                .filter_map(|key| from.get(*key).and_then(Value::as_str))
-                .collect::<Vec<_>>()
-                .join(" ");
-            Some(Candidate { id: from.get("id").and_then(Value::as_i64)?, name: shown(&name) })
+            let RawMessage { from, chat, .. } = part(update, "message")?;
+            let person = from.filter(|from| chat.is_private() && !from.is_bot)?;
+            Some(Candidate { id: person.id, name: person.name() })
         })
         .await
     }
@@ -105,10 +96,8 @@ impl Setup {
     pub async fn wait_for_tap(&mut self, user: i64, limit: Duration) -> Result<bool, SetupError> {
         let tapped = self
             .wait(limit, |update| {
-                let tap = update.get("callback_query")?;
-                let is_theirs = tap.pointer("/from/id").and_then(Value::as_i64) == Some(user);
-                let is_ours = tap.get("data").and_then(Value::as_str) == Some(TEST);
-                (is_theirs && is_ours).then(|| tap.get("id").and_then(Value::as_str).map(str::to_owned))?
+                let tap: RawTap = part(update, "callback_query")?;
+                (tap.from.id == user && tap.data.as_deref() == Some(TEST)).then_some(tap.id)
             })
             .await?;
         let (Some(tap), Some(message)) = (&tapped, self.test) else { return Ok(tapped.is_some()) };
@@ -139,7 +128,7 @@ impl Setup {
             let hold = left.min(POLL_HOLD);
             let updates = self.api.updates(self.offset, BATCH, hold).await?;
             for update in &updates {
-                if let Some(number) = update.get("update_id").and_then(Value::as_i64) {
+                if let Some(UpdateNo(number)) = number(update) {
                     self.offset = self.offset.max(number.checked_add(1));
                 }
                 if let Some(found) = wanted(update) {
@@ -163,9 +152,4 @@ impl From<Trouble> for SetupError {
             | Trouble::Unreadable(_) => SetupError::Unreachable(trouble.to_string()),
         }
     }
-}
-
-/// Names are chosen by strangers.
-fn shown(name: &str) -> String {
-    visible(name).chars().take(MOST_NAME).collect()
 }
