@@ -14,11 +14,12 @@ pub(crate) struct Output {
 }
 
 /// How something stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
-    Good,
-    Careful,
-    Bad,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Severity {
+    Ok,
+    Warning,
+    Problem,
 }
 
 impl Output {
@@ -50,14 +51,14 @@ impl Output {
     }
 
     /// A line under a mark that says how something stands: a coloured sign on a terminal, a word elsewhere.
-    pub(crate) fn marked(&self, mark: Mark, text: &str) {
-        let mark = match (mark, self.is_terminal) {
-            (Mark::Good, true) => "✔".green().bold().to_string(),
-            (Mark::Careful, true) => "!".yellow().bold().to_string(),
-            (Mark::Bad, true) => "✖".red().bold().to_string(),
-            (Mark::Good, false) => "ok     ".to_owned(),
-            (Mark::Careful, false) => "warning".to_owned(),
-            (Mark::Bad, false) => "problem".to_owned(),
+    pub(crate) fn marked(&self, severity: Severity, text: &str) {
+        let mark = match (severity, self.is_terminal) {
+            (Severity::Ok, true) => "✔".green().bold().to_string(),
+            (Severity::Warning, true) => "!".yellow().bold().to_string(),
+            (Severity::Problem, true) => "✖".red().bold().to_string(),
+            (Severity::Ok, false) => "ok     ".to_owned(),
+            (Severity::Warning, false) => "warning".to_owned(),
+            (Severity::Problem, false) => "problem".to_owned(),
         };
         self.write(&format!("{mark} {}\n", shown(text)));
     }

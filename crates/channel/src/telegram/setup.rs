@@ -33,12 +33,6 @@ pub enum SetupError {
     Refused(String),
 }
 
-/// The bot, as its owner named it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bot {
-    pub username: String,
-}
-
 /// A person who wrote to the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
@@ -61,11 +55,11 @@ impl Setup {
         Ok(Self { api, offset: None, test: None })
     }
 
-    /// Whose token this is.
-    pub async fn bot(&self) -> Result<Bot, SetupError> {
+    /// The bot whose token this is, as its owner named it.
+    pub async fn username(&self) -> Result<String, SetupError> {
         let me = self.api.me().await?;
         let username = me.get("username").and_then(Value::as_str).unwrap_or("your bot");
-        Ok(Bot { username: visible(username).chars().take(MOST_NAME).collect() })
+        Ok(visible(username).chars().take(MOST_NAME).collect())
     }
 
     /// The next person who writes to the bot in private. `None`: none did in time.

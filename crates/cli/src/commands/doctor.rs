@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::config::{Environment, Paths};
-use crate::output::{Mark, Output};
+use crate::output::{Output, Severity};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,15 +23,6 @@ struct Finding {
     says: String,
     /// What to do, where there is something to do.
     next: Option<String>,
-}
-
-/// How much it matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Severity {
-    Ok,
-    Warning,
-    Problem,
 }
 
 impl Finding {
@@ -66,12 +57,7 @@ pub(super) fn run(tools: &[OsString], fix: bool, json: bool, output: &Output) ->
 }
 
 fn tell(finding: &Finding, output: &Output) {
-    let mark = match finding.state {
-        Severity::Ok => Mark::Good,
-        Severity::Warning => Mark::Careful,
-        Severity::Problem => Mark::Bad,
-    };
-    output.marked(mark, &format!("{}: {}", finding.check, finding.says));
+    output.marked(finding.state, &format!("{}: {}", finding.check, finding.says));
     if let Some(next) = &finding.next {
         output.line(&format!("    → {next}"));
     }

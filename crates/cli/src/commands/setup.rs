@@ -61,7 +61,7 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<()> {
 
 /// The name of the bot that the token belongs to.
 async fn check(bot: &Bot, output: &Output) -> anyhow::Result<String> {
-    let name = bot.bot().await?.username;
+    let name = bot.username().await?;
     output.line(&format!("The token is good: it belongs to @{name}."));
     Ok(name)
 }

@@ -98,7 +98,7 @@ fn records(paths: &Paths) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::Severity;
+    use crate::output::Severity;
 
     #[track_caller]
     fn check(state: &str, detail: Option<&str>, expected: Severity) {

@@ -104,7 +104,7 @@ fn ptrace(setting: Option<&str>) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::Severity;
+    use crate::output::Severity;
 
     #[track_caller]
     fn check(finding: Finding, expected: Severity) {

@@ -280,7 +280,7 @@ fn of_codex(version: Option<Version>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::Severity;
+    use crate::output::Severity;
 
     #[track_caller]
     fn check(finding: &Finding, state: Severity, words: &[&str]) {
