@@ -7,6 +7,8 @@
 //! # An agent's neighbour cannot type
 //! This crate has no terminal, no database and no channel. It brings what an agent asks to the session host, and what was
 //! decided there back to the agent.
+// A new variant asks every reader of an enum what it means.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 mod launch;
 mod surroundings;
