@@ -26,16 +26,16 @@ pub const NAME: &str = "claude";
 /// The first that takes `--settings`; hooks are a little older.
 pub(crate) const OLDEST: Version = Version(1, 0, 61);
 
-/// Seconds for a hook that waits for a person: a day. Claude shows its dialog meanwhile, and whoever answers first wins.
+/// Seconds for a hook that waits for a person: a day. Claude shows its dialog meanwhile, and the first answer wins.
 const DECISION_LIMIT: u64 = 24 * 60 * 60;
 /// Seconds for a hook that only reports: Claude waits for it before it goes on.
 const REPORT_LIMIT: u64 = 5;
 
 /// A hook event that we want.
 #[derive(Debug, PartialEq, Eq)]
-struct Event {
+struct HookEvent {
     name: &'static str,
-    /// The first version that knows it. An unknown name is no trifle: 2.1 stops at a dialog until somebody reads it, and
+    /// The first version that knows it. An unknown name is no trifle: 2.1 stops at a dialog until a person reads it, and
     /// up to 2.0 the whole file is dropped.
     since: Version,
     /// It is about a tool call, and takes a matcher.
@@ -43,11 +43,16 @@ struct Event {
     limit: u64,
 }
 
-const EVENTS: [Event; 9] = [
+const EVENTS: [HookEvent; 9] = [
     report("PreToolUse", OLDEST, true),
     report("PostToolUse", OLDEST, true),
     report("PostToolUseFailure", Version(2, 0, 56), true),
-    Event { name: "PermissionRequest", since: Version(2, 0, 45), has_matcher: true, limit: DECISION_LIMIT },
+    HookEvent {
+        name: "PermissionRequest",
+        since: Version(2, 0, 45),
+        has_matcher: true,
+        limit: DECISION_LIMIT,
+    },
     report("Notification", OLDEST, false),
     report("UserPromptSubmit", OLDEST, false),
     report("Stop", OLDEST, false),
@@ -55,8 +60,8 @@ const EVENTS: [Event; 9] = [
     report("SessionEnd", Version(1, 0, 85), false),
 ];
 
-const fn report(name: &'static str, since: Version, has_matcher: bool) -> Event {
-    Event { name, since, has_matcher, limit: REPORT_LIMIT }
+const fn report(name: &'static str, since: Version, has_matcher: bool) -> HookEvent {
+    HookEvent { name, since, has_matcher, limit: REPORT_LIMIT }
 }
 
 /// The events of ours that this version knows.
@@ -64,7 +69,7 @@ pub fn events(version: Version) -> Vec<&'static str> {
     known(version).map(|event| event.name).collect()
 }
 
-fn known(version: Version) -> impl Iterator<Item = &'static Event> {
+fn known(version: Version) -> impl Iterator<Item = &'static HookEvent> {
     EVENTS.iter().filter(move |event| version >= OLDEST && version >= event.since)
 }
 
@@ -75,7 +80,7 @@ pub fn decides_by_hook(version: Version) -> bool {
 
 /// The settings that make this version call `command` at each event.
 pub(crate) fn settings(version: Version, command: &str) -> Value {
-    let entry = |event: &Event| {
+    let entry = |event: &HookEvent| {
         let hook = json!({ "type": "command", "command": command, "timeout": event.limit });
         match event.has_matcher {
             true => json!([{ "matcher": "*", "hooks": [hook] }]),
@@ -90,9 +95,7 @@ pub(crate) fn settings(version: Version, command: &str) -> Value {
 /// Our hooks behind those of the settings that the person gave. What is there and is no list of hooks is not ours to
 /// judge: then there is a reason why they cannot be merged.
 pub(crate) fn merged(given: Option<Value>, ours: Value) -> Result<Value, String> {
-    let Some(mut given) = given else {
-        return Ok(ours);
-    };
+    let Some(mut given) = given else { return Ok(ours) };
     let cannot =
         |what: &str| format!("{what} in the settings given with --settings are no hooks that Claude knows");
     let Some(object) = given.as_object_mut() else {

@@ -46,7 +46,7 @@ pub struct Start {
     pub tool: Vec<OsString>,
 }
 
-/// Whether this start can have a server. If not, why: nothing where it asks nobody, or was given a server.
+/// Whether this start can have a server. If not, why: nothing where it asks no person, or was given a server.
 pub(crate) fn judge(version: Option<Version>, args: &[OsString]) -> Result<(), Option<String>> {
     match Arguments::read(args) {
         Ok(_) => {}

@@ -1,7 +1,7 @@
 //! What an agent runs when something happens in it. Brings the event to the session host, and back what was decided.
 //!
 //! # A hook never decides
-//! Whatever goes wrong here, there is no answer: to the agent that is *no decision*, and its own dialog simply stays. It is
+//! If anything goes wrong here, there is no answer: to the agent that is *no decision*, and its own dialog simply stays. It is
 //! on the agent's fast path, so it reads no configuration and starts nothing.
 
 use std::io::{self, Read, Write};

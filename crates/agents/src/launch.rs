@@ -1,6 +1,7 @@
 //! What is done for a tool that is known, before it starts: its version asked, its hooks set up, or a bridge to its server.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use atlasbridge_detect::Pack;
@@ -41,7 +42,7 @@ pub struct Prepared {
     pub typed: Option<Vec<OsString>>,
     /// Whether the tool tells us itself what it is about to do.
     pub hooks: Option<Hooks>,
-    /// What a person should know before the tool has the terminal: that nobody has proved the dialogs of this version, and
+    /// What a person should know before the tool has the terminal: that the dialogs of this version were not proved, and
     /// why its hooks are not used where they might have expected otherwise.
     pub notices: Vec<String>,
 }
@@ -51,24 +52,18 @@ pub struct Prepared {
 pub struct Hooks {
     /// Where they will call, and the session host is to listen.
     pub socket: PathBuf,
-    _files: Files,
-}
-
-#[derive(Debug)]
-#[expect(dead_code, reason = "they are kept, and nothing else")]
-enum Files {
-    Claude(SettingsFile),
-    Codex(ServerPlace),
+    /// What Claude or Codex got for this session, kept and nothing else.
+    _files: Box<dyn Debug>,
 }
 
 impl Drop for Hooks {
     fn drop(&mut self) {
-        // Whoever listened there has removed it, as a rule.
+        // The session host that listened there has removed it, as a rule.
         let _ = std::fs::remove_file(&self.socket);
     }
 }
 
-/// Why a tool is started as it was typed; nothing where nobody expected otherwise.
+/// Why a tool is started as it was typed; nothing where no person expected otherwise.
 type Plainly = Option<String>;
 
 pub fn prepare(launch: Launch<'_>, surroundings: &Surroundings) -> Prepared {
@@ -85,9 +80,17 @@ pub fn prepare(launch: Launch<'_>, surroundings: &Surroundings) -> Prepared {
     }
     let is_it = |name: &str| pack.name() == name && version::is_for(launch.program, pack);
     let prepared = if is_it(claude::NAME) {
-        hooked(&launch, version, surroundings)
+        let told = |why| {
+            format!("hooks are not used, because {why}; Claude's dialogs are read off the screen instead")
+        };
+        hooked(&launch, version, surroundings).map_err(|why| why.map(told))
     } else if is_it(codex::NAME) && launch.ways == Ways::Structured {
-        bridged(&launch, version, surroundings)
+        let told = |why| {
+            format!(
+                "codex is started without an app-server, because {why}; its dialogs are read off the screen instead"
+            )
+        };
+        bridged(&launch, version, surroundings).map_err(|why| why.map(told))
     } else {
         Err(no_structured_way(&launch))
     };
@@ -116,35 +119,24 @@ fn bridged(
     version: Option<Version>,
     surroundings: &Surroundings,
 ) -> Result<Prepared, Plainly> {
-    let because = |why: String| {
-        format!(
-            "codex is started without an app-server, because {why}; its dialogs are read off the screen instead"
-        )
-    };
-    codex::judge(version, &launch.args).map_err(|why| why.map(because))?;
+    codex::judge(version, &launch.args)?;
     let socket = surroundings.hook_socket(launch.session);
     let server = surroundings.tool_server(launch.session);
-    let own = own_program().map_err(|why| Some(because(why)))?;
+    let own = own_program()?;
     if let Some(why) = unusable(&server) {
-        return Err(Some(because(why)));
+        return Err(Some(why));
     }
     let place = ServerPlace::make(&server)
-        .map_err(|error| Some(because(format!("{} cannot be made: {error}", server.display()))))?;
+        .map_err(|error| format!("{} cannot be made: {error}", server.display()))?;
     let typed: Vec<OsString> =
         std::iter::once(launch.program.to_owned()).chain(launch.args.iter().cloned()).collect();
-    let ours: [OsString; 6] = [
-        "codex-front".into(),
-        "--hooks".into(),
-        socket.clone().into(),
-        "--server".into(),
-        server.into(),
-        "--".into(),
-    ];
+    let (front, hooks, listen) = ("codex-front".as_ref(), "--hooks".as_ref(), "--server".as_ref());
+    let ours = [front, hooks, socket.as_os_str(), listen, server.as_os_str(), "--".as_ref()];
     Ok(Prepared {
         program: own.into(),
-        args: ours.into_iter().chain(typed.iter().cloned()).collect(),
+        args: ours.map(OsStr::to_owned).into_iter().chain(typed.iter().cloned()).collect(),
         typed: Some(typed),
-        hooks: Some(Hooks { socket, _files: Files::Codex(place) }),
+        hooks: Some(Hooks { socket, _files: Box::new(place) }),
         notices: Vec::new(),
     })
 }
@@ -155,27 +147,19 @@ fn hooked(
     version: Option<Version>,
     surroundings: &Surroundings,
 ) -> Result<Prepared, Plainly> {
-    let because = |why: String| {
-        format!("hooks are not used, because {why}; Claude's dialogs are read off the screen instead")
-    };
     let arguments = claude::Arguments::read(&launch.args);
     let places = Places::new(surroundings);
-    let given =
-        claude::judge(version, &arguments, &places, surroundings).map_err(|off| off.reason().map(because))?;
+    let given = claude::judge(version, &arguments, &places, surroundings).map_err(|off| off.reason())?;
     let socket = surroundings.hook_socket(launch.session);
-    let set_up = || -> Result<SettingsFile, String> {
-        let settings = claude::settings(given.version, &hook_command(&socket)?);
-        let merged = claude::merged(given.settings, settings)?;
-        let file = surroundings.hook_settings(launch.session);
-        SettingsFile::write(file, &merged)
-            .map_err(|error| format!("their settings cannot be written: {error}"))
-    };
-    let file = set_up().map_err(|why| Some(because(why)))?;
+    let settings = claude::settings(given.version, &hook_command(&socket)?);
+    let merged = claude::merged(given.settings, settings)?;
+    let file = SettingsFile::write(surroundings.hook_settings(launch.session), &merged)
+        .map_err(|error| format!("their settings cannot be written: {error}"))?;
     Ok(Prepared {
         program: launch.program.to_owned(),
         args: arguments.with_settings(launch.args.clone(), file.path()),
         typed: None,
-        hooks: Some(Hooks { socket, _files: Files::Claude(file) }),
+        hooks: Some(Hooks { socket, _files: Box::new(file) }),
         notices: Vec::new(),
     })
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::claude::is_left_behind;
 
-/// Settings whose session holds no lock on them any more, sockets on which nobody listens, and places of servers that are gone.
+/// Settings whose session holds no lock on them any more, sockets on which no process listens, and places of servers that are gone.
 pub fn left_behind(hooks_dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(hooks_dir).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|file| is_stale(file)).collect();
@@ -21,7 +21,7 @@ fn is_stale(file: &Path) -> bool {
         Some("sock") => {
             UnixStream::connect(file).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
         }
-        // Of a server, which is there only while somebody listens for what it asks.
+        // Of a server, which is there only while a session host listens for what it asks.
         Some("d") => [file.with_extension("sock"), file.join("s")]
             .iter()
             .all(|socket| UnixStream::connect(socket).is_err()),

@@ -7,6 +7,8 @@
 //! # An agent's neighbour cannot type
 //! This crate has no terminal, no database and no channel. It brings what an agent asks to the session host, and what was
 //! decided there back to the agent.
+// A new variant asks every reader of an enum what it means.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 mod launch;
 mod surroundings;
@@ -20,4 +22,9 @@ pub mod version;
 mod wait;
 
 pub use launch::{Hooks, Launch, Prepared, Ways, hook_command, prepare};
-pub use surroundings::{Surroundings, quoted};
+pub use surroundings::{Surroundings, quoted, replace_private};
+
+/// Whether this is one of the words of a list.
+fn is_among(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}

@@ -1,4 +1,4 @@
-//! A short question to another program: an end to its time, a bound to its answer, and nobody of it left behind.
+//! A short question to another program: an end to its time, a bound to its answer, and no process of it left behind.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,8 +15,9 @@ use crate::wait::readable;
 /// What is asked stands in the first lines; what comes behind this many bytes is not read.
 const LONGEST_ANSWER: u64 = 16 * 1024;
 
+/// What a program said to a question.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Printed {
     pub out: String,
     pub err: String,
     /// `None` if a signal ended it.
@@ -29,7 +30,7 @@ pub fn ask(
     input: Option<&[u8]>,
     limit: Duration,
     surroundings: &Surroundings,
-) -> io::Result<Answer> {
+) -> io::Result<Printed> {
     let stdin = input.map_or_else(Stdio::null, |_| Stdio::piped());
     command.process_group(0).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env_clear().envs(surroundings.env.iter().cloned());
@@ -45,7 +46,7 @@ pub fn ask(
     }
     let status = child.wait()?;
     let (out, err) = heard?;
-    Ok(Answer { out, err, code: status.code() })
+    Ok(Printed { out, err, code: status.code() })
 }
 
 /// What the program prints until it has ended, or until its time is over.

@@ -1,10 +1,10 @@
-//! What the command line knows of this machine and hands over. Nobody else here reads the environment.
+//! What the command line knows of this machine and hands over. No other file here reads the environment.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::DirBuilder;
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -65,12 +65,29 @@ impl fmt::Debug for Surroundings {
     }
 }
 
-/// A directory that nobody else can enter. Those above it are there; one that exists is left as it is.
+/// A directory that no other user can enter. Those above it are there; one that exists is left as it is.
 pub(crate) fn create_private(directory: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
-/// Why nobody can listen here.
+/// Writes a file that no other user can read, whole or not at all: two programs may do so at once.
+pub fn replace_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let unfinished = file.with_extension(format!("{}.new", std::process::id()));
+    let write = || {
+        let mut options = File::options();
+        let mut new = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        new.write_all(bytes)?;
+        new.sync_all()?;
+        fs::rename(&unfinished, file)
+    };
+    let written = write();
+    if written.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    written
+}
+
+/// Why no socket can be here.
 pub(crate) fn unusable(socket: &Path) -> Option<String> {
     if socket.to_str().is_none() {
         return Some(format!("{} is not UTF-8", socket.display()));
@@ -87,10 +104,7 @@ pub(crate) fn unusable(socket: &Path) -> Option<String> {
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%,:=".contains(c);
-    match text.chars().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

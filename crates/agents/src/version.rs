@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::{self, File, Metadata};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -17,7 +17,7 @@ use atlasbridge_detect::Pack;
 use serde::{Deserialize, Serialize};
 
 use crate::question;
-use crate::surroundings::{Surroundings, create_private};
+use crate::surroundings::{Surroundings, create_private, replace_private};
 
 /// How long a tool may take to say its version. The slowest measured (a large script on a busy machine) took 2.4 s.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// One that gave no version is not asked, and waited for, at each start.
 const SILENCE_KEPT: Duration = Duration::from_secs(60 * 60);
-/// More programs than this nobody wraps; the oldest answers go first.
+/// More programs than one person wraps; the oldest answers go first.
 const MOST_KEPT: usize = 64;
 
 /// `major.minor.patch`. What may follow (`-beta.1`) does not count: packs are proved on releases.
@@ -70,12 +70,10 @@ impl fmt::Display for Version {
 pub enum Standing {
     /// Between the oldest and the newest, these included.
     Proved,
-    Older {
-        oldest: Version,
-    },
-    Newer {
-        newest: Version,
-    },
+    /// Than the oldest.
+    Older { oldest: Version },
+    /// Than the newest.
+    Newer { newest: Version },
     /// The pack names no version that could be compared.
     NothingProved,
 }
@@ -97,7 +95,7 @@ pub fn proved_on(pack: &Pack) -> String {
     versions.join(", ")
 }
 
-/// What is worth a word before the tool starts: that nobody has proved its dialogs in this version.
+/// What is worth a word before the tool starts: that its dialogs were not proved in this version.
 pub(crate) fn warning(name: &str, version: Version, pack: &Pack) -> Option<String> {
     let than = match standing(version, pack) {
         Standing::Proved | Standing::NothingProved => return None,
@@ -200,10 +198,10 @@ fn modified(metadata: &Metadata) -> i128 {
 /// `cache/versions.json`: by the path of the program.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Cache(BTreeMap<String, Entry>);
+pub struct Cache(BTreeMap<String, KnownVersion>);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Entry {
+struct KnownVersion {
     size: u64,
     modified: i128,
     version: Option<String>,
@@ -212,7 +210,7 @@ struct Entry {
 }
 
 impl Cache {
-    /// One that cannot be read is `None`, and is made anew by whoever needs it; one that is not there is empty.
+    /// One that cannot be read is `None`, and is made anew where it is needed; one that is not there is empty.
     pub fn read(file: &Path) -> Option<Self> {
         match fs::read(file) {
             Ok(bytes) => serde_json::from_slice(&bytes).ok(),
@@ -234,7 +232,7 @@ impl Cache {
     }
 
     fn keep(&mut self, seen: Seen, version: Option<Version>, now: u64) {
-        let entry = Entry {
+        let entry = KnownVersion {
             size: seen.size,
             modified: seen.modified,
             version: version.map(|version| version.to_string()),
@@ -243,9 +241,7 @@ impl Cache {
         self.0.insert(seen.file, entry);
         while self.0.len() > MOST_KEPT {
             let oldest = self.0.iter().min_by_key(|(_, entry)| entry.asked);
-            let Some(oldest) = oldest.map(|(file, _)| file.clone()) else {
-                return;
-            };
+            let Some(oldest) = oldest.map(|(file, _)| file.clone()) else { return };
             self.0.remove(&oldest);
         }
     }
@@ -253,20 +249,8 @@ impl Cache {
     /// Whole or not at all: two sessions may start at once.
     fn write(&self, file: &Path) -> io::Result<()> {
         create_private(file.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        let text = serde_json::to_vec_pretty(self)?;
-        let unfinished = file.with_extension(format!("{}.new", std::process::id()));
-        let written = write_private(&unfinished, &text).and_then(|()| fs::rename(&unfinished, file));
-        if written.is_err() {
-            let _ = fs::remove_file(&unfinished);
-        }
-        written
+        replace_private(file, &serde_json::to_vec_pretty(self)?)
     }
-}
-
-fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = File::options();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(file)?;
-    file.write_all(bytes)
 }
 
 fn now_seconds() -> u64 {
@@ -371,8 +355,12 @@ mod tests {
         let seen = Seen { file: "/opt/tool".to_owned(), size: 7, modified: 8 };
         let (size, modified, version) = entry;
         let mut cache = Cache::default();
-        let entry =
-            Entry { size, modified, version: version.map(str::to_owned), asked: (now as i64 - age) as u64 };
+        let entry = KnownVersion {
+            size,
+            modified,
+            version: version.map(str::to_owned),
+            asked: (now as i64 - age) as u64,
+        };
         cache.0.insert(seen.file.clone(), entry);
         assert_eq!(cache.known(&seen, now), expected);
     }

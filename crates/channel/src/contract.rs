@@ -2,7 +2,7 @@
 //!
 //! The hub gives each target one task at a time and waits for its [`Done`]: so a message is made from what is true when
 //! it is sent, edits coalesce by themselves, and nothing queues up in a channel. A channel hands over each update with
-//! a [`Recorded`], and confirms it to the service only after that was told: what the hub has not put on disk comes again.
+//! a [`Confirmation`], and confirms it to the service only after that was told: what the hub has not put on disk comes again.
 
 use std::time::Duration;
 
@@ -49,20 +49,11 @@ pub enum Task {
     /// Show a prompt: `Done::Shown` with its address.
     Post(Card),
     /// Show it as it stands now, at the same place. "Already so" is success.
-    Edit {
-        address: Address,
-        card: Card,
-    },
-    Notify {
-        notice: Notice,
-        reply_to: Option<Address>,
-    },
+    Edit { address: Address, card: Card },
+    /// Say something that is no prompt.
+    Notify { notice: Notice, reply_to: Option<Address> },
     /// A text too long for a message, as a file.
-    File {
-        name: String,
-        text: String,
-        reply_to: Option<Address>,
-    },
+    File { name: String, text: String, reply_to: Option<Address> },
 }
 
 /// A message that is no prompt.
@@ -89,28 +80,23 @@ pub struct Button {
 /// Everything that comes from a channel.
 #[derive(Debug)]
 pub enum Inbound {
-    Done {
-        job: JobNo,
-        target: Target,
-        done: Done,
-    },
+    /// A task has come to its end.
+    Done { job: JobNo, target: Target, done: Done },
+    /// A person did something there.
     Update(Update),
-    /// Whatever was told to come later may come now: the service answers again, sooner than it was hoped for.
+    /// What was told to come later may come now: the service answers again, sooner than it was hoped for.
     Ready,
     /// How the channel is, whenever that changes: for `status`.
     Health(Health),
     /// A poll succeeded. `gap`: how long nothing had been heard before it; taps may have been lost meanwhile.
-    Polled {
-        gap: Option<Duration>,
-    },
+    Polled { gap: Option<Duration> },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Done {
     /// Shown; a new message says where.
-    Shown {
-        address: Option<Address>,
-    },
+    Shown { address: Option<Address> },
+    /// It was not.
     NotShown(Undelivered),
 }
 
@@ -124,19 +110,17 @@ pub enum Undelivered {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
+    /// Nothing was heard yet.
     Starting,
+    /// The last poll was answered.
     Connected,
     /// It tries again by itself; the sentence says what is wrong.
-    Retrying {
-        why: String,
-    },
-    /// It does not: somebody must act. The sentence says how.
-    Stopped {
-        why: String,
-    },
+    Retrying { why: String },
+    /// It does not: the operator must act. The sentence says how.
+    Stopped { why: String },
 }
 
-/// Somebody did something on a channel. Untrusted until the hub has checked it.
+/// A person did something on a channel. Untrusted until the hub has checked it.
 #[derive(Debug)]
 pub struct Update {
     pub no: UpdateNo,
@@ -144,14 +128,14 @@ pub struct Update {
     /// Where it was said, and where an answer goes.
     pub target: Target,
     pub saying: Saying,
-    pub recorded: Recorded,
-    /// For a tap: what the person is to hear, as soon as it is known. `None` where nobody waits for it.
+    pub recorded: Confirmation,
+    /// For a tap: what the person is to hear, as soon as it is known. `None` where no phone waits for it.
     pub receipt: Option<Receipt>,
 }
 
 /// Told once the update and all that follows from it is on disk. Dropped untold: it was not, and comes again.
 #[derive(Debug)]
-pub struct Recorded(pub oneshot::Sender<()>);
+pub struct Confirmation(pub oneshot::Sender<()>);
 
 /// One sentence for the person who tapped.
 #[derive(Debug)]
@@ -167,10 +151,9 @@ pub enum Person {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Saying {
-    Tap {
-        on: TapOn,
-        address: Option<Address>,
-    },
+    /// A button was tapped.
+    Tap { on: TapOn, address: Option<Address> },
+    /// A text that is no command of ours.
     Text {
         text: String,
         message: Address,
@@ -179,14 +162,10 @@ pub enum Saying {
         /// It begins as a command does, and is none of ours: a mistake, or a command of the tool.
         is_other_command: bool,
     },
-    Command {
-        command: Command,
-        message: Address,
-    },
+    /// A command of ours.
+    Command { command: Command, message: Address },
     /// Not for us, or not readable: handled by being counted. The word goes on record where it was an attempt to answer.
-    Nothing {
-        attempt: Option<&'static str>,
-    },
+    Nothing { attempt: Option<&'static str> },
 }
 
 /// The message that a text answers. What its buttons carry tells its prompt even where its address was lost.
@@ -227,24 +206,22 @@ pub enum Tap {
 /// What a person may ask for in words. Sessions are named by the beginning of their id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
+    /// The bot was opened for the first time.
     Start,
+    /// What can be asked for.
     Help,
+    /// What runs.
     Sessions,
-    Switch {
-        session: Option<String>,
-    },
+    /// Which session plain messages are for from now on.
+    Switch { session: Option<String> },
+    /// How the hub is, and what waits.
     Status,
-    Screen {
-        session: Option<String>,
-    },
-    Stop {
-        session: Option<String>,
-    },
-    /// `None`: the text after the command is no duration. Zero ends the silence.
-    Mute {
-        time: Option<Duration>,
-    },
-    Resume {
-        session: Option<String>,
-    },
+    /// What a session's terminal shows.
+    Screen { session: Option<String> },
+    /// End a session's tool.
+    Stop { session: Option<String> },
+    /// No new prompts here for a while. `None`: the text after the command is no duration. Zero ends the silence.
+    Mute { time: Option<Duration> },
+    /// Let answers through again after too many.
+    Resume { session: Option<String> },
 }

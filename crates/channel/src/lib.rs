@@ -11,10 +11,14 @@
 
 mod card;
 mod contract;
+mod secret;
 pub mod telegram;
 
 pub use card::{Answered, Card, Offer, SessionTag};
+/// The name by which the hub knows it.
+pub use contract::Confirmation as Recorded;
 pub use contract::{
-    Address, Block, Button, Command, Done, Handle, Health, Inbound, JobNo, Notice, OfferName, Outgoing,
-    Person, Receipt, Recorded, RepliedTo, Saying, Tap, TapOn, Target, Task, Undelivered, Update, UpdateNo,
+    Address, Block, Button, Command, Confirmation, Done, Handle, Health, Inbound, JobNo, Notice, OfferName,
+    Outgoing, Person, Receipt, RepliedTo, Saying, Tap, TapOn, Target, Task, Undelivered, Update, UpdateNo,
 };
+pub use secret::Secret;

@@ -1,4 +1,4 @@
-//! Telegram: long polling, no inbound port. Nobody outside knows how it talks.
+//! Telegram: long polling, no inbound port. No other room knows how it talks.
 //!
 //! `poll` hears and `worker` speaks, over one client (`api`) and one opinion of whether the service answers (`service`).
 //! What is let in (`incoming`, `commands`, `callback`) and what is shown (`render`) are pure, and so is the pace.
@@ -18,88 +18,76 @@ pub mod setup;
 mod tests;
 mod worker;
 
-use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use crate::{Address, Handle, Health, Inbound, Outgoing, Target};
+use crate::{Address, Handle, Health, Inbound, Outgoing, Secret, Target};
 use api::Api;
-use incoming::Guest;
+use incoming::Allowlist;
 use pace::Pace;
-use poll::{End, Poller};
+use poll::{PollEnd, Poller};
 use service::Service;
 use worker::Worker;
 
 /// The name of this channel, in `status` and on record.
 pub const NAME: &str = "telegram";
-/// Where the service is, unless somebody runs a server of their own.
+/// Where the service is, unless the operator runs a server of their own.
 pub const API_URL: &str = "https://api.telegram.org";
 /// One task for each target is under way at most; this is more than anybody has chats.
 const TASKS: usize = 64;
 
+/// A bot and the people it talks to, as the configuration has them.
 #[derive(Debug, Clone)]
-pub struct Config {
-    pub token: Token,
-    pub api_url: String,
+pub struct BotSettings {
+    pub bot_token: Secret,
+    /// Never empty.
     pub allowed_users: Vec<i64>,
     /// Groups where operators may speak. Where there are any, prompts are posted there; otherwise to each person.
     pub chats: Vec<i64>,
     /// To one chat. The service takes 1; a server of one's own may take more.
     pub messages_per_second: f64,
-    /// The newest update on record, or the one after it: listening starts there. It may come once more.
-    pub last_offset: Option<i64>,
-}
-
-/// Whoever has it is the bot. It shows itself to the service alone.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
-
-impl Token {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
-    }
+    /// Without a slash at its end.
+    pub api_url: String,
 }
 
 /// The handle, and the work that the caller spawns; it ends within a second of the last handle's drop.
-pub fn start(config: Config, inbound: mpsc::Sender<Inbound>) -> (Handle, impl Future<Output = ()> + Send) {
+///
+/// `last_offset` is the newest update on record, or the one after it: listening starts there. It may come once more.
+pub fn start(
+    settings: BotSettings,
+    last_offset: Option<i64>,
+    inbound: mpsc::Sender<Inbound>,
+) -> (Handle, impl Future<Output = ()> + Send) {
     let (tasks, mailbox) = mpsc::channel(TASKS);
-    let chats = match config.chats.is_empty() {
-        true => &config.allowed_users,
-        false => &config.chats,
-    };
+    let chats = if settings.chats.is_empty() { &settings.allowed_users } else { &settings.chats };
     let handle =
         Handle { name: NAME, targets: chats.iter().map(|chat| Target(chat.to_string())).collect(), tasks };
-    (handle, run(config, mailbox, inbound))
+    (handle, run(settings, last_offset, mailbox, inbound))
 }
 
-async fn run(config: Config, mailbox: mpsc::Receiver<Outgoing>, inbound: mpsc::Sender<Inbound>) {
-    let api = match Api::new(config.token, &config.api_url) {
+async fn run(
+    settings: BotSettings,
+    last_offset: Option<i64>,
+    mailbox: mpsc::Receiver<Outgoing>,
+    inbound: mpsc::Sender<Inbound>,
+) {
+    let api = match Api::new(settings.bot_token, &settings.api_url) {
         Ok(api) => api,
         Err(error) => return stay_stopped(error.to_string(), mailbox, inbound).await,
     };
-    let guest = Guest { users: config.allowed_users, chats: config.chats };
+    let allowlist = Allowlist { users: settings.allowed_users, chats: settings.chats };
     let service = Arc::new(Service::new(api));
-    let pace = Pace::new(config.messages_per_second);
-    let poller = Poller::new(Arc::clone(&service), guest.clone(), config.last_offset, inbound.clone());
-    let worker = Worker::new(service, guest, pace, inbound).run(mailbox);
+    let pace = Pace::new(settings.messages_per_second);
+    let poller = Poller::new(Arc::clone(&service), allowlist.clone(), last_offset, inbound.clone());
+    let worker = Worker::new(service, allowlist, pace, inbound).run(mailbox);
     tokio::pin!(worker);
     tokio::select! {
         () = &mut worker => {}
         end = poller.run() => match end {
-            End::HubGone => {}
+            PollEnd::HubGone => {}
             // The worker goes on telling the hub that nothing goes out.
-            End::Stopped => worker.await,
+            PollEnd::Stopped => worker.await,
         },
     }
 }

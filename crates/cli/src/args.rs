@@ -46,7 +46,7 @@ pub(crate) enum Command {
                       could not be executed. The tool has a terminal of its own wherever this runs; into a file or a \
                       pipe goes what it writes, with its own line ends."
     )]
-    Run(Run),
+    Run(RunArgs),
     /// List the prompts that wait
     #[command(visible_alias = "prompts")]
     Approvals {
@@ -199,7 +199,7 @@ pub(crate) enum Command {
     Hub(Hub),
     /// Show or check the configuration
     #[command(subcommand)]
-    Config(Config),
+    Config(ConfigCommand),
     /// Rehearse the detector: scenarios on real terminals, recordings made, replayed and explained
     #[command(subcommand)]
     Lab(Lab),
@@ -217,7 +217,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// A name for this session, shown with its prompts
     #[arg(long, value_name = "NAME")]
     pub(crate) label: Option<String>,
@@ -388,7 +388,7 @@ pub(crate) enum Hub {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Config {
+pub(crate) enum ConfigCommand {
     /// Print where the configuration is
     Path,
     /// Print the settings in force, secrets masked

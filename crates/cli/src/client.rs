@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use atlasbridge_pty::{PollFd, PollFlags, poll, spawn_detached};
-use atlasbridge_wire::command::{Request, Response};
+use atlasbridge_wire::command::{HubView, Request, Response};
 use atlasbridge_wire::{Greeting, Hello, Lines, Role, decode, encode};
 
 use rustix::io::Errno;
@@ -41,13 +41,35 @@ pub(crate) enum ClientError {
     InsideSession,
     #[error("starting the hub")]
     Start(#[source] io::Error),
+    /// It speaks another protocol.
     #[error("{0}")]
     Refused(String),
+    /// An ordinary no to what was asked.
+    #[error("{0}")]
+    Declined(String),
+    /// The hub could not do it.
+    #[error("{0}")]
+    Failed(String),
+    #[error("the hub answered something else: {0:?}")]
+    Unexpected(Box<Response>),
     #[error("the hub hung up; it may be restarting, try again")]
     HungUp(#[source] io::Error),
     #[error("the hub did not answer within {} seconds; `atlasbridge hub restart` replaces it", ANSWER_LIMIT.as_secs())]
     Silent,
 }
+
+/// The answer of this shape, or an error that shows the other one.
+macro_rules! answered {
+    ($response:expr, $pattern:pat => $value:expr) => {{
+        let response = $response;
+        if let $pattern = response {
+            $value
+        } else {
+            return Err($crate::client::ClientError::from(response).into());
+        }
+    }};
+}
+pub(crate) use answered;
 
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -72,6 +94,14 @@ impl Client {
         Ok(client)
     }
 
+    /// The running hub, if one runs.
+    pub(crate) fn if_running(paths: &Paths) -> Result<Option<Self>, ClientError> {
+        match Self::connect(paths) {
+            Err(ClientError::NotRunning) => Ok(None),
+            connected => connected.map(Some),
+        }
+    }
+
     /// The running hub, or a new one. One that dies or stops right now is replaced: nothing was asked of it yet.
     pub(crate) fn connect_or_start(paths: &Paths) -> Result<Self, ClientError> {
         for _ in 0..ATTEMPTS {
@@ -85,13 +115,30 @@ impl Client {
 
     pub(crate) fn ask(&mut self, request: &Request) -> Result<Response, ClientError> {
         self.send(request)?;
-        self.receive()
+        self.hear()
+    }
+
+    /// What the hub says of itself.
+    pub(crate) fn status(&mut self) -> Result<HubView, ClientError> {
+        Ok(answered!(self.ask(&Request::Status)?, Response::Status(view) => view))
     }
 
     /// The next picture of a watch: there is no limit to how long nothing may happen.
     pub(crate) fn next(&mut self) -> Result<Response, ClientError> {
         self.stream.set_read_timeout(None).map_err(ClientError::HungUp)?;
-        self.receive()
+        self.hear()
+    }
+
+    /// What is not a no.
+    fn hear(&mut self) -> Result<Response, ClientError> {
+        let response = self.receive()?;
+        if let Response::Refused { reason } = response {
+            Err(ClientError::Declined(reason))
+        } else if let Response::Failed { reason } = response {
+            Err(ClientError::Failed(reason))
+        } else {
+            Ok(response)
+        }
     }
 
     fn send<T: serde::Serialize>(&mut self, frame: &T) -> Result<(), ClientError> {
@@ -112,6 +159,13 @@ impl Client {
                 Err(error) => return Err(ClientError::HungUp(error)),
             }
         }
+    }
+}
+
+/// Something else than the one shape that was waited for.
+impl From<Response> for ClientError {
+    fn from(response: Response) -> Self {
+        Self::Unexpected(Box::new(response))
     }
 }
 

@@ -24,6 +24,7 @@ use atlasbridge_agents::{Surroundings, codex, hook};
 use clap::CommandFactory;
 
 use crate::args::{Args, Command};
+use crate::client::Client;
 use crate::config::{
     self as settings, Config, ConfigError, Environment, HomeError, Paths, PathsError, environment_of_others,
 };
@@ -31,43 +32,46 @@ use crate::output::Output;
 
 pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
     match args.command {
-        Command::Run(args) => run::run(args, output),
-        Command::Approvals { json, watch } => approvals::run(json, watch, output),
-        Command::Approve { prompt, json } => answer::approve(prompt, json, output),
-        Command::Deny { prompt, reason, as_is, json } => answer::deny(prompt, reason, as_is, json, output),
+        Command::Run(args) => return run::run(args, output),
+        Command::Approvals { json, watch } => approvals::run(json, watch, output)?,
+        Command::Approve { prompt, json } => return answer::approve(prompt, json, output),
+        Command::Deny { prompt, reason, as_is, json } => {
+            return answer::deny(prompt, reason, as_is, json, output);
+        }
         Command::Hook { socket } => {
             hook::decision(std::io::stdin(), &socket).iter().for_each(|decision| output.line(decision));
-            Ok(ExitCode::SUCCESS)
         }
-        Command::CodexFront(start) => Ok(ExitCode::from(codex::front(&start.into()))),
+        Command::CodexFront(start) => return Ok(ExitCode::from(codex::front(&start.into()))),
         Command::CodexBridge { screen, start } => {
             let ended = codex::bridge(&start.into(), screen, || output.line("ready"));
-            Ok(if ended.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+            return Ok(if ended.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
-        Command::Reply { prompt, value, as_is, json } => answer::reply(prompt, &value, as_is, json, output),
-        Command::Send { session, text, as_is, take_back: _, json } => match text {
-            Some(text) => send::run(session, &text, as_is, json, output),
-            None => send::take_back(session, json, output),
-        },
-        Command::Status { all, json } => status::run(all, json, output),
-        Command::Sessions(command) => sessions::run(command, output),
-        Command::Logs { tail, lines, json } => logs::run(tail, lines, json, output),
-        Command::Audit(command) => audit::run(command, output),
-        Command::Doctor { tools, fix, json } => doctor::run(&tools, fix, json, output),
-        Command::Adapters(command) => adapters::run(command, output),
-        Command::Open(args) => open::run(args, output),
-        Command::Setup(command) => setup::run(command, output),
-        Command::Hub(command) => hub::run(command, output),
-        Command::Config(command) => config::run(command, output),
-        Command::Lab(command) => lab::run(command, output),
+        Command::Reply { prompt, value, as_is, json } => {
+            return answer::reply(prompt, &value, as_is, json, output);
+        }
+        Command::Send { session, text: Some(text), as_is, json, .. } => {
+            return send::run(session, &text, as_is, json, output);
+        }
+        Command::Send { session, text: None, json, .. } => return send::take_back(session, json, output),
+        Command::Status { all, json } => status::run(all, json, output)?,
+        Command::Sessions(command) => sessions::run(command, output)?,
+        Command::Logs { tail, lines, json } => logs::run(tail, lines, json, output)?,
+        Command::Audit(command) => return audit::run(command, output),
+        Command::Doctor { tools, fix, json } => return doctor::run(&tools, fix, json, output),
+        Command::Adapters(command) => adapters::run(command, output)?,
+        Command::Open(args) => open::run(args, output)?,
+        Command::Setup(command) => setup::run(command, output)?,
+        Command::Hub(command) => hub::run(command, output)?,
+        Command::Config(command) => config::run(command, output)?,
+        Command::Lab(command) => return lab::run(command, output),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "atlasbridge", &mut script);
             output.raw(&String::from_utf8(script).context("the completion script is not text")?);
-            Ok(ExitCode::SUCCESS)
         }
-        Command::Version { json } => version::run(json, output),
+        Command::Version { json } => version::run(json, output)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Exit code of a failure: 2 where usage or configuration is to be mended, 1 for all else.
@@ -89,6 +93,11 @@ fn home() -> anyhow::Result<Paths> {
     Ok(paths)
 }
 
+/// The hub of this home, started if it does not run.
+fn hub() -> anyhow::Result<Client> {
+    Ok(Client::connect_or_start(&home()?)?)
+}
+
 /// What agents need to know of this machine.
 fn surroundings(paths: &Paths) -> Surroundings {
     Surroundings {
@@ -103,9 +112,20 @@ fn surroundings(paths: &Paths) -> Surroundings {
 fn config_of(paths: &Paths, output: &Output) -> anyhow::Result<Config> {
     let loaded = settings::load(paths, &Environment::of_process())?;
     for warning in &loaded.warnings {
-        output.warn(&warning.to_string());
+        output.warn(warning);
     }
     Ok(loaded.config)
+}
+
+/// An error and its causes in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }
 
 /// Whether each prompt is also to be written as a scenario.

@@ -14,11 +14,12 @@ pub(crate) struct Output {
 }
 
 /// How something stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
-    Good,
-    Careful,
-    Bad,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Severity {
+    Ok,
+    Warning,
+    Problem,
 }
 
 impl Output {
@@ -50,33 +51,30 @@ impl Output {
     }
 
     /// A line under a mark that says how something stands: a coloured sign on a terminal, a word elsewhere.
-    pub(crate) fn marked(&self, mark: Mark, text: &str) {
-        let mark = match (mark, self.is_terminal) {
-            (Mark::Good, true) => "✔".green().bold().to_string(),
-            (Mark::Careful, true) => "!".yellow().bold().to_string(),
-            (Mark::Bad, true) => "✖".red().bold().to_string(),
-            (Mark::Good, false) => "ok     ".to_owned(),
-            (Mark::Careful, false) => "warning".to_owned(),
-            (Mark::Bad, false) => "problem".to_owned(),
+    pub(crate) fn marked(&self, severity: Severity, text: &str) {
+        let mark = match (severity, self.is_terminal) {
+            (Severity::Ok, true) => "✔".green().bold().to_string(),
+            (Severity::Warning, true) => "!".yellow().bold().to_string(),
+            (Severity::Problem, true) => "✖".red().bold().to_string(),
+            (Severity::Ok, false) => "ok     ".to_owned(),
+            (Severity::Warning, false) => "warning".to_owned(),
+            (Severity::Problem, false) => "problem".to_owned(),
         };
         self.write(&format!("{mark} {}\n", shown(text)));
     }
 
     /// A warning, beside the result.
     pub(crate) fn warn(&self, text: &str) {
-        let mut stderr = AutoStream::auto(io::stderr());
-        let _ = writeln!(stderr, "{} {}", "warning:".yellow().bold(), shown(text));
+        self.beside("warning:".yellow().bold(), text);
     }
 
     /// What the operator should know, after a session gave the terminal back.
     pub(crate) fn notice(&self, text: &str) {
-        let mut stderr = AutoStream::auto(io::stderr());
-        let _ = writeln!(stderr, "{} {}", "atlasbridge:".bold(), shown(text));
+        self.beside("atlasbridge:".bold(), text);
     }
 
     /// An error with its causes, once each.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        let mut stderr = AutoStream::auto(io::stderr());
         let mut text = String::new();
         for cause in error.chain() {
             let cause = cause.to_string();
@@ -86,11 +84,25 @@ impl Output {
                 text.push_str(&cause);
             }
         }
-        let _ = writeln!(stderr, "{} {}", "atlasbridge:".red().bold(), shown(&text));
+        self.beside("atlasbridge:".red().bold(), &text);
+    }
+
+    /// On standard error, where it is no part of the result.
+    fn beside(&self, mark: impl std::fmt::Display, text: &str) {
+        let _ = writeln!(AutoStream::auto(io::stderr()), "{mark} {}", shown(text));
     }
 
     pub(crate) fn json<T: Serialize>(&self, value: &T) -> anyhow::Result<()> {
         self.write(&format!("{}\n", serde_json::to_string_pretty(value)?));
+        Ok(())
+    }
+
+    /// As JSON where that was asked for, else as a line.
+    pub(crate) fn told<T: Serialize>(&self, json: bool, value: &T, text: &str) -> anyhow::Result<()> {
+        if json {
+            return self.json(value);
+        }
+        self.line(text);
         Ok(())
     }
 
@@ -99,14 +111,18 @@ impl Output {
         Ok(())
     }
 
-    /// A table that fits the terminal; tab-separated where a program reads it.
-    pub(crate) fn table(&self, header: &[&str], rows: &[Vec<String>]) {
+    /// A table that fits the terminal, or a sentence there if it has no rows; tab-separated where a program reads it.
+    pub(crate) fn table(&self, header: &[&str], rows: impl Iterator<Item = Vec<String>>, if_empty: &str) {
+        let mut rows = rows.peekable();
         if !self.is_terminal {
             for row in rows {
                 let cells: Vec<_> = row.iter().map(|cell| shown(cell).replace(['\n', '\t'], " ")).collect();
                 self.write(&format!("{}\n", cells.join("\t")));
             }
             return;
+        }
+        if rows.peek().is_none() {
+            return self.line(if_empty);
         }
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);

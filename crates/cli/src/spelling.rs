@@ -1,4 +1,4 @@
-//! What somebody meant who has mistyped a name.
+//! The name that a person meant who has mistyped it.
 
 /// The name that is nearest to this word, if one is near.
 pub(crate) fn nearest<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {

@@ -13,6 +13,7 @@ mod dice;
 mod host;
 mod life;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -23,6 +24,11 @@ use self::life::{Life, Telling};
 const LIVES: u64 = 10_000;
 /// Lives at once.
 const WORKERS: usize = 2;
+
+/// For whoever runs it, whether or not it fails.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
 
 fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
@@ -65,7 +71,7 @@ fn no_life_breaks_a_promise() {
                     drop(life);
                     let mut told = Life::begin(seed, &place, Telling::Whole).await;
                     told.live().await;
-                    println!("{}", told.story());
+                    say(told.story());
                 }
                 broken.extend(promise.map(|promise| (seed, promise)));
             }
@@ -79,7 +85,7 @@ fn no_life_breaks_a_promise() {
     let _ = std::fs::remove_dir_all(&scratch);
     let mut figures = life::Figures::default();
     results.iter().for_each(|(_, of_worker)| figures.add(of_worker));
-    println!("{} lives in {:.1} s: {figures:?}", last - first, started.elapsed().as_secs_f32());
+    say(&format!("{} lives in {:.1} s: {figures:?}", last - first, started.elapsed().as_secs_f32()));
     let mut broken: Vec<_> = results.into_iter().flat_map(|(broken, _)| broken).collect();
     broken.sort();
     if let Some((seed, promise)) = broken.first() {

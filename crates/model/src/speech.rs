@@ -8,19 +8,21 @@
 
 mod asking;
 mod fate;
+mod health;
 mod refusals;
 
-pub use asking::{besides, label, left, silence, time_left, wants};
+pub use asking::{Answerable, label, left, possibly, rows_wanted, silence, time_left, wants};
 pub use fate::{Fate, Instruction, because, by, instruction, meaning, tone};
+pub use health::{lasted, trouble};
 
 /// Who hears it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Somebody far from the machine, on a phone: whole sentences, and no command line but the one that ends a pause.
+    /// A person far from the machine, on a phone: whole sentences, and no command line but the one that ends a pause.
     Chat,
-    /// Somebody at the page: as in a chat, but nothing can be sent with a slash from there.
+    /// A person at the page: as in a chat, but nothing can be sent with a slash from there.
     Page,
-    /// Somebody at the machine: half a sentence after `atlasbridge:`, with the command that helps.
+    /// A person at the machine: half a sentence after `atlasbridge:`, with the command that helps.
     Command,
 }
 

@@ -45,14 +45,14 @@ pub(crate) fn is_secret(text: &str) -> bool {
 
 /// What a request shows of a login.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ShownLogin {
     Nothing,
     /// Not a cookie that we could have set, or several of the name: another port of this host may have set one of them.
     Nonsense,
     Login(TokenHash),
 }
 
-pub(crate) fn shown_login(headers: &HeaderMap) -> Shown {
+pub(crate) fn shown_login(headers: &HeaderMap) -> ShownLogin {
     let mut found = headers
         .get_all(COOKIE)
         .iter()
@@ -62,20 +62,18 @@ pub(crate) fn shown_login(headers: &HeaderMap) -> Shown {
         .filter(|(name, _)| *name == COOKIE_NAME)
         .map(|(_, value)| value);
     match (found.next(), found.next()) {
-        (None, _) => Shown::Nothing,
-        (Some(secret), None) if is_secret(secret) => Shown::Login(link_hash(secret)),
-        (Some(_), _) => Shown::Nonsense,
+        (None, _) => ShownLogin::Nothing,
+        (Some(secret), None) if is_secret(secret) => ShownLogin::Login(link_hash(secret)),
+        (Some(_), _) => ShownLogin::Nonsense,
     }
 }
 
-pub(crate) fn cookie(secret: &str, is_tls: bool) -> String {
+/// The cookie of a login, or, without a secret, its end.
+pub(crate) fn cookie(secret: Option<&str>, is_tls: bool) -> String {
+    let age = secret.map_or(0, |_| COOKIE_AGE);
+    let secret = secret.unwrap_or_default();
     let secure = if is_tls { "; Secure" } else { "" };
-    format!("{COOKIE_NAME}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_AGE}{secure}")
-}
-
-pub(crate) fn ended_cookie(is_tls: bool) -> String {
-    let secure = if is_tls { "; Secure" } else { "" };
-    format!("{COOKIE_NAME}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0{secure}")
+    format!("{COOKIE_NAME}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}")
 }
 
 /// A name for the list of logins, such as `Firefox on Android`. Made of our own words: what a browser sends is not shown.
@@ -141,7 +139,7 @@ impl PerMinute {
 /// Attempts to log in, good or bad. The secrets cannot be guessed; this keeps the attempts off the record and the hub.
 #[derive(Debug)]
 pub(crate) struct Attempts {
-    /// This machine and all others are counted apart: nobody on the network can lock the owner out at the keyboard.
+    /// This machine and all others are counted apart: no other machine can lock the owner out at the keyboard.
     here: PerMinute,
     elsewhere: PerMinute,
 }
@@ -155,10 +153,7 @@ impl Attempts {
     }
 
     pub(crate) fn allows(&mut self, peer: IpAddr, now: Instant) -> bool {
-        match peer.to_canonical().is_loopback() {
-            true => self.here.allows(now),
-            false => self.elsewhere.allows(now),
-        }
+        if peer.to_canonical().is_loopback() { self.here.allows(now) } else { self.elsewhere.allows(now) }
     }
 }
 
@@ -206,24 +201,24 @@ mod tests {
     #[test]
     fn one_cookie_of_the_name_is_a_login() {
         let secret = "A".repeat(43);
-        let login = || Shown::Login(link_hash(&secret));
+        let login = || ShownLogin::Login(link_hash(&secret));
         #[track_caller]
-        fn check(lines: &[&str], expected: Shown) {
+        fn check(lines: &[&str], expected: ShownLogin) {
             let mut headers = HeaderMap::new();
             for line in lines {
                 headers.append(COOKIE, line.parse().unwrap());
             }
             assert_eq!(shown_login(&headers), expected);
         }
-        check(&[], Shown::Nothing);
-        check(&["other=1; atlasbridged=2"], Shown::Nothing);
+        check(&[], ShownLogin::Nothing);
+        check(&["other=1; atlasbridged=2"], ShownLogin::Nothing);
         check(&[&format!("atlasbridge={secret}")], login());
         check(&[&format!("a=b; atlasbridge={secret} ;c=d")], login());
         check(&["a=b", &format!("atlasbridge={secret}")], login());
-        check(&["atlasbridge="], Shown::Nonsense);
-        check(&[&format!("atlasbridge={secret}x")], Shown::Nonsense);
-        check(&[&format!("atlasbridge=x; atlasbridge={secret}")], Shown::Nonsense);
-        check(&[&format!("atlasbridge={}", "é".repeat(21))], Shown::Nothing);
+        check(&["atlasbridge="], ShownLogin::Nonsense);
+        check(&[&format!("atlasbridge={secret}x")], ShownLogin::Nonsense);
+        check(&[&format!("atlasbridge=x; atlasbridge={secret}")], ShownLogin::Nonsense);
+        check(&[&format!("atlasbridge={}", "é".repeat(21))], ShownLogin::Nothing);
     }
 
     #[test]

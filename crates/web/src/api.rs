@@ -24,8 +24,8 @@ use tokio::time::timeout;
 use crate::desk::{Answer, Ask, Key, Search, Typing};
 use crate::door::{self, Refusal};
 use crate::serve::Connection;
-use crate::server::{Caller, Problem, Server};
-use crate::show::{audit_line, card, session};
+use crate::server::{Problem, Server, Visit};
+use crate::show::{audit_line, card, session, shown};
 use crate::{access, assets, events, export, figures, live, render};
 
 /// For reading a request and making its answer; streams go on after it.
@@ -35,7 +35,7 @@ const MOST_BODY: usize = 16 * 1024;
 /// Rows of a search, unless the page asks for another number.
 const USUAL_ROWS: u32 = 50;
 pub(crate) const MOST_ROWS: u32 = 500;
-/// What nobody looks for; longer ones only cost the hub time.
+/// More than a person looks for; longer ones only cost the hub time.
 const LONGEST_SEARCH: usize = 200;
 /// For a session's first picture: its host may be busy with a flood.
 const PICTURE_TIME: Duration = Duration::from_secs(5);
@@ -126,8 +126,8 @@ async fn enter(server: &Server, connection: &Connection, request: &mut Request) 
     Ok(())
 }
 
-/// What is answered without a login. The figures carry no names of sessions and no text, but they are nobody else's
-/// business either.
+/// What is answered without a login. The figures carry no names of sessions and no text, but they are no
+/// other machine's business either.
 fn is_open_to(peer: IpAddr, path: &str) -> bool {
     match path {
         "/" | "/open" | "/api/login" => true,
@@ -198,7 +198,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
     }
 }
 
-type Shown = Result<Json<Value>, Problem>;
+type JsonAnswer = Result<Json<Value>, Problem>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -228,25 +228,22 @@ async fn login(
     if !is_spent {
         return Err(Refusal::WrongLink.into());
     }
-    let headers = [(SET_COOKIE, access::cookie(&cookie, server.is_tls()))];
+    let headers = [(SET_COOKIE, access::cookie(Some(&cookie), server.is_tls()))];
     Ok((StatusCode::NO_CONTENT, headers).into_response())
 }
 
-async fn logout(
-    State(server): State<Server>,
-    Extension(Caller { login, .. }): Extension<Caller>,
-    _: NoBody,
-) -> Result<Response, Problem> {
+async fn logout(Visit { server, caller }: Visit, _: NoBody) -> Result<Response, Problem> {
+    let login = caller.login;
     server.ask(|reply| Ask::Logout { login, reply }).await?;
-    let headers = [(SET_COOKIE, access::ended_cookie(server.is_tls()))];
+    let headers = [(SET_COOKIE, access::cookie(None, server.is_tls()))];
     Ok((StatusCode::NO_CONTENT, headers).into_response())
 }
 
-async fn me(State(server): State<Server>, Extension(caller): Extension<Caller>) -> Json<Value> {
+async fn me(Visit { server, caller }: Visit) -> Json<Value> {
     Json(json!({ "visitor": caller.visitor.0, "version": server.version() }))
 }
 
-async fn prompts(State(server): State<Server>) -> Shown {
+async fn prompts(State(server): State<Server>) -> JsonAnswer {
     let cards = server.ask(|reply| Ask::Inbox { reply }).await?;
     Ok(Json(json!({ "prompts": cards.iter().map(card).collect::<Vec<_>>() })))
 }
@@ -264,14 +261,14 @@ struct AnswerBody {
 #[serde(rename_all = "snake_case")]
 enum AnswerWord {
     Choice(usize),
-    Say(Word),
+    Say(PlainAnswer),
     Text(String),
     DenyWithReason(String),
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Word {
+enum PlainAnswer {
     Approve,
     Deny,
     Default,
@@ -280,11 +277,10 @@ enum Word {
 }
 
 async fn answer(
-    State(server): State<Server>,
-    Extension(Caller { visitor, .. }): Extension<Caller>,
+    visit: Visit,
     Id(prompt): Id<PromptId>,
     Body(AnswerBody { nonce, answer, as_is }): Body<AnswerBody>,
-) -> Shown {
+) -> JsonAnswer {
     let nonce: Nonce =
         nonce.parse().map_err(|_| Problem::bad_request("The nonce of a prompt has 32 hex digits."))?;
     let said = match answer {
@@ -294,19 +290,19 @@ async fn answer(
         AnswerWord::DenyWithReason(reason) => Said::DenyWith(reason),
         AnswerWord::Choice(row) => Said::Row(row),
         AnswerWord::Text(text) => Said::Text(text),
-        AnswerWord::Say(Word::Approve) => Said::Approve,
-        AnswerWord::Say(Word::Deny) => Said::Deny,
-        AnswerWord::Say(Word::Default) => Said::UseDefault,
-        AnswerWord::Say(Word::Cancel) => Said::Cancel,
-        AnswerWord::Say(Word::Enter) => Said::Enter,
+        AnswerWord::Say(PlainAnswer::Approve) => Said::Approve,
+        AnswerWord::Say(PlainAnswer::Deny) => Said::Deny,
+        AnswerWord::Say(PlainAnswer::Default) => Said::UseDefault,
+        AnswerWord::Say(PlainAnswer::Cancel) => Said::Cancel,
+        AnswerWord::Say(PlainAnswer::Enter) => Said::Enter,
     };
-    let answered = server.ask(|reply| Ask::Answer { prompt, nonce, said, as_is, visitor, reply });
-    let (shown, _) = taken(answered.await?)?;
-    Ok(Json(json!({ "prompt": shown.as_deref().map(card) })))
+    let answered = visit.ask(|visitor, reply| Ask::Answer { prompt, nonce, said, as_is, visitor, reply });
+    let (prompt, _) = taken(answered.await?)?;
+    Ok(Json(json!({ "prompt": prompt.as_deref().map(card) })))
 }
 
 /// The prompt that took it, or why it waits; else why it was not taken.
-fn taken(answer: Answer) -> Result<(Option<Box<Card>>, Option<String>), Problem> {
+pub(crate) fn taken(answer: Answer) -> Result<(Option<Box<Card>>, Option<String>), Problem> {
     match answer {
         Answer::Done { card } => Ok((card, None)),
         Answer::Queued { told } => Ok((None, Some(told))),
@@ -324,24 +320,17 @@ struct SendBody {
 }
 
 async fn send(
-    State(server): State<Server>,
-    Extension(Caller { visitor, .. }): Extension<Caller>,
+    visit: Visit,
     Id(session): Id<SessionId>,
     Body(SendBody { text, as_is }): Body<SendBody>,
-) -> Shown {
-    let sent = server.ask(|reply| Ask::Send { session, text, as_is, visitor, reply });
-    let (shown, queued) = taken(sent.await?)?;
-    Ok(Json(json!({ "prompt": shown.as_deref().map(card), "queued": queued })))
+) -> JsonAnswer {
+    let sent = visit.ask(|visitor, reply| Ask::Send { session, text, as_is, visitor, reply });
+    let (prompt, queued) = taken(sent.await?)?;
+    Ok(Json(json!({ "prompt": prompt.as_deref().map(card), "queued": queued })))
 }
 
-async fn take_back(
-    State(server): State<Server>,
-    Extension(Caller { visitor, .. }): Extension<Caller>,
-    Id(session): Id<SessionId>,
-    _: NoBody,
-) -> Shown {
-    let taken_back = server.ask(|reply| Ask::TakeBack { session, visitor, reply });
-    done(taken_back.await?)
+async fn take_back(visit: Visit, Id(session): Id<SessionId>, _: NoBody) -> JsonAnswer {
+    done(visit.ask(|visitor, reply| Ask::TakeBack { session, visitor, reply }).await?)
 }
 
 #[derive(Deserialize)]
@@ -349,30 +338,30 @@ struct SessionsQuery {
     all: Option<String>,
 }
 
-async fn sessions(State(server): State<Server>, Asked(query): Asked<SessionsQuery>) -> Shown {
+async fn sessions(State(server): State<Server>, Asked(query): Asked<SessionsQuery>) -> JsonAnswer {
     let all = query.all.is_some_and(|all| all == "1");
     let cards = server.ask(|reply| Ask::Sessions { all, reply }).await?;
     Ok(Json(json!({ "sessions": cards.iter().map(session).collect::<Vec<_>>() })))
 }
 
 const NO_SESSION: &str = "There is no such session.";
-const NOT_RUNNING: &str = "This session is not running.";
+pub(crate) const NOT_RUNNING: &str = "This session is not running.";
 
-async fn story(State(server): State<Server>, Id(id): Id<SessionId>) -> Shown {
+async fn story(State(server): State<Server>, Id(id): Id<SessionId>) -> JsonAnswer {
     let story = server.ask(|reply| Ask::Session { session: id, reply }).await?;
     let story = story.ok_or_else(|| Problem::not_found(NO_SESSION))?;
     let prompts: Vec<_> = story.prompts.iter().map(card).collect();
     Ok(Json(json!({ "session": session(&story.session), "prompts": prompts })))
 }
 
-async fn lines(State(server): State<Server>, Id(id): Id<SessionId>) -> Shown {
+async fn lines(State(server): State<Server>, Id(id): Id<SessionId>) -> JsonAnswer {
     let lines = server.ask(|reply| Ask::Lines { session: id, reply }).await?;
     let lines = lines.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
-    let lines: Vec<String> = lines.iter().map(|line| crate::show::shown(line)).collect();
+    let lines: Vec<String> = lines.iter().map(|line| shown(line)).collect();
     Ok(Json(json!({ "lines": lines })))
 }
 
-async fn screen(State(server): State<Server>, Id(id): Id<SessionId>) -> Shown {
+async fn screen(State(server): State<Server>, Id(id): Id<SessionId>) -> JsonAnswer {
     let watching = server.ask(|reply| Ask::Watch { session: id, reply }).await?;
     let mut watching = watching.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
     let first = timeout(PICTURE_TIME, watching.wait_for(Option::is_some)).await;
@@ -393,28 +382,16 @@ async fn screen(State(server): State<Server>, Id(id): Id<SessionId>) -> Shown {
     })))
 }
 
-async fn stop(
-    State(server): State<Server>,
-    Extension(Caller { visitor, .. }): Extension<Caller>,
-    Id(session): Id<SessionId>,
-    _: NoBody,
-) -> Shown {
-    let stopped = server.ask(|reply| Ask::StopSession { session, visitor, reply });
-    done(stopped.await?)
+async fn stop(visit: Visit, Id(session): Id<SessionId>, _: NoBody) -> JsonAnswer {
+    done(visit.ask(|visitor, reply| Ask::StopSession { session, visitor, reply }).await?)
 }
 
-async fn type_into(
-    State(server): State<Server>,
-    Extension(Caller { visitor, .. }): Extension<Caller>,
-    Id(session): Id<SessionId>,
-    Body(body): Body<TypeBody>,
-) -> Shown {
+async fn type_into(visit: Visit, Id(session): Id<SessionId>, Body(body): Body<TypeBody>) -> JsonAnswer {
     let typing = body.typing().map_err(Problem::bad_request)?;
-    let typed = server.ask(|reply| Ask::Type { session, typing, visitor, reply });
-    done(typed.await?)
+    done(visit.ask(|visitor, reply| Ask::Type { session, typing, visitor, reply }).await?)
 }
 
-fn done(answer: Answer) -> Shown {
+fn done(answer: Answer) -> JsonAnswer {
     taken(answer)?;
     Ok(Json(json!({ "ok": true })))
 }
@@ -490,14 +467,14 @@ impl SearchQuery {
     }
 }
 
-async fn history(State(server): State<Server>, Asked(query): Asked<SearchQuery>) -> Shown {
+async fn history(State(server): State<Server>, Asked(query): Asked<SearchQuery>) -> JsonAnswer {
     let search = query.search()?;
     let page = server.ask(|reply| Ask::History { search, reply }).await?;
     let prompts: Vec<_> = page.prompts.iter().map(card).collect();
     Ok(Json(json!({ "prompts": prompts, "next": page.older })))
 }
 
-async fn audit(State(server): State<Server>, Asked(query): Asked<SearchQuery>) -> Shown {
+async fn audit(State(server): State<Server>, Asked(query): Asked<SearchQuery>) -> JsonAnswer {
     let search = query.search()?;
     let most = search.most as usize;
     let lines = server.ask(|reply| Ask::Audit { search, reply }).await?;
@@ -506,7 +483,7 @@ async fn audit(State(server): State<Server>, Asked(query): Asked<SearchQuery>) -
     Ok(Json(json!({ "lines": lines, "next": next })))
 }
 
-async fn verify_audit(State(server): State<Server>) -> Shown {
+async fn verify_audit(State(server): State<Server>) -> JsonAnswer {
     let verdict = server.ask(|reply| Ask::VerifyAudit { reply }).await?;
     Ok(Json(json!({
         "is_whole": verdict.is_whole,

@@ -42,9 +42,7 @@ pub(crate) async fn file(request: Request) -> Response {
 }
 
 fn serve(name: &str, request: &Request) -> Response {
-    let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
-        return nothing();
-    };
+    let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else { return nothing() };
     let headers = [
         (CONTENT_TYPE, kind_of(asset.name)),
         (ETAG, asset.tag.as_str()),

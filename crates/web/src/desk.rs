@@ -21,33 +21,17 @@ pub struct Visitor(pub String);
 #[derive(Debug)]
 pub enum Ask {
     /// Prompts that are not over, oldest first.
-    Inbox {
-        reply: oneshot::Sender<Vec<Card>>,
-    },
+    Inbox { reply: oneshot::Sender<Vec<Card>> },
     /// Running sessions, or with `all` the past ones too, newest first.
-    Sessions {
-        all: bool,
-        reply: oneshot::Sender<Vec<SessionCard>>,
-    },
+    Sessions { all: bool, reply: oneshot::Sender<Vec<SessionCard>> },
     /// One session with all its prompts.
-    Session {
-        session: SessionId,
-        reply: oneshot::Sender<Option<SessionStory>>,
-    },
+    Session { session: SessionId, reply: oneshot::Sender<Option<SessionStory>> },
     /// Past and present prompts, newest first.
-    History {
-        search: Search,
-        reply: oneshot::Sender<HistoryPage>,
-    },
+    History { search: Search, reply: oneshot::Sender<HistoryPage> },
     /// Lines of the audit log, newest first.
-    Audit {
-        search: Search,
-        reply: oneshot::Sender<Vec<AuditLine>>,
-    },
+    Audit { search: Search, reply: oneshot::Sender<Vec<AuditLine>> },
     /// Checks the whole chain; may take a second on a long log.
-    VerifyAudit {
-        reply: oneshot::Sender<AuditVerdict>,
-    },
+    VerifyAudit { reply: oneshot::Sender<AuditVerdict> },
     /// A refusal with a reason tells the tool why: together with the refusal where it takes that, else as its next
     /// instruction.
     Answer {
@@ -60,66 +44,27 @@ pub enum Ask {
         reply: oneshot::Sender<Answer>,
     },
     /// The next instruction of a session's tool: sent if the tool waits for one, else kept until it does.
-    Send {
-        session: SessionId,
-        text: String,
-        as_is: bool,
-        visitor: Visitor,
-        reply: oneshot::Sender<Answer>,
-    },
+    Send { session: SessionId, text: String, as_is: bool, visitor: Visitor, reply: oneshot::Sender<Answer> },
     /// Takes back the instruction that waits, or puts away the one that could not be sent.
-    TakeBack {
-        session: SessionId,
-        visitor: Visitor,
-        reply: oneshot::Sender<Answer>,
-    },
+    TakeBack { session: SessionId, visitor: Visitor, reply: oneshot::Sender<Answer> },
     /// The live screen. Dropping the receiver ends it. `None`: no such running session.
-    Watch {
-        session: SessionId,
-        reply: oneshot::Sender<Option<watch::Receiver<Option<Picture>>>>,
-    },
+    Watch { session: SessionId, reply: oneshot::Sender<Option<watch::Receiver<Option<Picture>>>> },
     /// The last lines that scrolled off a session's screen, oldest first.
-    Lines {
-        session: SessionId,
-        reply: oneshot::Sender<Option<Vec<String>>>,
-    },
+    Lines { session: SessionId, reply: oneshot::Sender<Option<Vec<String>>> },
     /// Keys or a line for a session, through its gate.
-    Type {
-        session: SessionId,
-        typing: Typing,
-        visitor: Visitor,
-        reply: oneshot::Sender<Answer>,
-    },
-    StopSession {
-        session: SessionId,
-        visitor: Visitor,
-        reply: oneshot::Sender<Answer>,
-    },
+    Type { session: SessionId, typing: Typing, visitor: Visitor, reply: oneshot::Sender<Answer> },
+    /// Ends a session's tool.
+    StopSession { session: SessionId, visitor: Visitor, reply: oneshot::Sender<Answer> },
     /// Spends a one-time link, and keeps the login that it becomes.
-    Redeem {
-        link: TokenHash,
-        login: TokenHash,
-        device: String,
-        reply: oneshot::Sender<bool>,
-    },
+    Redeem { link: TokenHash, login: TokenHash, device: String, reply: oneshot::Sender<bool> },
     /// Whether this login is known and not revoked.
-    Login {
-        login: TokenHash,
-        reply: oneshot::Sender<Option<Visitor>>,
-    },
-    Logout {
-        login: TokenHash,
-        reply: oneshot::Sender<()>,
-    },
+    Login { login: TokenHash, reply: oneshot::Sender<Option<Visitor>> },
+    /// Forgets this login.
+    Logout { login: TokenHash, reply: oneshot::Sender<()> },
     /// Figures for `/metrics` and `/healthz`.
-    Figures {
-        reply: oneshot::Sender<Figures>,
-    },
+    Figures { reply: oneshot::Sender<Figures> },
     /// A request was refused at the door: on record, without what it carried.
-    Refused {
-        reason: &'static str,
-        from: String,
-    },
+    Refused { reason: &'static str, from: String },
 }
 
 /// SHA-256 of a link's or a cookie's secret, in hex: the secret itself is kept nowhere.
@@ -135,19 +80,17 @@ pub enum Answer {
     Queued { told: String },
     /// An ordinary no, in a sentence for a person.
     Refused { why: String },
-    /// The first character makes something else of the text: what, in a sentence. Whoever means it says so.
+    /// The first character makes something else of the text: what, in a sentence. A visitor who means it says so.
     NotPlain { why: String },
 }
 
 /// A key of the key bar, or a line of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typing {
+    /// A key of the bar.
     Key(Key),
     /// One line without control characters, and whether Enter follows.
-    Text {
-        text: String,
-        enter: bool,
-    },
+    Text { text: String, enter: bool },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,7 +104,7 @@ pub struct SessionCard {
     pub exit_code: Option<i32>,
     pub prompts: u64,
     pub is_waiting: bool,
-    /// Too many answers came over channels: no more are taken from there until somebody resumes it.
+    /// Too many answers came over channels: no more are taken from there until an operator resumes it.
     pub is_paused: bool,
     /// Its host is connected to the hub.
     pub is_connected: bool,

@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Why somebody was not let in. Ordinary, and worded for whoever wrote the client.
+/// Why a request was not let in. Ordinary, and worded for the author of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     NotOurs,
@@ -30,34 +30,29 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn status(self) -> StatusCode {
+    /// The status, and the word on record.
+    fn code(self) -> (StatusCode, &'static str) {
         match self {
-            Refusal::NotOurs => StatusCode::BAD_REQUEST,
-            Refusal::ForeignHost => StatusCode::MISDIRECTED_REQUEST,
-            Refusal::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Refusal::NoLogin | Refusal::UnknownLogin => StatusCode::UNAUTHORIZED,
-            Refusal::TooManyAttempts | Refusal::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
-            Refusal::ForeignOrigin | Refusal::CrossSite | Refusal::NoOrigin | Refusal::WrongLink => {
-                StatusCode::FORBIDDEN
-            }
+            Refusal::NotOurs => (StatusCode::BAD_REQUEST, "not_ours"),
+            Refusal::ForeignHost => (StatusCode::MISDIRECTED_REQUEST, "foreign_host"),
+            Refusal::ForeignOrigin => (StatusCode::FORBIDDEN, "foreign_origin"),
+            Refusal::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
+            Refusal::NoOrigin => (StatusCode::FORBIDDEN, "no_origin"),
+            Refusal::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
+            Refusal::NoLogin => (StatusCode::UNAUTHORIZED, "no_login"),
+            Refusal::UnknownLogin => (StatusCode::UNAUTHORIZED, "unknown_login"),
+            Refusal::TooManyAttempts => (StatusCode::TOO_MANY_REQUESTS, "too_many_attempts"),
+            Refusal::WrongLink => (StatusCode::FORBIDDEN, "wrong_link"),
+            Refusal::TooManyStreams => (StatusCode::TOO_MANY_REQUESTS, "too_many_streams"),
         }
     }
 
-    /// The word on record.
+    pub(crate) fn status(self) -> StatusCode {
+        self.code().0
+    }
+
     pub(crate) fn reason(self) -> &'static str {
-        match self {
-            Refusal::NotOurs => "not_ours",
-            Refusal::ForeignHost => "foreign_host",
-            Refusal::ForeignOrigin => "foreign_origin",
-            Refusal::CrossSite => "cross_site",
-            Refusal::NoOrigin => "no_origin",
-            Refusal::NotJson => "not_json",
-            Refusal::NoLogin => "no_login",
-            Refusal::UnknownLogin => "unknown_login",
-            Refusal::TooManyAttempts => "too_many_attempts",
-            Refusal::WrongLink => "wrong_link",
-            Refusal::TooManyStreams => "too_many_streams",
-        }
+        self.code().1
     }
 
     pub(crate) fn sentence(self) -> &'static str {
@@ -123,10 +118,7 @@ pub(crate) fn judge(
     if !has_origin && site != Some(Some("same-origin")) {
         return Err(Refusal::NoOrigin);
     }
-    match only(headers, CONTENT_TYPE).is_some_and(is_json) {
-        true => Ok(()),
-        false => Err(Refusal::NotJson),
-    }
+    if only(headers, CONTENT_TYPE).is_some_and(is_json) { Ok(()) } else { Err(Refusal::NotJson) }
 }
 
 /// The one value of a header; `None` where it is missing, repeated or not plain text.
@@ -139,7 +131,7 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 }
 
 /// # Own-name invariant
-/// A name that somebody else's DNS may point here is never ours: names are `localhost` and the address at which this
+/// A name that a foreign DNS may point here is never ours: names are `localhost` and the address at which this
 /// very connection arrived, with the right port.
 fn is_our_host(host: &str, local: SocketAddr, is_tls: bool) -> bool {
     let ip = local.ip().to_canonical();
@@ -147,10 +139,7 @@ fn is_our_host(host: &str, local: SocketAddr, is_tls: bool) -> bool {
         IpAddr::V4(ip) => ip.to_string(),
         IpAddr::V6(ip) => format!("[{ip}]"),
     };
-    let loopback: &[&str] = match ip.is_loopback() {
-        true => &["localhost", "127.0.0.1", "[::1]"],
-        false => &[],
-    };
+    let loopback: &[&str] = if ip.is_loopback() { &["localhost", "127.0.0.1", "[::1]"] } else { &[] };
     let usual_port = if is_tls { 443 } else { 80 };
     let name = match host.strip_suffix(&format!(":{}", local.port())) {
         Some(name) => name,
@@ -170,7 +159,7 @@ fn is_json(content_type: &str) -> bool {
     kind.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// What every answer carries, whoever asked.
+/// What every answer carries.
 pub(crate) fn protect(headers: &mut HeaderMap) {
     const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                           img-src 'self' data:; manifest-src 'self'; base-uri 'none'; form-action 'none'; \

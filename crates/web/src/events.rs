@@ -6,7 +6,6 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::State;
 use axum::response::sse::{Event, Sse};
 use futures_util::stream::{self, Stream};
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::desk::Ask;
 use crate::serve::Connection;
-use crate::server::{self, Caller, Problem, Server, StreamKind};
+use crate::server::{self, Caller, Problem, Server, StreamKind, Visit};
 use crate::show::{card, session};
 
 /// A comment, so that proxies and sleeping phones find out that the line is dead; and a look at whether the login stands.
@@ -38,8 +37,7 @@ struct Listener {
 }
 
 pub(crate) async fn listen(
-    State(server): State<Server>,
-    Extension(caller): Extension<Caller>,
+    Visit { server, caller }: Visit,
     Extension(connection): Extension<Connection>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let listener = Listener {

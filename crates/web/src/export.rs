@@ -2,9 +2,7 @@
 
 use std::io;
 
-use axum::Extension;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -12,17 +10,14 @@ use serde::Serialize;
 
 use crate::api::MOST_ROWS;
 use crate::desk::{Ask, Search};
-use crate::server::{Caller, Problem, Server, Stream, StreamKind};
+use crate::server::{Problem, Server, Stream, StreamKind, Visit};
 use crate::show::{audit_line, session, spent_card};
 
 /// Rows of each part that one file may hold; one that stops there says so. Years of one person's prompts.
 const MOST_PROMPTS: usize = 100_000;
 const MOST_LINES: usize = 1_000_000;
 
-pub(crate) async fn download(
-    State(server): State<Server>,
-    Extension(caller): Extension<Caller>,
-) -> Result<Response, Problem> {
+pub(crate) async fn download(Visit { server, caller }: Visit) -> Result<Response, Problem> {
     let export = Export {
         _stream: server.stream(StreamKind::Export, &caller.login)?,
         server,
@@ -90,14 +85,9 @@ impl Export {
         let page = self.ask(|reply| Ask::History { search, reply }).await?;
         let mut text = String::new();
         self.push(&mut text, page.prompts.iter().map(spent_card))?;
-        // A page that leads nowhere new is the last one, whatever it says.
-        let older = page.older.filter(|older| before.is_none_or(|before| *older < before));
-        match older {
-            Some(older) if self.rows < MOST_PROMPTS => self.part = Part::Prompts { before: Some(older) },
-            older => {
-                self.is_complete &= older.is_none();
-                self.begin(&mut text, "audit", Part::Audit { before: None });
-            }
+        match self.older(before, page.older, MOST_PROMPTS) {
+            Some(older) => self.part = Part::Prompts { before: Some(older) },
+            None => self.begin(&mut text, "audit", Part::Audit { before: None }),
         }
         Ok(text)
     }
@@ -107,18 +97,19 @@ impl Export {
         let lines = self.ask(|reply| Ask::Audit { search, reply }).await?;
         let mut text = String::new();
         self.push(&mut text, lines.iter().map(audit_line))?;
-        let older = lines
-            .last()
-            .and_then(|line| i64::try_from(line.seq).ok())
-            .filter(|older| before.is_none_or(|before| *older < before));
-        self.part = match older {
-            Some(older) if self.rows < MOST_LINES => Part::Audit { before: Some(older) },
-            older => {
-                self.is_complete &= older.is_none();
-                Part::End
-            }
+        let older = lines.last().and_then(|line| i64::try_from(line.seq).ok());
+        self.part = match self.older(before, older, MOST_LINES) {
+            Some(older) => Part::Audit { before: Some(older) },
+            None => Part::End,
         };
         Ok(text)
+    }
+
+    /// Where the next page of this part begins. One that leads nowhere new is the last one, whatever it says.
+    fn older(&mut self, before: Option<i64>, older: Option<i64>, most: usize) -> Option<i64> {
+        let older = older.filter(|older| before.is_none_or(|before| *older < before))?;
+        self.is_complete &= self.rows < most;
+        (self.rows < most).then_some(older)
     }
 
     fn push<T: Serialize>(&mut self, text: &mut String, rows: impl Iterator<Item = T>) -> io::Result<()> {

@@ -22,6 +22,7 @@ mod export;
 mod figures;
 mod live;
 mod render;
+mod seats;
 mod server;
 mod show;
 
@@ -41,12 +42,15 @@ const PORTS_TRIED: u16 = 20;
 
 /// What the page needs to know of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Config {
+pub struct PageConfig {
     pub listen: SocketAddr,
     pub tls: Option<Tls>,
     /// Our own version, for the page and for `/metrics`.
     pub version: String,
 }
+
+/// The name by which the hub knows it.
+pub use self::PageConfig as Config;
 
 /// Where the certificate comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +87,7 @@ pub enum WebError {
 
 /// Binds at once and serves while the returned future runs. It ends once the handle is dropped.
 pub fn start(
-    config: Config,
+    config: PageConfig,
     desk: Desk,
 ) -> Result<(WebHandle, impl Future<Output = ()> + Send + 'static), WebError> {
     let tls = config.tls.as_ref().map(|tls| tls::prepare(tls, config.listen.ip())).transpose()?;

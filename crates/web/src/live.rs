@@ -4,13 +4,13 @@
 //! One frame is under way at a time, made from the newest picture when the one before has left for the network. However
 //! much a tool prints and however slow a phone is, this holds two pictures and one frame.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use atlasbridge_model::picture::Change;
 use atlasbridge_model::{Picture, SessionId};
 use axum::Extension;
-use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::http::StatusCode;
@@ -20,11 +20,11 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at, sleep_until, timeout};
 
-use crate::api::{Id, TypeBody};
-use crate::desk::{Answer, Ask};
+use crate::api::{Id, NOT_RUNNING, TypeBody, taken};
+use crate::desk::{Ask, Typing};
 use crate::render;
 use crate::serve::Connection;
-use crate::server::{Caller, Problem, Server, Stream, StreamKind};
+use crate::server::{Caller, Problem, Server, Stream, StreamKind, Visit};
 
 /// Between two frames: twenty a second look alive, more only cost a phone its battery.
 const PACE: Duration = Duration::from_millis(50);
@@ -39,8 +39,7 @@ const MOST_MISSED: u32 = 3;
 const MOST_BYTES: usize = 16 * 1024;
 
 pub(crate) async fn watch(
-    State(server): State<Server>,
-    Extension(caller): Extension<Caller>,
+    Visit { server, caller }: Visit,
     Extension(connection): Extension<Connection>,
     Id(session): Id<SessionId>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -48,7 +47,7 @@ pub(crate) async fn watch(
     let upgrade = upgrade.map_err(|_| Problem::new(StatusCode::UPGRADE_REQUIRED, "This is a WebSocket."))?;
     let stream = server.stream(StreamKind::Live, &caller.login)?;
     let watching = server.ask(|reply| Ask::Watch { session, reply }).await?;
-    let picture = watching.ok_or_else(|| Problem::not_found("This session is not running."))?;
+    let picture = watching.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
     let viewer = Viewer {
         server,
         caller,
@@ -81,7 +80,7 @@ struct Viewer {
 }
 
 /// Why a socket ends.
-enum End {
+enum ViewEnd {
     /// The session is over.
     Gone,
     /// The other side left, stalled or may no longer watch.
@@ -91,28 +90,22 @@ enum End {
 /// What a browser may say.
 #[derive(Deserialize)]
 #[serde(tag = "t", rename_all = "snake_case")]
-enum Told {
+enum BrowserMessage {
     Unlock,
     Lock,
-    Key {
-        #[serde(flatten)]
-        body: Value,
-    },
-    Text {
-        #[serde(flatten)]
-        body: Value,
-    },
+    Key(Value),
+    Text(Value),
 }
 
 impl Viewer {
     async fn run(mut self, mut socket: WebSocket) {
-        if let End::Gone = self.show(&mut socket).await {
+        if let ViewEnd::Gone = self.show(&mut socket).await {
             let _ = send(&mut socket, json!({ "t": "gone" })).await;
         }
         let _ = timeout(SEND_TIME, socket.send(Message::Close(None))).await;
     }
 
-    async fn show(&mut self, socket: &mut WebSocket) -> End {
+    async fn show(&mut self, socket: &mut WebSocket) -> ViewEnd {
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         let mut next = Instant::now();
         let mut is_news = true;
@@ -122,10 +115,10 @@ impl Viewer {
         let mut closed = std::pin::pin!(server.closed());
         loop {
             let step = tokio::select! {
-                () = &mut closed => return End::Left,
+                () = &mut closed => return ViewEnd::Left,
                 message = socket.recv() => match message {
                     Some(Ok(message)) => self.hear(socket, message).await,
-                    Some(Err(_)) | None => return End::Left,
+                    Some(Err(_)) | None => return ViewEnd::Left,
                 },
                 _ = heartbeat.tick() => self.beat(socket).await,
                 changed = self.picture.changed(), if !is_news => match changed {
@@ -133,19 +126,19 @@ impl Viewer {
                         is_news = true;
                         Ok(())
                     }
-                    Err(_) => return End::Gone,
+                    Err(_) => return ViewEnd::Gone,
                 },
                 changed = changes.changed(), if !is_doubted => match changed {
                     Ok(()) => {
                         is_doubted = true;
                         Ok(())
                     }
-                    Err(_) => return End::Left,
+                    Err(_) => return ViewEnd::Left,
                 },
                 () = sleep_until(doubt_at), if is_doubted => {
                     is_doubted = false;
                     doubt_at = Instant::now() + DOUBT;
-                    self.may_stay().await.then_some(()).ok_or(End::Left)
+                    self.may_stay().await.then_some(()).ok_or(ViewEnd::Left)
                 }
                 () = sleep_until(next), if is_news => {
                     is_news = false;
@@ -159,10 +152,8 @@ impl Viewer {
         }
     }
 
-    async fn send_picture(&mut self, socket: &mut WebSocket) -> Result<(), End> {
-        let Some(newest) = self.picture.borrow_and_update().clone() else {
-            return Ok(());
-        };
+    async fn send_picture(&mut self, socket: &mut WebSocket) -> Result<(), ViewEnd> {
+        let Some(newest) = self.picture.borrow_and_update().clone() else { return Ok(()) };
         if let Some(change) = newest.change_since(self.seen.as_ref()) {
             send(socket, frame(&change)).await?;
             self.seen = Some(newest);
@@ -171,37 +162,38 @@ impl Viewer {
     }
 
     /// A login that was revoked ends its sockets, a browser that sleeps is let go.
-    async fn beat(&mut self, socket: &mut WebSocket) -> Result<(), End> {
+    async fn beat(&mut self, socket: &mut WebSocket) -> Result<(), ViewEnd> {
         self.missed += 1;
         if self.missed > MOST_MISSED || !self.may_stay().await {
-            return Err(End::Left);
+            return Err(ViewEnd::Left);
         }
         let ping = timeout(SEND_TIME, socket.send(Message::Ping(Vec::new().into())));
-        ping.await.ok().and_then(Result::ok).ok_or(End::Left)
+        ping.await.ok().and_then(Result::ok).ok_or(ViewEnd::Left)
     }
 
     async fn may_stay(&self) -> bool {
         matches!(self.server.visitor(&self.caller.login).await, Ok(Some(_)))
     }
 
-    async fn hear(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), End> {
+    async fn hear(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), ViewEnd> {
         self.missed = 0;
         let text = match message {
             Message::Text(text) => text,
             Message::Ping(_) | Message::Pong(_) => return Ok(()),
-            Message::Binary(_) | Message::Close(_) => return Err(End::Left),
+            Message::Binary(_) | Message::Close(_) => return Err(ViewEnd::Left),
         };
-        let typed = match serde_json::from_str::<Told>(&text) {
-            Ok(Told::Unlock) => {
-                self.is_unlocked = true;
+        let typing = match serde_json::from_str::<BrowserMessage>(&text) {
+            Ok(message @ (BrowserMessage::Unlock | BrowserMessage::Lock)) => {
+                self.is_unlocked = matches!(message, BrowserMessage::Unlock);
                 return Ok(());
             }
-            Ok(Told::Lock) => {
-                self.is_unlocked = false;
-                return Ok(());
-            }
-            Ok(Told::Key { body } | Told::Text { body }) => self.type_into(body).await?,
-            Err(_) => Err("This is not a message that is expected here.".to_owned()),
+            Ok(BrowserMessage::Key(body) | BrowserMessage::Text(body)) => self.typing(body),
+            Err(_) => Err("This is not a message that is expected here."),
+        };
+        let typed = match typing {
+            Ok(_) if !self.may_stay().await => return Err(ViewEnd::Left),
+            Ok(typing) => self.type_into(typing).await,
+            Err(why) => Err(why.into()),
         };
         let told = match typed {
             Ok(()) => json!({ "t": "typed", "ok": true }),
@@ -210,36 +202,25 @@ impl Viewer {
         send(socket, told).await
     }
 
-    async fn type_into(&self, body: Value) -> Result<Result<(), String>, End> {
+    fn typing(&self, body: Value) -> Result<Typing, &'static str> {
         if !self.is_unlocked {
-            return Ok(Err("This screen is only watched; unlock typing first.".to_owned()));
+            return Err("This screen is only watched; unlock typing first.");
         }
-        let typing = match serde_json::from_value::<TypeBody>(body) {
-            Ok(body) => body.typing().map_err(str::to_owned),
-            Err(_) => Err("There is no such key.".to_owned()),
-        };
-        let typing = match typing {
-            Ok(typing) => typing,
-            Err(why) => return Ok(Err(why)),
-        };
-        if !self.may_stay().await {
-            return Err(End::Left);
-        }
+        serde_json::from_value::<TypeBody>(body).map_err(|_| "There is no such key.")?.typing()
+    }
+
+    async fn type_into(&self, typing: Typing) -> Result<(), Cow<'static, str>> {
         let (session, visitor) = (self.session, self.caller.visitor.clone());
         let typed = self.server.ask(|reply| Ask::Type { session, typing, visitor, reply });
-        Ok(match typed.await {
-            Ok(Answer::Done { .. } | Answer::Queued { .. }) => Ok(()),
-            Ok(Answer::Refused { why } | Answer::NotPlain { why }) => Err(why),
-            Err(problem) => Err(problem.sentence.into_owned()),
-        })
+        taken(typed.await.map_err(|problem| problem.sentence)?).map(drop).map_err(|problem| problem.sentence)
     }
 }
 
-async fn send(socket: &mut WebSocket, message: Value) -> Result<(), End> {
+async fn send(socket: &mut WebSocket, message: Value) -> Result<(), ViewEnd> {
     let sending = socket.send(Message::text(message.to_string()));
     match timeout(SEND_TIME, sending).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(End::Left),
+        Ok(Err(_)) | Err(_) => Err(ViewEnd::Left),
     }
 }
 

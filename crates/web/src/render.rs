@@ -98,10 +98,7 @@ fn attributes(style: Style, is_wide: bool) -> String {
             classes.push(name.to_owned());
         }
     }
-    match classes.is_empty() {
-        true => data,
-        false => format!(" class=\"{}\"{data}", classes.join(" ")),
-    }
+    if classes.is_empty() { data } else { format!(" class=\"{}\"{data}", classes.join(" ")) }
 }
 
 fn push_colour(data: &mut String, letter: char, (red, green, blue): (u8, u8, u8)) {

@@ -1,20 +1,14 @@
 //! Connections: how many, how long, and how slow they may be. What they ask is the router's business.
 
-use std::collections::HashMap;
-use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::{Request, Response};
-use hyper::body::Incoming;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
-use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -23,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use crate::seats::{Seat, Seats};
 use crate::server::Server;
 use crate::tls::Prepared;
 
@@ -45,7 +40,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Connection {
     pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
-    _seat: Arc<Seat>,
+    _seat: Arc<Seat<IpAddr>>,
 }
 
 /// Serves until the handle is dropped; its connections end with it.
@@ -75,7 +70,7 @@ pub(crate) async fn run(listener: std::net::TcpListener, tls: Option<Prepared>, 
                 continue;
             }
         };
-        let Some(seat) = seats.take(peer.ip()) else {
+        let Some(seat) = seat(&seats, peer.ip()) else {
             server.tell_refused("too_many_connections", peer.ip());
             continue;
         };
@@ -104,7 +99,8 @@ async fn talk<S>(stream: S, router: Router, connection: Connection)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = Placed { inner: TowerToHyperService::new(router), connection };
+    // Each request has the connection it came on.
+    let service = TowerToHyperService::new(router.layer(Extension(connection)));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
@@ -118,57 +114,10 @@ where
     }
 }
 
-/// Gives each request the connection it came on.
-struct Placed {
-    inner: TowerToHyperService<Router>,
-    connection: Connection,
-}
-
-impl Service<Request<Incoming>> for Placed {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
-
-    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        request.extensions_mut().insert(self.connection.clone());
-        self.inner.call(request)
-    }
-}
-
-#[derive(Debug, Clone, Default)]
-struct Seats(Arc<Mutex<HashMap<IpAddr, usize>>>);
-
-#[derive(Debug)]
-struct Seat {
-    seats: Seats,
-    peer: IpAddr,
-}
-
-impl Seats {
-    fn take(&self, peer: IpAddr) -> Option<Seat> {
-        let peer = peer.to_canonical();
-        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: usize = taken.values().sum();
-        let of_peer = taken.get(&peer).copied().unwrap_or(0);
-        let most_of_peer = if peer.is_loopback() { MOST_CONNECTIONS } else { MOST_PER_PEER };
-        if all >= MOST_CONNECTIONS || of_peer >= most_of_peer {
-            return None;
-        }
-        taken.insert(peer, of_peer + 1);
-        Some(Seat { seats: self.clone(), peer })
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let mut taken = self.seats.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match taken.get_mut(&self.peer) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => {
-                taken.remove(&self.peer);
-            }
-        }
-    }
+fn seat(seats: &Seats<IpAddr>, peer: IpAddr) -> Option<Seat<IpAddr>> {
+    let peer = peer.to_canonical();
+    let most_of_peer = if peer.is_loopback() { MOST_CONNECTIONS } else { MOST_PER_PEER };
+    seats.take(peer, |all, of_peer| all < MOST_CONNECTIONS && of_peer < most_of_peer)
 }
 
 /// A stream whose reader may be slow, but not stand still: what is sent to it fails after a while, and its seat is free.
@@ -264,13 +213,13 @@ mod tests {
     fn seats_are_given_back_and_no_other_machine_takes_them_all() {
         let seats = Seats::default();
         let (here, there): (IpAddr, IpAddr) = ([127, 0, 0, 1].into(), [192, 0, 2, 7].into());
-        let theirs: Vec<_> = (0..MOST_PER_PEER).map(|_| seats.take(there).unwrap()).collect();
-        assert!(seats.take(there).is_none());
-        let ours: Vec<_> = std::iter::from_fn(|| seats.take(here)).collect();
+        let theirs: Vec<_> = (0..MOST_PER_PEER).map(|_| seat(&seats, there).unwrap()).collect();
+        assert!(seat(&seats, there).is_none());
+        let ours: Vec<_> = std::iter::from_fn(|| seat(&seats, here)).collect();
         assert_eq!(ours.len() + theirs.len(), MOST_CONNECTIONS);
         drop(theirs);
-        assert!(seats.take(there).is_some());
+        assert!(seat(&seats, there).is_some());
         drop(ours);
-        assert!(seats.0.lock().unwrap().is_empty());
+        assert!(seats.is_empty());
     }
 }

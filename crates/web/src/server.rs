@@ -1,22 +1,24 @@
 //! What all requests share: the way to the hub, the limits, the counts.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Json;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-use crate::access::{Attempts, PerMinute, Shown, shown_login};
+use crate::access::{Attempts, PerMinute, ShownLogin, shown_login};
 use crate::desk::{Ask, Desk, TokenHash, Visitor};
 use crate::door::Refusal;
+use crate::seats::{Seat, Seats};
 
 /// How long the hub may take for an answer. Less than a request may take, so that the page hears why.
 const HUB_TIME: Duration = Duration::from_secs(12);
@@ -37,7 +39,7 @@ struct Inside {
     closing: watch::Receiver<()>,
     attempts: Mutex<Attempts>,
     refusals: Mutex<PerMinute>,
-    streams: Mutex<HashMap<(StreamKind, TokenHash), usize>>,
+    streams: Seats<(StreamKind, TokenHash)>,
     answered: [AtomicU64; 5],
 }
 
@@ -48,6 +50,32 @@ pub(crate) struct Caller {
     pub(crate) login: TokenHash,
 }
 
+/// A request of a known visitor, and the way to the hub.
+pub(crate) struct Visit {
+    pub(crate) server: Server,
+    pub(crate) caller: Caller,
+}
+
+impl Visit {
+    /// Asks the hub for something that is on record by the visitor's name.
+    pub(crate) async fn ask<T>(
+        self,
+        question: impl FnOnce(Visitor, oneshot::Sender<T>) -> Ask,
+    ) -> Result<T, Problem> {
+        self.server.ask(|reply| question(self.caller.visitor, reply)).await
+    }
+}
+
+impl FromRequestParts<Server> for Visit {
+    type Rejection = Problem;
+
+    /// Where the door let in a request without a login, nothing is done in anybody's name.
+    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self, Problem> {
+        let caller = parts.extensions.get::<Caller>().cloned().ok_or(Refusal::NoLogin)?;
+        Ok(Self { server: server.clone(), caller })
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum StreamKind {
     Events,
@@ -56,12 +84,7 @@ pub(crate) enum StreamKind {
 }
 
 /// Counts as one stream of its login until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Stream {
-    server: Server,
-    kind: StreamKind,
-    login: TokenHash,
-}
+pub(crate) type Stream = Seat<(StreamKind, TokenHash)>;
 
 impl Server {
     pub(crate) fn new(desk: Desk, version: String, is_tls: bool, closing: watch::Receiver<()>) -> Self {
@@ -72,7 +95,7 @@ impl Server {
             closing,
             attempts: Mutex::new(Attempts::new()),
             refusals: Mutex::new(PerMinute::new(REFUSALS_PER_MINUTE)),
-            streams: Mutex::default(),
+            streams: Seats::default(),
             answered: Default::default(),
         }))
     }
@@ -105,25 +128,20 @@ impl Server {
             self.0.desk.asks.send(question(reply)).await.ok()?;
             answer.await.ok()
         });
-        match asked.await {
-            Ok(Some(answer)) => Ok(answer),
-            Ok(None) => Err(Problem::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "The hub is ending; try again in a moment.",
-            )),
-            Err(_) => Err(Problem::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "The hub did not answer in time; `atlasbridge status` tells what it is doing.",
-            )),
-        }
+        let why = match asked.await {
+            Ok(Some(answer)) => return Ok(answer),
+            Ok(None) => "The hub is ending; try again in a moment.",
+            Err(_) => "The hub did not answer in time; `atlasbridge status` tells what it is doing.",
+        };
+        Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, why))
     }
 
     /// Who sends this request.
     pub(crate) async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         let login = match shown_login(headers) {
-            Shown::Login(login) => login,
-            Shown::Nothing => return Err(Refusal::NoLogin.into()),
-            Shown::Nonsense => return Err(Refusal::UnknownLogin.into()),
+            ShownLogin::Login(login) => login,
+            ShownLogin::Nothing => return Err(Refusal::NoLogin.into()),
+            ShownLogin::Nonsense => return Err(Refusal::UnknownLogin.into()),
         };
         match self.visitor(&login).await? {
             Some(visitor) => Ok(Caller { visitor, login }),
@@ -143,13 +161,8 @@ impl Server {
     }
 
     pub(crate) fn stream(&self, kind: StreamKind, login: &TokenHash) -> Result<Stream, Problem> {
-        let mut streams = self.0.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = streams.entry((kind, login.clone())).or_default();
-        if *count >= MOST_STREAMS {
-            return Err(Refusal::TooManyStreams.into());
-        }
-        *count += 1;
-        Ok(Stream { server: self.clone(), kind, login: login.clone() })
+        let has_room = |_, of_login| of_login < MOST_STREAMS;
+        self.0.streams.take((kind, login.clone()), has_room).ok_or_else(|| Refusal::TooManyStreams.into())
     }
 
     /// Puts a refusal on record, if the hub has room for it and there were not too many.
@@ -174,25 +187,12 @@ impl Server {
     }
 }
 
-impl Drop for Stream {
-    fn drop(&mut self) {
-        let mut streams = self.server.0.streams.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (self.kind, self.login.clone());
-        match streams.get_mut(&key) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => {
-                streams.remove(&key);
-            }
-        }
-    }
-}
-
 /// An answer that is not what was asked for: `{"error": "a sentence"}`.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     pub(crate) sentence: Cow<'static, str>,
-    /// The word for the record, where somebody was turned away at the door.
+    /// The word for the record, where a request was turned away at the door.
     pub(crate) refusal: Option<Refusal>,
 }
 

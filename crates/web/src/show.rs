@@ -5,7 +5,7 @@
 
 use atlasbridge_channel::{Card, Offer, SessionTag};
 use atlasbridge_model::visible::{visible, without_gaps};
-use atlasbridge_model::{Effect, Kind, Level, Span, Timestamp, speech};
+use atlasbridge_model::{Effect, Kind, Span, Timestamp, speech};
 use serde_json::{Value, json};
 
 use crate::desk::{AuditLine, Instructions, SessionCard};
@@ -36,7 +36,7 @@ pub(crate) fn card(card: &Card) -> Value {
         "status": card.state.status(),
         "reason": card.state.reason(),
         "word": card.word(),
-        "wants": wants(card),
+        "wants": format!("{}{}", speech::possibly(card.confidence), speech::wants(card.kind)),
         "tone": speech::tone(&card.state),
         "meaning": speech::meaning(&card.state, card.takes),
         "is_open": card.is_open(),
@@ -105,14 +105,6 @@ fn tag(tag: &SessionTag) -> Value {
     })
 }
 
-fn wants(card: &Card) -> String {
-    let possible = match card.confidence {
-        Level::Low => "possible prompt: ",
-        Level::Medium | Level::High => "",
-    };
-    format!("{possible}{}", speech::wants(card.kind))
-}
-
 fn effect(effect: Effect) -> &'static str {
     match effect {
         Effect::Accepts => "accepts",
@@ -138,7 +130,7 @@ fn takes(card: &Card) -> Value {
         "reason_at_once": takes.reason,
         // Several rows are an answer: `1,3`; how many, in words.
         "several": takes.several,
-        "rows": card.picks.map_or_else(|| "several".to_owned(), |picks| format!("choose {picks}")),
+        "rows": speech::rows_wanted(card.picks),
         "lines": takes.lines,
         // The tool's own hook is told: answers are said, not typed.
         "by_hook": takes.is_by_hook(),

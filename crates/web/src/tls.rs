@@ -45,7 +45,7 @@ pub enum TlsError {
 /// What the server needs to speak TLS.
 pub(crate) struct Prepared {
     pub(crate) config: Arc<ServerConfig>,
-    /// Of a certificate of our own making: nobody else vouches for it.
+    /// Of a certificate of our own making: no authority vouches for it.
     pub(crate) fingerprint: Option<String>,
 }
 
@@ -90,10 +90,7 @@ fn certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>
     let unusable = || TlsError::Unusable { path: path.to_owned() };
     let chain: Vec<_> =
         CertificateDer::pem_slice_iter(text).collect::<Result<_, _>>().map_err(|_| unusable())?;
-    match chain.is_empty() {
-        true => Err(unusable()),
-        false => Ok(chain),
-    }
+    if chain.is_empty() { Err(unusable()) } else { Ok(chain) }
 }
 
 fn private_key(path: &Path, text: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
@@ -105,17 +102,13 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
 }
 
 fn kept(path: &Path) -> Result<Option<Vec<u8>>, TlsError> {
-    let mode = match fs::metadata(path) {
-        Ok(metadata) => metadata.permissions().mode(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => {
-            let path = path.to_owned();
-            return Err(TlsError::Read { path, source });
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(TlsError::Read { path: path.to_owned(), source }),
+        Ok(file) if file.permissions().mode() & 0o077 != 0 => {
+            Err(TlsError::Exposed { path: path.to_owned() })
         }
-    };
-    match mode & 0o077 {
-        0 => read(path).map(Some),
-        _ => Err(TlsError::Exposed { path: path.to_owned() }),
+        Ok(_) => read(path).map(Some),
     }
 }
 

@@ -59,7 +59,9 @@ fn check_wrappers(workspace: &Workspace, deny: &str, findings: &mut Findings) {
     for (index, line) in deny.lines().enumerate() {
         let listed = line.split_once("wrappers = [").and_then(|(_, rest)| rest.split_once(']'));
         let names = listed.map(|(names, _)| names).unwrap_or_default();
-        let names = names.split(',').map(|name| name.trim().trim_matches('"'));
+        // Of a crate of ours that is forbidden, the name as well: another one would be forbidden to everybody.
+        let forbidden = listed.and_then(|_| line.split_once("crate = ")?.1.split(',').next());
+        let names = names.split(',').chain(forbidden).map(|name| name.trim().trim_matches('"'));
         for name in names.filter(|name| !name.is_empty() && workspace.member_named(name).is_none()) {
             findings
                 .problem(format!("deny.toml:{}", index + 1), format!("no crate of ours is named `{name}`"));

@@ -6,62 +6,20 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::is_among;
 use crate::version::Version;
 
 /// Settings are a few KiB; a file beyond this is something else.
 const LONGEST_SETTINGS: u64 = 1024 * 1024;
 
 /// Words in the first place that are commands and no prompt.
-const COMMANDS: [&str; 33] = [
-    "agents",
-    "attach",
-    "auth",
-    "auto-mode",
-    "bridge",
-    "config",
-    "daemon",
-    "doctor",
-    "gateway",
-    "import",
-    "install",
-    "kill",
-    "logs",
-    "mcp",
-    "migrate-installer",
-    "plugin",
-    "plugins",
-    "project",
-    "purge",
-    "rc",
-    "remote",
-    "remote-control",
-    "respawn",
-    "rm",
-    "sandbox",
-    "self-hosted-runner",
-    "setup-token",
-    "stop",
-    "sync",
-    "ultrareview",
-    "uninstall",
-    "update",
-    "upgrade",
-];
+const COMMANDS: &str = "agents attach auth auto-mode bridge config daemon doctor gateway import install kill logs mcp \
+    migrate-installer plugin plugins project purge rc remote remote-control respawn rm sandbox \
+    self-hosted-runner setup-token stop sync ultrareview uninstall update upgrade";
 
-/// Options with which Claude runs no hook, asks nobody, ends at once, or goes on where our settings are gone.
-const WITHOUT_HOOKS: [&str; 11] = [
-    "--print",
-    "--bare",
-    "--safe-mode",
-    "--version",
-    "--help",
-    "--bg",
-    "--background",
-    "--cloud",
-    "--desktop",
-    "--tmux",
-    "--init-only",
-];
+/// Options with which Claude runs no hook, asks no person, ends at once, or goes on where our settings are gone.
+const WITHOUT_HOOKS: &str = "--print --bare --safe-mode --version --help --bg --background --cloud --desktop --tmux \
+    --init-only";
 
 /// What was read off the arguments.
 #[derive(Debug, PartialEq, Eq)]
@@ -113,7 +71,7 @@ impl Arguments {
                     read.take(name, value, index, is_joined);
                 }
                 "--restricted" => read.sources = Some(Vec::new()),
-                name if WITHOUT_HOOKS.contains(&name) || is_short_without_hooks(name) => {
+                name if is_among(WITHOUT_HOOKS, name) || is_short_without_hooks(name) => {
                     read.is_interactive = false
                 }
                 _ => {}
@@ -132,10 +90,7 @@ impl Arguments {
 
     /// Of several, 2.1 takes the last one and older versions the first.
     pub(super) fn counting_settings(&self, version: Version) -> Option<&str> {
-        let counting = match version >= Version(2, 1, 0) {
-            true => self.settings.last(),
-            false => self.settings.first(),
-        };
+        let counting = if version >= Version(2, 1, 0) { self.settings.last() } else { self.settings.first() };
         counting.map(|argument| argument.value.as_str())
     }
 
@@ -160,7 +115,7 @@ impl Arguments {
 }
 
 fn is_command(first: &OsStr) -> bool {
-    first.to_str().is_some_and(|word| COMMANDS.contains(&word))
+    first.to_str().is_some_and(|word| is_among(COMMANDS, word))
 }
 
 /// `-p`, also behind other short options (`-cp`), but not in the value of one (`-rp` resumes "p").

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::surroundings::create_private;
 
 /// Removed when this is dropped. A session host that is killed leaves it behind; the lock on it is gone then, which
-/// tells `doctor` that nobody needs it any more.
+/// tells `doctor` that no session needs it any more.
 #[derive(Debug)]
 pub(crate) struct SettingsFile {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub(crate) struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// Settings may hold what a person put into their own, so nobody else may read them.
+    /// Settings may hold what a person put into their own, so no other user may read them.
     pub(crate) fn write(path: PathBuf, settings: &Value) -> io::Result<Self> {
         create_private(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         let mut options = File::options();

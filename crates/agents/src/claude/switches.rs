@@ -81,7 +81,7 @@ fn is_drop_in(file: &Path) -> bool {
 /// Why our hooks will not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Off {
-    /// By the command line or the environment of whoever started it: nobody needs to be told.
+    /// By the command line or the environment of the person who started it, who need not be told.
     AsWished,
     VersionUnknown,
     TooOld(Version),
@@ -113,7 +113,7 @@ impl Off {
 }
 
 /// What was said, by whom, lowest first.
-struct Said {
+struct SettingsSource {
     file: String,
     is_managed: bool,
     settings: Value,
@@ -128,15 +128,15 @@ pub(super) fn switched_off(
 ) -> Option<Off> {
     let is_read = |name: &str| sources.is_none_or(|sources| sources.iter().any(|source| source == name));
     let own = places.own().filter(|(name, _)| is_read(name)).map(|(_, file)| file);
-    let mut said: Vec<Said> = own.filter_map(|file| read(&file, false)).collect();
-    said.extend(given.map(|settings| Said {
+    let mut said: Vec<SettingsSource> = own.filter_map(|file| read(&file, false)).collect();
+    said.extend(given.map(|settings| SettingsSource {
         file: "what was given with --settings".to_owned(),
         is_managed: false,
         settings: settings.clone(),
     }));
     said.extend(places.managed(version).iter().filter_map(|file| read(file, true)));
-    let all = |_: &Said| true;
-    let managed = |said: &Said| said.is_managed;
+    let all = |_: &SettingsSource| true;
+    let managed = |said: &SettingsSource| said.is_managed;
     let is_true = |value: &Value| value.as_bool();
     let switches = [
         last(&said, "disableAllHooks", all, is_true),
@@ -149,9 +149,9 @@ pub(super) fn switched_off(
 
 /// The highest that says something of `key`, if what it says switches off.
 fn last(
-    said: &[Said],
+    said: &[SettingsSource],
     key: &'static str,
-    counts: impl Fn(&Said) -> bool,
+    counts: impl Fn(&SettingsSource) -> bool,
     switches_off: impl Fn(&Value) -> Option<bool>,
 ) -> Option<Off> {
     let highest = said.iter().rev().filter(|said| counts(said)).find_map(|said| {
@@ -167,14 +167,14 @@ fn locks_hooks(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(all) => Some(*all),
         Value::Array(surfaces) => Some(surfaces.iter().any(|surface| surface == "hooks")),
-        _ => None,
+        Value::Null | Value::Number(_) | Value::String(_) | Value::Object(_) => None,
     }
 }
 
 /// A file that is not there, or that is no JSON, says nothing; Claude itself tells what is wrong with it.
-fn read(file: &Path, is_managed: bool) -> Option<Said> {
+fn read(file: &Path, is_managed: bool) -> Option<SettingsSource> {
     let bytes = fs::read(file).ok()?;
-    Some(Said {
+    Some(SettingsSource {
         file: file.display().to_string(),
         is_managed,
         settings: serde_json::from_slice(&bytes).ok()?,

@@ -5,37 +5,12 @@
 
 use std::ffi::OsString;
 
+use crate::is_among;
+
 /// Words in the first place that are commands and no prompt.
-const COMMANDS: [&str; 28] = [
-    "a",
-    "agents",
-    "app-server",
-    "apply",
-    "archive",
-    "cloud",
-    "completion",
-    "debug",
-    "delete",
-    "doctor",
-    "e",
-    "exec",
-    "exec-server",
-    "features",
-    "fork",
-    "help",
-    "login",
-    "logout",
-    "mcp",
-    "migrate-nfs-db",
-    "migrate-rollouts",
-    "plugin",
-    "queue",
-    "remote-control",
-    "resume",
-    "review",
-    "sandbox",
-    "update",
-];
+const COMMANDS: &str = "a agents app-server apply archive cloud completion debug delete doctor e exec exec-server \
+    features fork help login logout mcp migrate-nfs-db migrate-rollouts plugin queue remote-control \
+    resume review sandbox update";
 
 /// The server is private, which is what this asks for; together with `--remote` it is refused.
 const NO_DAEMON: &str = "--no-daemon";
@@ -54,7 +29,7 @@ pub(super) struct Arguments {
 /// Why a start cannot have one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Odd {
-    /// Nobody is asked anything, or a server was named.
+    /// No person is asked anything, or a server was named.
     NotInteractive,
     Unknown(String),
 }
@@ -90,7 +65,7 @@ impl Arguments {
                 break;
             }
             if !text.starts_with('-') || text == "-" {
-                if !has_prompt && COMMANDS.contains(&text.as_ref()) {
+                if !has_prompt && is_among(COMMANDS, &text) {
                     return Err(Odd::NotInteractive);
                 }
                 has_prompt = true;

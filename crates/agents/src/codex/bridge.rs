@@ -1,7 +1,7 @@
 //! `codex-bridge`: one loop between the server's connection and those of the session host, one of these for each request.
 //!
 //! It lives as long as Codex's screen. It cannot type: it brings requests to the session host, and decisions back to the server.
-//! One thread, no clock: it waits until somebody says something, the screen has ended, or the server has.
+//! One thread, no clock: it waits until one side says something, the screen has ended, or the server has.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -48,21 +48,14 @@ struct Bridge {
     server: Option<WebSocket<UnixStream>>,
     talk: Talk,
     hooks: PathBuf,
-    held: Vec<Held>,
+    requests: Vec<OpenRequest>,
 }
 
 /// A request at the session host.
-struct Held {
+struct OpenRequest {
     id: Value,
     stream: UnixStream,
     bytes: Vec<u8>,
-}
-
-/// What the session host has said about a request so far.
-enum Word {
-    Nothing,
-    Decision(String),
-    HungUp,
 }
 
 impl Bridge {
@@ -71,13 +64,13 @@ impl Bridge {
         stream.set_write_timeout(Some(WRITE_LIMIT))?;
         let (server, _) = tungstenite::client("ws://localhost/", stream).map_err(io::Error::other)?;
         let (talk, greeting) = Talk::begin(env!("CARGO_PKG_VERSION"));
-        let mut bridge = Self { server: Some(server), talk, hooks, held: Vec::new() };
+        let mut bridge = Self { server: Some(server), talk, hooks, requests: Vec::new() };
         bridge.say(&greeting);
         while !bridge.hear_one()? {}
         if let Some(server) = &bridge.server {
             server.get_ref().set_nonblocking(true)?;
         }
-        // What came right behind the greeting may be read already, and would wake nobody.
+        // What came right behind the greeting may be read already, and would not wake the loop.
         bridge.hear();
         Ok(bridge)
     }
@@ -85,8 +78,9 @@ impl Bridge {
     /// Waits for the next word and passes it on. False: the screen or the server has ended.
     fn wait(&mut self, screen: BorrowedFd<'_>, ended: BorrowedFd<'_>) -> io::Result<bool> {
         let server = self.server.iter().map(|server| server.get_ref().as_fd());
-        let held = self.held.iter().map(|held| held.stream.as_fd());
-        let watched: Vec<BorrowedFd<'_>> = [screen, ended].into_iter().chain(server).chain(held).collect();
+        let requests = self.requests.iter().map(|request| request.stream.as_fd());
+        let watched: Vec<BorrowedFd<'_>> =
+            [screen, ended].into_iter().chain(server).chain(requests).collect();
         if readable(&watched, None)?[..2].contains(&true) {
             return Ok(false);
         }
@@ -102,10 +96,10 @@ impl Bridge {
         server.get_ref().set_nonblocking(false)?;
         let message = server.read().map_err(io::Error::other)?;
         let errands = self.errands(&message);
-        let is_known = errands.contains(&Errand::Greeted);
-        if !is_known && is_answer_to_greeting(&message) {
+        if errands.contains(&Errand::Refused) {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
+        let is_known = errands.contains(&Errand::Greeted);
         errands.into_iter().for_each(|errand| self.run(errand));
         Ok(is_known)
     }
@@ -127,27 +121,22 @@ impl Bridge {
     }
 
     fn errands(&mut self, message: &Message) -> Vec<Errand> {
-        let Message::Text(text) = message else {
-            return Vec::new();
-        };
-        let Ok(message) = serde_json::from_str(text) else {
-            return Vec::new();
-        };
-        self.talk.hear(&message)
+        let Message::Text(text) = message else { return Vec::new() };
+        serde_json::from_str(text).map(|message| self.talk.hear(&message)).unwrap_or_default()
     }
 
     fn run(&mut self, errand: Errand) {
         match errand {
             Errand::Say(message) => self.say(&message),
-            Errand::Greeted => {}
+            Errand::Greeted | Errand::Refused => {}
             Errand::Ask { id, event } => {
-                let is_new = self.held.iter().all(|held| held.id != id);
+                let is_new = self.requests.iter().all(|request| request.id != id);
                 if is_new && let Ok(stream) = self.call(&event) {
-                    self.held.push(Held { id, stream, bytes: Vec::new() });
+                    self.requests.push(OpenRequest { id, stream, bytes: Vec::new() });
                 }
             }
-            Errand::Withdraw { id } => self.held.retain(|held| held.id != id),
-            // Where nobody listens the screen is all there is.
+            Errand::Withdraw { id } => self.requests.retain(|request| request.id != id),
+            // Where no session host listens the screen is all there is.
             Errand::Tell(event) => drop(self.call(&event)),
         }
     }
@@ -163,12 +152,13 @@ impl Bridge {
 
     /// Decisions of the session host go to the server.
     fn bring_back(&mut self) {
-        for mut held in std::mem::take(&mut self.held) {
-            match held.read() {
-                Word::Nothing => self.held.push(held),
-                Word::HungUp => {}
-                Word::Decision(decision) => {
-                    if let Some(message) = Talk::decided(&held.id, &decision) {
+        for mut request in std::mem::take(&mut self.requests) {
+            match request.decision() {
+                Ok(None) => self.requests.push(request),
+                // The session host decides no more: the screen is all there is.
+                Err(_) => {}
+                Ok(Some(decision)) => {
+                    if let Some(message) = Talk::decided(&request.id, &decision) {
                         self.say(&message);
                     }
                 }
@@ -186,39 +176,32 @@ impl Bridge {
         }
     }
 
-    /// Nobody could be told a decision any more: the requests are taken back.
+    /// No decision could be told any more: the requests are taken back.
     fn lose_server(&mut self) {
         self.server = None;
-        self.held.clear();
+        self.requests.clear();
     }
 }
 
-impl Held {
-    fn read(&mut self) -> Word {
+impl OpenRequest {
+    /// What the session host has decided, once it has. An error: it hung up.
+    fn decision(&mut self) -> io::Result<Option<String>> {
         let mut buffer = [0; 4096];
         loop {
             match self.stream.read(&mut buffer) {
-                Ok(0) => return Word::HungUp,
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(count) => self.bytes.extend_from_slice(&buffer[..count]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Word::Nothing,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return Word::HungUp,
+                Err(error) => return Err(error),
             }
             // Half a line is no decision.
             if let Some(line) = self.bytes.strip_suffix(b"\n") {
-                return Word::Decision(String::from_utf8_lossy(line).into_owned());
+                return Ok(Some(String::from_utf8_lossy(line).into_owned()));
             }
             if self.bytes.len() > LONGEST_DECISION {
-                return Word::HungUp;
+                return Err(io::ErrorKind::InvalidData.into());
             }
         }
     }
-}
-
-fn is_answer_to_greeting(message: &Message) -> bool {
-    let Message::Text(text) = message else {
-        return false;
-    };
-    let message: Value = serde_json::from_str(text).unwrap_or_default();
-    message.get("method").is_none() && message.get("id").is_some()
 }

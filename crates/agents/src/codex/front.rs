@@ -1,8 +1,8 @@
 //! `codex-front`: has the tool's place and becomes the tool, so that job control, signals and exit codes stay its own.
 //!
 //! # Nothing here stops Codex
-//! Whatever goes wrong before the screen starts, Codex is started as it was typed, and not a word is said on its terminal.
-//! Whatever goes wrong later, its own dialogs stay, and are read off the screen.
+//! If anything goes wrong before the screen starts, Codex is started as it was typed, and not a word is said on its terminal.
+//! If anything goes wrong later, its own dialogs stay, and are read off the screen.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -19,18 +19,14 @@ const READY_LIMIT: Duration = Duration::from_secs(10);
 
 /// Comes back only if Codex cannot be executed, with the code to exit with.
 pub fn front(start: &Start) -> u8 {
-    let Some((program, typed)) = start.tool.split_first() else {
-        return 127;
-    };
+    let Some((program, typed)) = start.tool.split_first() else { return 127 };
     let mut command = Command::new(program);
     match screen_arguments(start) {
         Some(screen) => command.args(screen),
         None => command.args(typed),
     };
-    match command.exec().kind() {
-        std::io::ErrorKind::NotFound => 127,
-        _ => 126,
-    }
+    let is_missing = command.exec().kind() == std::io::ErrorKind::NotFound;
+    if is_missing { 127 } else { 126 }
 }
 
 /// Starts the bridge, and with it the server. `None`: there is none.
@@ -45,20 +41,10 @@ fn screen_arguments(start: &Start) -> Option<Vec<OsString>> {
     }
     screen.extend(arguments.screen);
     let mut command = Command::new(std::env::current_exe().ok()?);
-    command
-        .arg("codex-bridge")
-        .arg("--hooks")
-        .arg(&start.hooks)
-        .arg("--server")
-        .arg(&start.server)
-        .arg("--screen")
-        .arg(std::process::id().to_string())
-        .arg("--")
-        .arg(program)
-        .args(&arguments.server)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+    command.arg("codex-bridge").arg("--hooks").arg(&start.hooks).arg("--server").arg(&start.server);
+    command.arg("--screen").arg(std::process::id().to_string());
+    command.arg("--").arg(program).args(&arguments.server);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut bridge = command.spawn().ok()?;
     if bridge.stdout.take().is_some_and(is_ready) {
         // It is a child of the process that this one is about to become.

@@ -24,7 +24,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// How long its bridge may take to end it: with a server that does not end by itself, a little longer.
 const BRIDGE_LIMIT: Duration = Duration::from_secs(3);
 
-/// The directory of the server's socket, which nobody else can enter; gone with this value.
+/// The directory of the server's socket, which no other user can enter; gone with this value.
 #[derive(Debug)]
 pub(crate) struct ServerPlace {
     directory: PathBuf,
@@ -35,7 +35,7 @@ impl ServerPlace {
     pub(crate) fn make(socket: &Path) -> io::Result<Self> {
         let directory = socket.parent().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         create_private(directory.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        // One that is there already is somebody else's.
+        // One that is there already belongs to another session.
         DirBuilder::new().mode(0o700).create(&directory)?;
         Ok(Self { directory, socket: socket.to_owned() })
     }
@@ -50,12 +50,8 @@ impl Drop for ServerPlace {
 
 /// The tool has ended, and its bridge is ending the server. One whose bridge was killed is ended here.
 fn end_listener(socket: &Path) {
-    let Ok(stream) = UnixStream::connect(socket) else {
-        return;
-    };
-    let Ok(listener) = rustix::net::sockopt::socket_peercred(&stream) else {
-        return;
-    };
+    let Ok(stream) = UnixStream::connect(socket) else { return };
+    let Ok(listener) = rustix::net::sockopt::socket_peercred(&stream) else { return };
     drop(stream);
     let (Ok(ended), Ok(group)) = (pidfd_open(listener.pid, PidfdFlags::empty()), getpgid(Some(listener.pid)))
     else {
@@ -81,15 +77,8 @@ impl Server {
     pub(super) fn start(program: &OsString, settings: &[OsString], socket: &Path) -> io::Result<Self> {
         let address = socket.to_str().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
-        command
-            .arg("app-server")
-            .arg("--listen")
-            .arg(format!("unix://{address}"))
-            .args(settings)
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.arg("app-server").arg("--listen").arg(format!("unix://{address}")).args(settings);
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn()?;
         let group = Pid::from_raw(child.id() as i32).ok_or(io::ErrorKind::NotFound)?;
         Ok(Self { ended: pidfd_open(group, PidfdFlags::empty())?, child, group, socket: socket.to_owned() })

@@ -1,7 +1,7 @@
 //! What is said to the app-server, and what its words mean for the session host. Pure: messages in, errands out.
 //!
 //! As measured with 0.166.0: JSON-RPC without its version. Every client hears of threads; only one that has resumed a thread
-//! hears what is asked in it. A request that waits already is told again to whoever joins.
+//! hears what is asked in it. A request that waits already is told again to each client that joins.
 
 use std::collections::HashMap;
 
@@ -17,6 +17,8 @@ pub(super) enum Errand {
     Say(Value),
     /// It knows us: from now on it tells.
     Greeted,
+    /// It does not want to.
+    Refused,
     /// Bring this request to the session host, and keep the line open for its decision.
     Ask { id: Value, event: Value },
     /// This request was answered, there or here.
@@ -26,17 +28,18 @@ pub(super) enum Errand {
 }
 
 /// How far we are with a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Joined {
+    #[default]
     No,
     /// Under way, with this number.
     Asked(u64),
     Yes,
-    /// Helpers of Codex's own, such as the one that finds a title. They ask nobody, and cannot be joined.
+    /// Helpers of Codex's own, such as the one that finds a title. They ask nothing, and cannot be joined.
     Never,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Thread {
     joined: Joined,
     /// Started by another: what it says last is not what the person reads.
@@ -72,27 +75,26 @@ impl Talk {
     pub(super) fn hear(&mut self, message: &Value) -> Vec<Errand> {
         let params = &message["params"];
         match (message["method"].as_str(), message.get("id")) {
-            (None, Some(id)) => self.answered(id, message),
+            (None, Some(id)) => self.answered(id, message.get("error").is_none()),
             (Some(method), Some(id)) => self.asked(method, id, params).into_iter().collect(),
-            (Some(method), None) => self.told(method, params),
+            (Some("thread/status/changed"), None) => self.stirred(params).unwrap_or_default(),
+            (Some(method), None) => self.told(method, params).into_iter().collect(),
             (None, None) => Vec::new(),
         }
     }
 
-    fn answered(&mut self, id: &Value, message: &Value) -> Vec<Errand> {
-        let is_good = message.get("error").is_none();
-        if id.as_u64() == Some(GREETING) {
-            return match is_good {
-                true => vec![Errand::Say(json!({ "method": "initialized" })), Errand::Greeted],
-                false => Vec::new(),
-            };
+    fn answered(&mut self, id: &Value, is_good: bool) -> Vec<Errand> {
+        match (id.as_u64(), is_good) {
+            (Some(GREETING), true) => {
+                return vec![Errand::Say(json!({ "method": "initialized" })), Errand::Greeted];
+            }
+            (Some(GREETING), false) => return vec![Errand::Refused],
+            (_, _) => {}
         }
         let asked = id.as_u64().map(Joined::Asked);
-        for thread in self.threads.values_mut() {
-            if Some(thread.joined) == asked {
-                // One that cannot be joined yet is tried again when next it stirs.
-                thread.joined = if is_good { Joined::Yes } else { Joined::No };
-            }
+        for thread in self.threads.values_mut().filter(|thread| Some(thread.joined) == asked) {
+            // One that cannot be joined yet is tried again when next it stirs.
+            thread.joined = if is_good { Joined::Yes } else { Joined::No };
         }
         Vec::new()
     }
@@ -107,40 +109,32 @@ impl Talk {
         });
         match method {
             "item/commandExecution/requestApproval" => {}
-            "item/fileChange/requestApproval" => event["item"] = self.edits.get(&place(params)?)?.clone(),
+            "item/fileChange/requestApproval" => {
+                event["item"] = self.edits.get(&place(params, &params["itemId"])?)?.clone();
+            }
             _ => return None,
         }
         Some(Errand::Ask { id: id.clone(), event })
     }
 
-    fn told(&mut self, method: &str, params: &Value) -> Vec<Errand> {
+    fn told(&mut self, method: &str, params: &Value) -> Option<Errand> {
         match method {
-            "thread/started" => {
-                self.started(&params["thread"]);
-                Vec::new()
-            }
+            "thread/started" => self.started(&params["thread"]),
             "thread/closed" => {
-                params["threadId"].as_str().map(|id| self.threads.remove(id));
-                Vec::new()
+                self.threads.remove(params["threadId"].as_str()?);
             }
-            "thread/status/changed" => self.stirred(params),
-            "item/started" => {
-                self.begun(params);
-                Vec::new()
-            }
-            "item/completed" => {
-                self.done(params);
-                Vec::new()
-            }
-            "turn/completed" => self.finished(params).into_iter().collect(),
-            "serverRequest/resolved" => vec![Errand::Withdraw { id: params["requestId"].clone() }],
-            _ => Vec::new(),
+            "item/started" => self.begun(params),
+            "item/completed" => self.done(params),
+            "turn/completed" => return self.finished(params),
+            "serverRequest/resolved" => return Some(Errand::Withdraw { id: params["requestId"].clone() }),
+            _ => {}
         }
+        None
     }
 
     fn started(&mut self, thread: &Value) {
         let Some(id) = thread["id"].as_str() else { return };
-        let seen = self.threads.entry(id.to_owned()).or_insert_with(Thread::new);
+        let seen = self.threads.entry(id.to_owned()).or_default();
         seen.is_child = !thread["parentThreadId"].is_null();
         if thread["ephemeral"] == true {
             seen.joined = Joined::Never;
@@ -148,12 +142,10 @@ impl Talk {
     }
 
     /// A thread that works is joined, if it is not: before its first turn it cannot be.
-    fn stirred(&mut self, params: &Value) -> Vec<Errand> {
-        let Some(id) = params["threadId"].as_str() else {
-            return Vec::new();
-        };
+    fn stirred(&mut self, params: &Value) -> Option<Vec<Errand>> {
+        let id = params["threadId"].as_str()?;
         let number = self.last_number + 1;
-        let thread = self.threads.entry(id.to_owned()).or_insert_with(Thread::new);
+        let thread = self.threads.entry(id.to_owned()).or_default();
         let works = params["status"]["type"] == "active";
         let begins = works && !thread.works;
         thread.works = works;
@@ -168,13 +160,13 @@ impl Talk {
             let wanted = json!({ "threadId": id, "excludeTurns": true });
             errands.push(Errand::Say(json!({ "id": number, "method": "thread/resume", "params": wanted })));
         }
-        errands
+        Some(errands)
     }
 
     fn begun(&mut self, params: &Value) {
         let item = &params["item"];
         if item["type"] == "fileChange"
-            && let Some(place) = place_of(params, item)
+            && let Some(place) = place(params, &item["id"])
         {
             self.edits.insert(place, item.clone());
         }
@@ -182,7 +174,7 @@ impl Talk {
 
     fn done(&mut self, params: &Value) {
         let item = &params["item"];
-        if let Some(place) = place_of(params, item) {
+        if let Some(place) = place(params, &item["id"]) {
             self.edits.remove(&place);
         }
         let thread = params["threadId"].as_str().and_then(|id| self.threads.get_mut(id));
@@ -200,21 +192,9 @@ impl Talk {
     }
 }
 
-impl Thread {
-    fn new() -> Self {
-        Self { joined: Joined::No, is_child: false, works: false, words: None }
-    }
-}
-
-/// The item that a request is about.
-fn place(params: &Value) -> Option<(String, String)> {
-    let item = params["itemId"].as_str()?;
-    Some((params["threadId"].as_str()?.to_owned(), item.to_owned()))
-}
-
-fn place_of(params: &Value, item: &Value) -> Option<(String, String)> {
-    let id = item["id"].as_str()?;
-    Some((params["threadId"].as_str()?.to_owned(), id.to_owned()))
+/// An item and its thread.
+fn place(params: &Value, item: &Value) -> Option<(String, String)> {
+    Some((params["threadId"].as_str()?.to_owned(), item.as_str()?.to_owned()))
 }
 
 #[cfg(test)]
@@ -260,7 +240,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_know_us_is_left() {
         let (mut talk, _) = Talk::begin("1.2.3");
-        assert_eq!(talk.hear(&json!({ "id": 1, "error": { "code": -1 } })), []);
+        assert_eq!(talk.hear(&json!({ "id": 1, "error": { "code": -1 } })), [Errand::Refused]);
     }
 
     #[test]

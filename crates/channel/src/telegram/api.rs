@@ -15,7 +15,7 @@ use reqwest::{Client, Response, StatusCode, Url, multipart, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Token;
+use crate::Secret;
 
 const CONNECT: Duration = Duration::from_secs(10);
 const CALL: Duration = Duration::from_secs(15);
@@ -69,7 +69,7 @@ pub(crate) enum ClientError {
 pub(crate) struct Api {
     http: Client,
     base: Url,
-    token: Token,
+    token: Secret,
 }
 
 /// Without the address, which holds the token.
@@ -89,14 +89,14 @@ struct Envelope {
     parameters: Option<Parameters>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Parameters {
     retry_after: Option<u64>,
     migrate_to_chat_id: Option<i64>,
 }
 
 impl Api {
-    pub(crate) fn new(token: Token, api_url: &str) -> Result<Self, ClientError> {
+    pub(crate) fn new(token: Secret, api_url: &str) -> Result<Self, ClientError> {
         // `main` does this once; a client without it would be a panic.
         if rustls::crypto::CryptoProvider::get_default().is_none() {
             let _ = rustls::crypto::ring::default_provider().install_default();
@@ -113,10 +113,7 @@ impl Api {
             .redirect(redirect::Policy::none())
             .connect_timeout(CONNECT)
             .user_agent("atlasbridge");
-        let client = match is_this_machine(&base) {
-            true => client.no_proxy(),
-            false => client,
-        };
+        let client = if is_this_machine(&base) { client.no_proxy() } else { client };
         let http = client.build().map_err(|_| ClientError::Tls)?;
         Ok(Self { http, base, token })
     }
@@ -208,7 +205,7 @@ impl Api {
         if status.is_server_error() {
             return Err(Trouble::Server(status.as_u16()));
         }
-        // A refusal in other words than the service's is somebody else's, on the way: it says nothing of the token.
+        // A refusal in other words than the service's is that of another server, on the way: it says nothing of the token.
         match serde_json::from_slice::<Envelope>(&body?) {
             Ok(envelope) => self.open(envelope, status),
             Err(_) => Err(Trouble::Unreadable("not the JSON that it should be")),
@@ -220,8 +217,7 @@ impl Api {
             return Ok(envelope.result.unwrap_or(Value::Null));
         }
         let said = self.scrubbed(&envelope.description.unwrap_or_default());
-        let parameters =
-            envelope.parameters.unwrap_or(Parameters { retry_after: None, migrate_to_chat_id: None });
+        let parameters = envelope.parameters.unwrap_or_default();
         Err(match envelope.error_code.unwrap_or(status.as_u16()) {
             401 => Trouble::Unauthorized,
             404 => Trouble::NotFound,

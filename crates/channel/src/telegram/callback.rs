@@ -1,6 +1,6 @@
 //! What a button carries to the service and back, pure: at most 64 bytes, and nothing that decides by itself.
 //!
-//! Whoever taps may send anything: a text is a button of ours only if it is spelled exactly as we spell it. Whether it
+//! A person who taps may send anything: a text is a button of ours only if it is spelled exactly as we spell it. Whether it
 //! means a prompt that waits is for the hub to say.
 
 use crate::{Card, OfferName, Tap, TapOn};
@@ -39,9 +39,7 @@ pub(crate) fn parse(data: &str) -> Option<TapOn> {
 
 fn parse_card(rest: &str) -> Option<TapOn> {
     let fields: Vec<&str> = rest.split(':').collect();
-    let [prompt, session, nonce, value] = fields[..] else {
-        return None;
-    };
+    let [prompt, session, nonce, value] = fields[..] else { return None };
     let is_spelled =
         is_hex(prompt, PROMPT_DIGITS) && is_hex(session, SESSION_DIGITS) && is_hex(nonce, NONCE_DIGITS);
     if !is_spelled {
@@ -65,16 +63,10 @@ fn value(tap: Tap) -> Option<char> {
     })
 }
 
-fn tap(value: &str) -> Option<Tap> {
-    Some(match value.as_bytes() {
-        [row @ b'1'..=b'9'] => Tap::Row(usize::from(row - b'1')),
-        b"e" => Tap::Enter,
-        b"d" => Tap::UseDefault,
-        b"c" => Tap::Cancel,
-        b"m" => Tap::ShowMore,
-        b"s" => Tap::ShowScreen,
-        _ => return None,
-    })
+fn tap(spelled: &str) -> Option<Tap> {
+    let others = [Tap::Enter, Tap::UseDefault, Tap::Cancel, Tap::ShowMore, Tap::ShowScreen];
+    let mut taps = (0..9).map(Tap::Row).chain(others);
+    taps.find(|tap| value(*tap).is_some_and(|value| spelled.chars().eq([value])))
 }
 
 fn is_hex(text: &str, digits: usize) -> bool {

@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use super::commands::{self, Slash};
 use super::{address, callback};
-use crate::{Address, OfferName, Person, RepliedTo, Saying, TapOn, Target, UpdateNo};
+use crate::{OfferName, Person, RepliedTo, Saying, TapOn, Target, UpdateNo};
 
 /// Longest name of a person that is shown to others.
-const MOST_NAME: usize = 64;
+pub(super) const MOST_NAME: usize = 64;
 
 /// Who may speak, and where.
 #[derive(Debug, Clone)]
-pub(crate) struct Guest {
+pub(crate) struct Allowlist {
     pub(crate) users: Vec<i64>,
     pub(crate) chats: Vec<i64>,
 }
@@ -35,50 +35,44 @@ pub(crate) struct Incoming {
     pub(crate) tap: Option<String>,
 }
 
+/// A message, or that of a tap: an old one comes with its chat and number alone.
 #[derive(Debug, Deserialize)]
-struct RawMessage {
+pub(super) struct RawMessage {
     message_id: i64,
     date: Option<i64>,
-    chat: RawChat,
-    from: Option<RawUser>,
+    pub(super) chat: RawChat,
+    pub(super) from: Option<RawUser>,
     sender_chat: Option<Value>,
     text: Option<String>,
     reply_to_message: Option<RawReplied>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawReplied {
+pub(super) struct RawReplied {
     message_id: i64,
     reply_markup: Option<Value>,
 }
 
-/// The message of a tap: an old one comes with its chat and number alone.
 #[derive(Debug, Deserialize)]
-struct RawTapped {
-    message_id: i64,
-    chat: RawChat,
+pub(super) struct RawTap {
+    pub(super) id: String,
+    pub(super) from: RawUser,
+    message: Option<RawMessage>,
+    pub(super) data: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawTap {
-    id: String,
-    from: RawUser,
-    message: Option<RawTapped>,
-    data: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct RawChat {
+pub(super) struct RawChat {
     id: i64,
     #[serde(rename = "type")]
     kind: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawUser {
-    id: i64,
+pub(super) struct RawUser {
+    pub(super) id: i64,
     #[serde(default)]
-    is_bot: bool,
+    pub(super) is_bot: bool,
     #[serde(default)]
     first_name: String,
     last_name: Option<String>,
@@ -91,15 +85,15 @@ pub(crate) fn number(update: &Value) -> Option<UpdateNo> {
 }
 
 /// Reads one update. What is unknown or broken is nothing, and counts as handled.
-pub(crate) fn read(no: UpdateNo, update: &Value, guest: &Guest) -> Incoming {
+pub(crate) fn read(no: UpdateNo, update: &Value, allowlist: &Allowlist) -> Incoming {
     let message = part::<RawMessage>(update, "message");
     let tap = part::<RawTap>(update, "callback_query");
     match (message, tap) {
-        (Some(message), _) => read_message(no, message, guest),
-        (None, Some(tap)) => read_tap(no, tap, guest),
+        (Some(message), _) => read_message(no, message, allowlist),
+        (None, Some(tap)) => read_tap(no, tap, allowlist),
         (None, None) => Incoming {
             no,
-            from: nobody(),
+            from: unknown_sender(),
             target: Target(String::new()),
             saying: Saying::Nothing { attempt: None },
             tap: None,
@@ -107,13 +101,13 @@ pub(crate) fn read(no: UpdateNo, update: &Value, guest: &Guest) -> Incoming {
     }
 }
 
-fn part<T: for<'a> Deserialize<'a>>(update: &Value, name: &str) -> Option<T> {
+pub(super) fn part<T: for<'a> Deserialize<'a>>(update: &Value, name: &str) -> Option<T> {
     T::deserialize(update.get(name)?).ok()
 }
 
-fn read_message(no: UpdateNo, message: RawMessage, guest: &Guest) -> Incoming {
+fn read_message(no: UpdateNo, message: RawMessage, allowlist: &Allowlist) -> Incoming {
     let sender = message.from.as_ref().filter(|_| message.sender_chat.is_none());
-    let from = guest.person(sender, Some(&message.chat));
+    let from = allowlist.person(sender, Some(&message.chat));
     let saying = match &from {
         Person::Operator { .. } => said(&message),
         Person::Stranger { .. } => {
@@ -124,9 +118,7 @@ fn read_message(no: UpdateNo, message: RawMessage, guest: &Guest) -> Incoming {
 }
 
 fn said(message: &RawMessage) -> Saying {
-    let Some(text) = &message.text else {
-        return Saying::Nothing { attempt: None };
-    };
+    let Some(text) = &message.text else { return Saying::Nothing { attempt: None } };
     let here = |number| address(message.chat.id, number);
     let is_other_command = match commands::parse(text) {
         Some(Slash::Ours(command)) => {
@@ -162,34 +154,30 @@ fn is_meant_for_us(message: &RawMessage) -> bool {
     message.chat.is_private() || message.reply_to_message.is_some() || is_command()
 }
 
-fn read_tap(no: UpdateNo, tap: RawTap, guest: &Guest) -> Incoming {
+fn read_tap(no: UpdateNo, tap: RawTap, allowlist: &Allowlist) -> Incoming {
     let chat = tap.message.as_ref().map(|message| &message.chat);
-    let from = guest.person(Some(&tap.from), chat);
+    let from = allowlist.person(Some(&tap.from), chat);
     let target = Target(chat.map(|chat| chat.id.to_string()).unwrap_or_default());
-    if matches!(from, Person::Stranger { .. }) {
-        return Incoming {
-            no,
-            from,
-            target,
-            saying: Saying::Nothing { attempt: Some("not_allowed") },
-            tap: None,
-        };
-    }
+    let is_stranger = matches!(from, Person::Stranger { .. });
     let saying = match tap.data.as_deref().and_then(callback::parse) {
-        Some(on) => Saying::Tap { on, address: tap.message.as_ref().map(RawTapped::address) },
+        _ if is_stranger => Saying::Nothing { attempt: Some("not_allowed") },
+        Some(on) => Saying::Tap {
+            on,
+            address: tap.message.as_ref().map(|message| address(message.chat.id, message.message_id)),
+        },
         None => Saying::Nothing { attempt: Some("malformed_callback") },
     };
-    Incoming { no, from, target, saying, tap: Some(tap.id) }
+    Incoming { no, from, target, saying, tap: (!is_stranger).then_some(tap.id) }
 }
 
-impl Guest {
+impl Allowlist {
     fn person(&self, user: Option<&RawUser>, chat: Option<&RawChat>) -> Person {
         match (user, chat) {
             (Some(user), Some(chat)) if self.admits(user, chat) => {
                 Person::Operator { id: user.on_record(), name: user.name() }
             }
             (Some(user), _) => Person::Stranger { id: user.on_record() },
-            (None, _) => nobody(),
+            (None, _) => unknown_sender(),
         }
     }
 
@@ -209,14 +197,8 @@ impl Guest {
 }
 
 impl RawChat {
-    fn is_private(&self) -> bool {
+    pub(super) fn is_private(&self) -> bool {
         self.kind.as_deref() == Some("private")
-    }
-}
-
-impl RawTapped {
-    fn address(&self) -> Address {
-        address(self.chat.id, self.message_id)
     }
 }
 
@@ -225,7 +207,7 @@ impl RawUser {
         format!("telegram:{}", self.id)
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         let last = self.last_name.as_deref().unwrap_or_default();
         let full = format!("{} {last}", self.first_name);
         let name = match (full.trim(), &self.username) {
@@ -237,25 +219,25 @@ impl RawUser {
     }
 }
 
-fn nobody() -> Person {
+fn unknown_sender() -> Person {
     Person::Stranger { id: "telegram:unknown".to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Command, Tap, TapOn};
+    use crate::{Address, Command, Tap, TapOn};
     use proptest::prelude::*;
     use serde_json::json;
 
     const DATA: &str = "ans:0123abcd:89abcdef:0123456789abcdef:2";
 
-    fn guest() -> Guest {
-        Guest { users: vec![7], chats: vec![-100] }
+    fn allowlist() -> Allowlist {
+        Allowlist { users: vec![7], chats: vec![-100] }
     }
 
     fn read_one(update: &Value) -> Incoming {
-        read(UpdateNo(1), update, &guest())
+        read(UpdateNo(1), update, &allowlist())
     }
 
     fn message(from: &Value, chat: &Value) -> Value {

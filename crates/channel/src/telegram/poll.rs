@@ -4,6 +4,7 @@
 //! The service forgets an update when a later one is asked for. `offset` moves past an update in one place, after the hub
 //! has told `recorded`; until then it comes again, after a crash of ours as well. The hub knows a repeated number.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -13,9 +14,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::api::{BATCH, POLL_HOLD, Trouble};
-use super::incoming::{self, Guest, Incoming};
-use super::service::{Service, Way, backoff};
-use crate::{Health, Inbound, Receipt, Recorded, Update, UpdateNo};
+use super::incoming::{self, Allowlist, Incoming};
+use super::service::{Direction, Service, backoff};
+use crate::{Confirmation, Health, Inbound, Receipt, Update, UpdateNo};
 
 /// Longest wait for the hub to write one update down.
 const RECORDING: Duration = Duration::from_secs(30);
@@ -23,7 +24,7 @@ const RECORDING: Duration = Duration::from_secs(30);
 const RECEIPT: Duration = Duration::from_secs(10);
 /// Longest such sentence, in characters.
 const MOST_RECEIPT: usize = 200;
-/// A phone shows a tap as busy for about so long; an answer that comes later is seen by nobody.
+/// A phone shows a tap as busy for about so long; an answer that comes later is not seen.
 const TAP_LASTS: Duration = Duration::from_secs(15);
 /// Taps that are answered at the same time.
 const ANSWERS: usize = 8;
@@ -35,22 +36,22 @@ const REFUSED: Duration = Duration::from_secs(60);
 
 /// Why listening ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// Somebody must mend the settings.
+pub(crate) enum PollEnd {
+    /// The operator must mend the settings.
     Stopped,
     HubGone,
 }
 
 pub(crate) struct Poller {
     service: Arc<Service>,
-    guest: Guest,
+    allowlist: Allowlist,
     inbound: mpsc::Sender<Inbound>,
     offset: Option<i64>,
     /// How many updates are asked for at once.
     limit: usize,
     has_looked_for_webhook: bool,
     health: Option<Health>,
-    heard: Option<Heard>,
+    last_poll: Option<LastPoll>,
     /// The longest silence not yet told.
     gap: Option<Duration>,
     /// Updates in a row that the hub could not write down.
@@ -61,7 +62,7 @@ pub(crate) struct Poller {
 
 /// When a poll last succeeded. Two clocks: one does not jump, the other goes on while the machine sleeps.
 #[derive(Debug, Clone, Copy)]
-struct Heard {
+struct LastPoll {
     steady: Instant,
     wall: SystemTime,
 }
@@ -70,27 +71,26 @@ struct Heard {
 enum Next {
     Again,
     After(Duration),
-    /// Nobody answers: after this, or as soon as a message got through.
+    /// The service does not answer: after this, or as soon as a message got through.
     Retry(Duration),
-    End(End),
 }
 
 impl Poller {
     pub(crate) fn new(
         service: Arc<Service>,
-        guest: Guest,
+        allowlist: Allowlist,
         last_offset: Option<i64>,
         inbound: mpsc::Sender<Inbound>,
     ) -> Self {
         Self {
             service,
-            guest,
+            allowlist,
             inbound,
             offset: last_offset,
             limit: BATCH,
             has_looked_for_webhook: false,
             health: None,
-            heard: None,
+            last_poll: None,
             gap: None,
             unrecorded: 0,
             answers: JoinSet::new(),
@@ -99,32 +99,29 @@ impl Poller {
     }
 
     /// Until it makes no sense any more. Dropping it loses nothing: what was not recorded was not confirmed.
-    pub(crate) async fn run(mut self) -> End {
-        if let Err(end) = self.tell_health(Health::Starting).await {
-            return end;
-        }
+    pub(crate) async fn run(mut self) -> PollEnd {
+        let Err(end) = self.listen().await;
+        end
+    }
+
+    async fn listen(&mut self) -> Result<Infallible, PollEnd> {
+        self.tell_health(Health::Starting).await?;
         loop {
             while self.answers.try_join_next().is_some() {}
-            match self.round().await {
+            let began = Instant::now();
+            let next = match self.poll().await {
+                Ok(updates) => self.handle(updates).await?,
+                Err(trouble) => self.mend(trouble, began).await?,
+            };
+            match next {
                 Next::Again => {}
                 Next::After(pause) => sleep(pause).await,
                 Next::Retry(pause) => tokio::select! {
                     () = sleep(pause) => {}
-                    () = self.service.freed(Way::Polling) => {}
+                    () = self.service.freed(Direction::Polling) => {}
                 },
-                Next::End(end) => return end,
             }
         }
-    }
-
-    async fn round(&mut self) -> Next {
-        let began = Instant::now();
-        let polled = self.poll().await;
-        let next = match polled {
-            Ok(updates) => self.handle(updates).await,
-            Err(trouble) => self.mend(trouble, began).await,
-        };
-        next.unwrap_or_else(Next::End)
     }
 
     async fn poll(&mut self) -> Result<Vec<Value>, Trouble> {
@@ -139,7 +136,7 @@ impl Poller {
             }
             self.has_looked_for_webhook = true;
         }
-        // The first answer tells that all is well, and how long nothing was heard: nobody should wait for it.
+        // The first answer tells that all is well, and how long nothing was heard: the hub should not wait for it.
         let hold = match self.health {
             Some(Health::Connected) => POLL_HOLD,
             _ => Duration::ZERO,
@@ -147,8 +144,8 @@ impl Poller {
         api.updates(self.offset, self.limit, hold).await
     }
 
-    async fn handle(&mut self, mut updates: Vec<Value>) -> Result<Next, End> {
-        self.service.worked(Way::Polling, Instant::now());
+    async fn handle(&mut self, mut updates: Vec<Value>) -> Result<Next, PollEnd> {
+        self.service.worked(Direction::Polling, Instant::now());
         self.note_gap();
         let is_drained = updates.len() < self.limit;
         let before = self.offset;
@@ -170,18 +167,15 @@ impl Poller {
             let gap = self.gap.take();
             self.tell(Inbound::Polled { gap }).await?;
         }
-        Ok(match updates.is_empty() || self.offset != before {
-            true => Next::Again,
-            false => Next::After(STANDSTILL),
-        })
+        Ok(if updates.is_empty() || self.offset != before { Next::Again } else { Next::After(STANDSTILL) })
     }
 
     /// Whether the hub has written it down. Only then does the offset move.
-    async fn hand_over(&mut self, no: UpdateNo, update: &Value) -> Result<bool, End> {
-        let Incoming { no, from, target, saying, tap } = incoming::read(no, update, &self.guest);
+    async fn hand_over(&mut self, no: UpdateNo, update: &Value) -> Result<bool, PollEnd> {
+        let Incoming { no, from, target, saying, tap } = incoming::read(no, update, &self.allowlist);
         let (recorded, on_disk) = oneshot::channel();
         let receipt = tap.map(|tap| self.answer_when_told(tap));
-        let update = Update { no, from, target, saying, recorded: Recorded(recorded), receipt };
+        let update = Update { no, from, target, saying, recorded: Confirmation(recorded), receipt };
         self.tell(Inbound::Update(update)).await?;
         let is_recorded = matches!(timeout(RECORDING, on_disk).await, Ok(Ok(())));
         if is_recorded {
@@ -201,29 +195,27 @@ impl Poller {
                 Ok(Err(_)) | Err(_) => String::new(),
             };
             let text: String = text.chars().take(MOST_RECEIPT).collect();
-            let Ok(_permit) = permits.acquire().await else {
-                return;
-            };
+            let Ok(_permit) = permits.acquire().await else { return };
             answer_tap(&service, &tap, &text).await;
         });
         Receipt(receipt)
     }
 
-    async fn not_recorded(&mut self) -> Result<Next, End> {
+    async fn not_recorded(&mut self) -> Result<Next, PollEnd> {
         self.unrecorded = self.unrecorded.saturating_add(1);
         let why = "what came in could not be put on record; it is asked for again".to_owned();
         self.tell_health(Health::Retrying { why }).await?;
         Ok(Next::After(backoff(self.unrecorded)))
     }
 
-    async fn mend(&mut self, trouble: Trouble, began: Instant) -> Result<Next, End> {
+    async fn mend(&mut self, trouble: Trouble, began: Instant) -> Result<Next, PollEnd> {
         tracing::debug!(%trouble, "poll failed");
         let (why, pause) = match trouble {
             Trouble::Unauthorized | Trouble::NotFound => {
                 self.service.stop();
                 let why = format!("{trouble}; `atlasbridge setup telegram` takes a new one");
                 self.tell_health(Health::Stopped { why }).await?;
-                return Err(End::Stopped);
+                return Err(PollEnd::Stopped);
             }
             Trouble::Conflict(_) => {
                 self.has_looked_for_webhook = false;
@@ -243,7 +235,7 @@ impl Poller {
             }
             Trouble::BadRequest(_) | Trouble::Forbidden(_) => (trouble.to_string(), REFUSED),
             Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) | Trouble::TooLong => {
-                let pause = self.service.failed(Way::Polling, began, Instant::now());
+                let pause = self.service.failed(Direction::Polling, began, Instant::now());
                 let why = trouble.to_string();
                 self.tell_health(Health::Retrying { why }).await?;
                 return Ok(Next::Retry(pause));
@@ -254,13 +246,13 @@ impl Poller {
     }
 
     fn note_gap(&mut self) {
-        let now = Heard { steady: Instant::now(), wall: SystemTime::now() };
-        if let Some(before) = self.heard.replace(now) {
+        let now = LastPoll { steady: Instant::now(), wall: SystemTime::now() };
+        if let Some(before) = self.last_poll.replace(now) {
             self.gap = self.gap.max(Some(now.since(before)));
         }
     }
 
-    async fn tell_health(&mut self, health: Health) -> Result<(), End> {
+    async fn tell_health(&mut self, health: Health) -> Result<(), PollEnd> {
         if self.health.as_ref() == Some(&health) {
             return Ok(());
         }
@@ -268,8 +260,8 @@ impl Poller {
         self.tell(Inbound::Health(health)).await
     }
 
-    async fn tell(&self, inbound: Inbound) -> Result<(), End> {
-        self.inbound.send(inbound).await.map_err(|_| End::HubGone)
+    async fn tell(&self, inbound: Inbound) -> Result<(), PollEnd> {
+        self.inbound.send(inbound).await.map_err(|_| PollEnd::HubGone)
     }
 }
 
@@ -290,9 +282,9 @@ async fn answer_tap(service: &Service, tap: &str, text: &str) {
     }
 }
 
-impl Heard {
+impl LastPoll {
     /// The longer of the two: a wall clock set back counts for nothing, a machine that slept counts in full.
-    fn since(self, before: Heard) -> Duration {
+    fn since(self, before: LastPoll) -> Duration {
         let steady = self.steady.duration_since(before.steady);
         steady.max(self.wall.duration_since(before.wall).unwrap_or_default())
     }
@@ -304,10 +296,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_gap_is_as_long_as_the_clock_says_that_saw_more_of_it() {
-        let before =
-            Heard { steady: Instant::now(), wall: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000) };
+        let before = LastPoll {
+            steady: Instant::now(),
+            wall: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000),
+        };
         let seconds = Duration::from_secs;
-        let after = |steady: u64, wall: Duration| Heard {
+        let after = |steady: u64, wall: Duration| LastPoll {
             steady: before.steady + seconds(steady),
             wall: SystemTime::UNIX_EPOCH + wall,
         };

@@ -48,7 +48,7 @@ impl Message {
 
 /// A message that is no prompt. Programs share the room that our own words leave.
 pub(crate) fn notice(notice: &Notice) -> Message {
-    let programs = notice.blocks.iter().filter(|block| is_program(block)).count();
+    let programs = notice.blocks.iter().filter(|block| matches!(block, Block::Program(_))).count();
     let ours_room = MOST_UNITS / 2;
     let mut left = MOST_UNITS - CUT_UNITS;
     let mut ours_left = if programs == 0 { left } else { ours_room };
@@ -90,13 +90,6 @@ fn joined(parts: impl Iterator<Item = String>) -> String {
     match parts.count() {
         0 => html,
         left_out => format!("{html}\n<i>{left_out} more paragraphs</i>"),
-    }
-}
-
-fn is_program(block: &Block) -> bool {
-    match block {
-        Block::Program(_) => true,
-        Block::Ours(_) => false,
     }
 }
 
@@ -145,7 +138,7 @@ fn on_button(label: &str) -> String {
     }
 }
 
-/// Somebody's words in one line, visible and cut; not yet escaped.
+/// A person's words in one line, visible and cut; not yet escaped.
 fn line(text: &str, most: usize) -> String {
     let line = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.chars().count() {

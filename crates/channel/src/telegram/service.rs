@@ -10,45 +10,53 @@ use super::api::Api;
 
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
-/// What somebody must mend is not tried again by the worker; the hub asks rarely whether it was.
+/// What the operator must mend is not tried again by the worker; the hub asks rarely whether it was.
 const STOPPED: Duration = Duration::from_secs(600);
 
-/// The two ways of talking to the service. What fails on one may work on the other, so each has pauses of its own.
+/// The two directions of talking to the service. What fails in one may work in the other, so each has pauses of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Polling,
     Sending,
+}
+
+impl Direction {
+    fn other(self) -> Self {
+        match self {
+            Direction::Polling => Direction::Sending,
+            Direction::Sending => Direction::Polling,
+        }
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) api: Api,
     known: Mutex<Known>,
-    /// Somebody who waits to send, or to poll, need not wait any longer.
-    sending_freed: Notify,
-    polling_freed: Notify,
+    /// By direction: a call that waits to be tried again need not wait any longer.
+    freed: [Notify; 2],
     /// A poll was answered.
     heard: Notify,
-    /// Until when no tap may be answered: the service counts them by themselves.
-    taps_held: Mutex<Option<Instant>>,
 }
 
 /// Pure: every moment is passed in.
 #[derive(Debug, Default)]
 struct Known {
-    polling: Line,
-    sending: Line,
-    /// The service asked everybody for patience: that is kept, whatever else is known.
+    polling: DirectionState,
+    sending: DirectionState,
+    /// The service asked for patience in all chats: that is kept.
     patience: Option<Instant>,
+    /// Until when no tap may be answered: the service counts them by themselves.
+    taps_held: Option<Instant>,
     is_stopped: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Line {
+struct DirectionState {
     /// The last good answer.
     worked_at: Option<Instant>,
     down: Option<Down>,
-    /// When the other way had news: a call that was begun before says nothing about the time after.
+    /// When the other direction had news: a call that was begun before says nothing about the time after.
     freed_at: Option<Instant>,
 }
 
@@ -62,44 +70,32 @@ struct Down {
 
 impl Service {
     pub(crate) fn new(api: Api) -> Self {
-        Self {
-            api,
-            known: Mutex::default(),
-            sending_freed: Notify::new(),
-            polling_freed: Notify::new(),
-            heard: Notify::new(),
-            taps_held: Mutex::new(None),
-        }
+        Self { api, known: Mutex::default(), freed: Default::default(), heard: Notify::new() }
     }
 
     /// How long no call makes sense. `None`: now does.
-    pub(crate) fn wait(&self, way: Way, now: Instant) -> Option<Duration> {
-        self.known().wait(way, now)
+    pub(crate) fn wait(&self, direction: Direction, now: Instant) -> Option<Duration> {
+        self.known().wait(direction, now)
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
         self.known().is_stopped
     }
 
-    /// A good answer. Where it is the first sign of life, whoever waits on the other way need not wait any longer.
-    pub(crate) fn worked(&self, way: Way, now: Instant) {
-        let is_news = self.known().worked(way, now);
-        if way == Way::Polling {
+    /// A good answer. Where it is the first sign of life, a call that waits in the other direction need not wait any longer.
+    pub(crate) fn worked(&self, direction: Direction, now: Instant) {
+        let is_news = self.known().worked(direction, now);
+        if direction == Direction::Polling {
             self.heard.notify_one();
         }
-        match way {
-            Way::Polling if is_news => self.sending_freed.notify_one(),
-            Way::Sending if is_news => self.polling_freed.notify_one(),
-            Way::Polling | Way::Sending => {}
+        if is_news {
+            self.freed[direction.other() as usize].notify_one();
         }
     }
 
-    /// Waits until a way that was down may be tried again before its pause is over. Dropped meanwhile, it loses nothing.
-    pub(crate) async fn freed(&self, way: Way) {
-        match way {
-            Way::Polling => self.polling_freed.notified().await,
-            Way::Sending => self.sending_freed.notified().await,
-        }
+    /// Waits until a direction that was down may be tried again before its pause is over. Dropped meanwhile, it loses nothing.
+    pub(crate) async fn freed(&self, direction: Direction) {
+        self.freed[direction as usize].notified().await;
     }
 
     /// Waits until a poll was answered since this was last asked. Dropped meanwhile, it loses nothing.
@@ -114,8 +110,8 @@ impl Service {
     }
 
     /// A call that was begun then has failed: how long until the next. Calls that fail together count once.
-    pub(crate) fn failed(&self, way: Way, began: Instant, now: Instant) -> Duration {
-        self.known().failed(way, began, now)
+    pub(crate) fn failed(&self, direction: Direction, began: Instant, now: Instant) -> Duration {
+        self.known().failed(direction, began, now)
     }
 
     /// The service asked everybody for patience.
@@ -126,12 +122,12 @@ impl Service {
 
     /// When the next tap may be answered.
     pub(crate) fn taps_held(&self) -> Option<Instant> {
-        *self.taps_held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known().taps_held
     }
 
     pub(crate) fn hold_taps(&self, until: Instant) {
-        let mut held = self.taps_held.lock().unwrap_or_else(PoisonError::into_inner);
-        *held = held.max(Some(until));
+        let mut known = self.known();
+        known.taps_held = known.taps_held.max(Some(until));
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -141,30 +137,30 @@ impl Service {
 }
 
 impl Known {
-    fn line(&mut self, way: Way) -> (&mut Line, &mut Line) {
-        match way {
-            Way::Polling => (&mut self.polling, &mut self.sending),
-            Way::Sending => (&mut self.sending, &mut self.polling),
+    fn states(&mut self, direction: Direction) -> (&mut DirectionState, &mut DirectionState) {
+        match direction {
+            Direction::Polling => (&mut self.polling, &mut self.sending),
+            Direction::Sending => (&mut self.sending, &mut self.polling),
         }
     }
 
-    fn wait(&mut self, way: Way, now: Instant) -> Option<Duration> {
+    fn wait(&mut self, direction: Direction, now: Instant) -> Option<Duration> {
         if self.is_stopped {
             return Some(STOPPED);
         }
-        let pause = self.line(way).0.down.map(|down| down.until);
+        let pause = self.states(direction).0.down.map(|down| down.until);
         let until = pause.max(self.patience)?;
         until.checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
-    /// Whether it is news for the other way.
+    /// Whether it is news for the other direction.
     ///
     /// # One-sign-of-life invariant
-    /// A way is freed when the other one comes back, and by the first good answer of the other one since it went down
+    /// A direction is freed when the other one comes back, and by the first good answer of the other one since it went down
     /// itself; not by those that follow. So a service that answers polls and refuses messages is asked at growing distances
     /// all the same.
-    fn worked(&mut self, way: Way, now: Instant) -> bool {
-        let (own, other) = self.line(way);
+    fn worked(&mut self, direction: Direction, now: Instant) -> bool {
+        let (own, other) = self.states(direction);
         let was_down = own.down.take().is_some();
         let worked_at = own.worked_at.replace(now);
         let is_first = other.down.is_some_and(|down| worked_at < Some(down.since));
@@ -181,13 +177,13 @@ impl Known {
         true
     }
 
-    fn failed(&mut self, way: Way, began: Instant, now: Instant) -> Duration {
+    fn failed(&mut self, direction: Direction, began: Instant, now: Instant) -> Duration {
         if self.is_stopped {
             return STOPPED;
         }
-        let line = self.line(way).0;
+        let line = self.states(direction).0;
         if line.freed_at.is_some_and(|freed| began < freed) {
-            return self.wait(way, now).unwrap_or_default();
+            return self.wait(direction, now).unwrap_or_default();
         }
         let before = match line.down {
             Some(down) if down.until > now => return down.until - now,
@@ -196,7 +192,7 @@ impl Known {
         let failures = before.map_or(0, |down| down.failures).saturating_add(1);
         let pause = backoff(failures);
         line.down = Some(Down { since: before.map_or(now, |down| down.since), failures, until: now + pause });
-        pause.max(self.wait(way, now).unwrap_or_default())
+        pause.max(self.wait(direction, now).unwrap_or_default())
     }
 }
 
@@ -213,10 +209,10 @@ pub(crate) fn backoff(failures: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telegram::Token;
+    use crate::Secret;
 
     fn service() -> Service {
-        Service::new(Api::new(Token::new("1:a"), "http://127.0.0.1:1").unwrap())
+        Service::new(Api::new(Secret::new("1:a"), "http://127.0.0.1:1").unwrap())
     }
 
     #[test]
@@ -232,14 +228,14 @@ mod tests {
     async fn what_fails_together_counts_once_and_success_forgets() {
         let service = service();
         let now = Instant::now();
-        assert_eq!(service.wait(Way::Sending, now), None);
-        let pause = service.failed(Way::Sending, now, now);
-        assert_eq!(service.failed(Way::Sending, now, now), pause);
-        assert_eq!(service.wait(Way::Sending, now), Some(pause));
-        assert_eq!(service.wait(Way::Sending, now + pause), None);
-        assert!(service.failed(Way::Sending, now + pause, now + pause) > Duration::from_millis(1400));
-        service.worked(Way::Sending, now);
-        assert_eq!(service.wait(Way::Sending, now), None);
+        assert_eq!(service.wait(Direction::Sending, now), None);
+        let pause = service.failed(Direction::Sending, now, now);
+        assert_eq!(service.failed(Direction::Sending, now, now), pause);
+        assert_eq!(service.wait(Direction::Sending, now), Some(pause));
+        assert_eq!(service.wait(Direction::Sending, now + pause), None);
+        assert!(service.failed(Direction::Sending, now + pause, now + pause) > Duration::from_millis(1400));
+        service.worked(Direction::Sending, now);
+        assert_eq!(service.wait(Direction::Sending, now), None);
     }
 
     #[tokio::test(start_paused = true)]
@@ -247,9 +243,9 @@ mod tests {
         let service = service();
         let now = Instant::now();
         service.hold(now + Duration::from_secs(9));
-        assert_eq!(service.wait(Way::Sending, now), Some(Duration::from_secs(9)));
-        service.worked(Way::Polling, now);
-        assert_eq!(service.failed(Way::Sending, now, now), Duration::from_secs(9));
+        assert_eq!(service.wait(Direction::Sending, now), Some(Duration::from_secs(9)));
+        service.worked(Direction::Polling, now);
+        assert_eq!(service.failed(Direction::Sending, now, now), Duration::from_secs(9));
     }
 
     #[tokio::test(start_paused = true)]
@@ -257,9 +253,9 @@ mod tests {
         let service = service();
         let now = Instant::now();
         service.stop();
-        service.worked(Way::Polling, now);
+        service.worked(Direction::Polling, now);
         assert!(service.is_stopped());
-        assert_eq!(service.failed(Way::Polling, now, now), STOPPED);
+        assert_eq!(service.failed(Direction::Polling, now, now), STOPPED);
     }
 
     #[tokio::test(start_paused = true)]
@@ -267,12 +263,12 @@ mod tests {
         let service = service();
         let now = Instant::now();
         let second = Duration::from_secs(1);
-        service.failed(Way::Sending, now, now);
-        service.failed(Way::Polling, now, now);
-        service.worked(Way::Polling, now + 2 * second);
-        assert_eq!(service.failed(Way::Sending, now + second, now + 3 * second), Duration::ZERO);
-        assert_eq!(service.wait(Way::Sending, now + 3 * second), None);
-        let pause = service.failed(Way::Sending, now + 3 * second, now + 4 * second);
+        service.failed(Direction::Sending, now, now);
+        service.failed(Direction::Polling, now, now);
+        service.worked(Direction::Polling, now + 2 * second);
+        assert_eq!(service.failed(Direction::Sending, now + second, now + 3 * second), Duration::ZERO);
+        assert_eq!(service.wait(Direction::Sending, now + 3 * second), None);
+        let pause = service.failed(Direction::Sending, now + 3 * second, now + 4 * second);
         assert!(pause > second / 2, "{pause:?}");
     }
 
@@ -281,20 +277,20 @@ mod tests {
         let service = service();
         let mut now = Instant::now();
         let mut tries = 0;
-        service.failed(Way::Sending, now, now);
+        service.failed(Direction::Sending, now, now);
         // Ten minutes, a poll that is answered each second.
         for _ in 0..600 {
             now += Duration::from_secs(1);
-            service.worked(Way::Polling, now);
-            if service.wait(Way::Sending, now).is_none() {
-                service.failed(Way::Sending, now, now);
+            service.worked(Direction::Polling, now);
+            if service.wait(Direction::Sending, now).is_none() {
+                service.failed(Direction::Sending, now, now);
                 tries += 1;
             }
         }
         assert!((10..=25).contains(&tries), "{tries}");
     }
 
-    /// One outage of both ways and its end, on a clock of its own: each way tries when it may.
+    /// One outage of both ways and its end, on a clock of its own: each direction tries when it may.
     fn tries_after_an_outage(seed: u64) -> (u64, u64) {
         let mut chance = seed;
         let mut roll = |limit: u64| {
@@ -312,23 +308,24 @@ mod tests {
             if now >= polls_at {
                 match now >= over {
                     true => {
-                        known.worked(Way::Polling, at(now));
+                        known.worked(Direction::Polling, at(now));
                         first_good.get_or_insert(now);
                         polls_at = now + 30_000;
                     }
                     false => {
                         let began = at(now.saturating_sub(roll(500)));
-                        polls_at = now + known.failed(Way::Polling, began, at(now)).as_millis() as u64 + 1;
+                        polls_at =
+                            now + known.failed(Direction::Polling, began, at(now)).as_millis() as u64 + 1;
                     }
                 }
             }
-            if now >= asked && known.wait(Way::Sending, at(now)).is_none() {
+            if now >= asked && known.wait(Direction::Sending, at(now)).is_none() {
                 match now >= over {
                     true => {
-                        known.worked(Way::Sending, at(now));
+                        known.worked(Direction::Sending, at(now));
                         return (first_good.unwrap_or(now).max(asked), now);
                     }
-                    false => drop(known.failed(Way::Sending, at(now), at(now))),
+                    false => drop(known.failed(Direction::Sending, at(now), at(now))),
                 }
             }
         }

@@ -8,13 +8,12 @@ use tokio::time::{Instant, timeout};
 
 use atlasbridge_model::visible::visible;
 
-use super::Token;
-use super::api::{Api, BATCH, ClientError, POLL_HOLD, Trouble};
+use super::api::{Api, BATCH, POLL_HOLD, Trouble};
+use super::incoming::{MOST_NAME, RawMessage, RawTap, number, part};
+use crate::{Secret, UpdateNo};
 
 /// The data of the test's button.
 const TEST: &str = "ask:setup";
-/// Longest name that is shown.
-const MOST_NAME: usize = 64;
 
 /// Why the setup cannot go on, with what to do.
 #[derive(Debug, thiserror::Error)]
@@ -34,13 +33,7 @@ pub enum SetupError {
     Refused(String),
 }
 
-/// The bot, as its owner named it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bot {
-    pub username: String,
-}
-
-/// Somebody who wrote to the bot.
+/// A person who wrote to the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub id: i64,
@@ -50,42 +43,34 @@ pub struct Candidate {
 /// One setup.
 #[derive(Debug)]
 pub struct Setup {
-    api: Result<Api, ClientError>,
+    api: Api,
     offset: Option<i64>,
     /// The message with the button.
     test: Option<i64>,
 }
 
 impl Setup {
-    pub fn new(token: Token, api_url: &str) -> Self {
-        Self { api: Api::new(token, api_url), offset: None, test: None }
+    pub fn new(token: Secret, api_url: &str) -> Result<Self, SetupError> {
+        let api = Api::new(token, api_url).map_err(|error| SetupError::Client(error.to_string()))?;
+        Ok(Self { api, offset: None, test: None })
     }
 
-    /// Whose token this is.
-    pub async fn bot(&self) -> Result<Bot, SetupError> {
-        let me = self.api()?.me().await.map_err(told)?;
+    /// The bot whose token this is, as its owner named it.
+    pub async fn username(&self) -> Result<String, SetupError> {
+        let me = self.api.me().await?;
         let username = me.get("username").and_then(Value::as_str).unwrap_or("your bot");
-        Ok(Bot { username: shown(username) })
+        Ok(visible(username).chars().take(MOST_NAME).collect())
     }
 
-    /// The next person who writes to the bot in private. `None`: nobody did in time.
+    /// The next person who writes to the bot in private. `None`: none did in time.
     pub async fn wait_for_start(&mut self, limit: Duration) -> Result<Option<Candidate>, SetupError> {
-        let api = self.api()?;
-        if api.has_webhook().await.map_err(told)? {
-            api.delete_webhook().await.map_err(told)?;
+        if self.api.has_webhook().await? {
+            self.api.delete_webhook().await?;
         }
         self.wait(limit, |update| {
-            let message = update.get("message")?;
-            let is_private = message.pointer("/chat/type").and_then(Value::as_str) == Some("private");
-            let from = message
-                .get("from")
-                .filter(|from| is_private && from.get("is_bot").and_then(Value::as_bool) != Some(true))?;
-            let name = ["first_name", "last_name"]
-                .iter()
-                .filter_map(|key| from.get(*key).and_then(Value::as_str))
-                .collect::<Vec<_>>()
-                .join(" ");
-            Some(Candidate { id: from.get("id").and_then(Value::as_i64)?, name: shown(&name) })
+            let RawMessage { from, chat, .. } = part(update, "message")?;
+            let person = from.filter(|from| chat.is_private() && !from.is_bot)?;
+            Some(Candidate { id: person.id, name: person.name() })
         })
         .await
     }
@@ -97,7 +82,7 @@ impl Setup {
             "text": "This is a test of AtlasBridge. Tap the button to finish the setup.",
             "reply_markup": {"inline_keyboard": [[{"text": "It works", "callback_data": TEST}]]},
         });
-        self.test = Some(self.api()?.send_message(&body).await.map_err(told)?);
+        self.test = Some(self.api.send_message(&body).await?);
         Ok(())
     }
 
@@ -105,26 +90,21 @@ impl Setup {
     pub async fn wait_for_tap(&mut self, user: i64, limit: Duration) -> Result<bool, SetupError> {
         let tapped = self
             .wait(limit, |update| {
-                let tap = update.get("callback_query")?;
-                let is_theirs = tap.pointer("/from/id").and_then(Value::as_i64) == Some(user);
-                let is_ours = tap.get("data").and_then(Value::as_str) == Some(TEST);
-                (is_theirs && is_ours).then(|| tap.get("id").and_then(Value::as_str).map(str::to_owned))?
+                let tap: RawTap = part(update, "callback_query")?;
+                (tap.from.id == user && tap.data.as_deref() == Some(TEST)).then_some(tap.id)
             })
             .await?;
-        let (Some(tap), Some(message)) = (&tapped, self.test) else {
-            return Ok(tapped.is_some());
-        };
+        let (Some(tap), Some(message)) = (&tapped, self.test) else { return Ok(tapped.is_some()) };
         // The tap has arrived: what follows is courtesy, and must not undo it.
-        let api = self.api()?;
-        let _ = api.answer_tap(tap, "It works.").await;
+        let _ = self.api.answer_tap(tap, "It works.").await;
         let body = json!({
             "chat_id": user,
             "message_id": message,
             "text": "AtlasBridge is set up: prompts of your tools will appear here.",
         });
-        let _ = api.edit_message(&body).await;
+        let _ = self.api.edit_message(&body).await;
         // Confirms what was handled, so that the hub does not see the tap again.
-        let _ = timeout(Duration::from_secs(5), api.updates(self.offset, BATCH, Duration::ZERO)).await;
+        let _ = timeout(Duration::from_secs(5), self.api.updates(self.offset, BATCH, Duration::ZERO)).await;
         Ok(true)
     }
 
@@ -140,9 +120,9 @@ impl Setup {
                 return Ok(None);
             }
             let hold = left.min(POLL_HOLD);
-            let updates = self.api()?.updates(self.offset, BATCH, hold).await.map_err(told)?;
+            let updates = self.api.updates(self.offset, BATCH, hold).await?;
             for update in &updates {
-                if let Some(number) = update.get("update_id").and_then(Value::as_i64) {
+                if let Some(UpdateNo(number)) = number(update) {
                     self.offset = self.offset.max(number.checked_add(1));
                 }
                 if let Some(found) = wanted(update) {
@@ -151,26 +131,19 @@ impl Setup {
             }
         }
     }
-
-    fn api(&self) -> Result<&Api, SetupError> {
-        self.api.as_ref().map_err(|error| SetupError::Client(error.to_string()))
-    }
 }
 
-fn told(trouble: Trouble) -> SetupError {
-    match trouble {
-        Trouble::Unauthorized | Trouble::NotFound => SetupError::WrongToken,
-        Trouble::Conflict(_) => SetupError::Conflict,
-        Trouble::BadRequest(said) | Trouble::Forbidden(said) => SetupError::Refused(said),
-        Trouble::TooMany { .. }
-        | Trouble::TooLong
-        | Trouble::Server(_)
-        | Trouble::Network(_)
-        | Trouble::Unreadable(_) => SetupError::Unreachable(trouble.to_string()),
+impl From<Trouble> for SetupError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Unauthorized | Trouble::NotFound => SetupError::WrongToken,
+            Trouble::Conflict(_) => SetupError::Conflict,
+            Trouble::BadRequest(said) | Trouble::Forbidden(said) => SetupError::Refused(said),
+            Trouble::TooMany { .. }
+            | Trouble::TooLong
+            | Trouble::Server(_)
+            | Trouble::Network(_)
+            | Trouble::Unreadable(_) => SetupError::Unreachable(trouble.to_string()),
+        }
     }
-}
-
-/// Names are chosen by strangers.
-fn shown(name: &str) -> String {
-    visible(name).chars().take(MOST_NAME).collect()
 }

@@ -54,25 +54,22 @@ impl Server {
     }
 
     fn api(&self) -> Api {
-        Api::new(Token::new(TOKEN), &self.url).unwrap()
+        Api::new(Secret::new(TOKEN), &self.url).unwrap()
     }
 
-    fn config(&self) -> Config {
-        Config {
-            token: Token::new(TOKEN),
+    fn config(&self) -> BotSettings {
+        BotSettings {
+            bot_token: Secret::new(TOKEN),
             api_url: self.url.clone(),
             allowed_users: vec![7],
             chats: Vec::new(),
             messages_per_second: 1000.0,
-            last_offset: Some(40),
         }
     }
 }
 
 fn serve(mut stream: TcpStream, heard: &Calls, act: &(impl Fn(&str, &Value) -> Act + ?Sized)) {
-    let Some((method, body)) = read_request(&mut stream) else {
-        return;
-    };
+    let Some((method, body)) = read_request(&mut stream) else { return };
     heard.lock().unwrap().push((method.clone(), body.clone()));
     let bytes = match act(&method, &body) {
         Act::Json(status, body) => {
@@ -142,9 +139,9 @@ struct Running {
 }
 
 impl Running {
-    fn start(config: Config) -> Self {
+    fn start(config: BotSettings) -> Self {
         let (inbound, hub) = mpsc::channel(64);
-        let (handle, work) = start(config, inbound);
+        let (handle, work) = start(config, Some(40), inbound);
         Self { handle, hub, work: tokio::spawn(work) }
     }
 
@@ -275,22 +272,22 @@ async fn refusals_have_types() {
 #[tokio::test]
 async fn the_token_is_in_no_error_and_no_debug() {
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let api = Api::new(Token::new(TOKEN), &format!("http://{nowhere}")).unwrap();
+    let api = Api::new(Secret::new(TOKEN), &format!("http://{nowhere}")).unwrap();
     let unreachable = api.send_message(&json!({})).await.unwrap_err();
     assert_eq!(unreachable, Trouble::Network("no connection"));
     let server = Server::start(|_, _| refused(400, &format!("no such path /bot{TOKEN}/x")));
     let repeated = server.api().send_message(&json!({})).await.unwrap_err();
     let said = format!("{unreachable} {unreachable:?} {repeated} {repeated:?} {api:?} {:?}", server.config());
     assert!(!said.contains("AAEhBOweik"), "{said}");
-    assert!(said.contains("Token(…)"), "{said}");
+    assert!(said.contains("Secret("), "{said}");
 }
 
 #[test]
 fn an_address_that_is_none_makes_no_client() {
     for url in ["", "api.telegram.org", "ftp://x", "http://", "data:x"] {
-        assert!(Api::new(Token::new(TOKEN), url).is_err(), "{url}");
+        assert!(Api::new(Secret::new(TOKEN), url).is_err(), "{url}");
     }
-    let api = Api::new(Token::new("1:a/../b?c"), "http://127.0.0.1:1/prefix/").unwrap();
+    let api = Api::new(Secret::new("1:a/../b?c"), "http://127.0.0.1:1/prefix/").unwrap();
     assert!(!format!("{api:?}").contains("1:a"));
 }
 
@@ -539,9 +536,7 @@ async fn patience_is_kept_without_asking_again() {
     let mut channel = Running::start(server.config());
     for _ in 0..3 {
         let done = channel.carry_out(Task::Post(sample::yes_no())).await;
-        let Done::NotShown(Undelivered::Later { after }) = done else {
-            panic!("{done:?}");
-        };
+        let Done::NotShown(Undelivered::Later { after }) = done else { panic!("{done:?}") };
         assert!(after > Duration::from_secs(30), "{after:?}");
     }
     assert_eq!(server.calls_of("sendMessage").len(), 1);
@@ -550,14 +545,12 @@ async fn patience_is_kept_without_asking_again() {
 #[tokio::test]
 async fn a_message_that_must_wait_is_made_anew_later() {
     let server = quiet(|_, _| ok(json!({"message_id": 11})));
-    let config = Config { messages_per_second: 0.01, ..server.config() };
+    let config = BotSettings { messages_per_second: 0.01, ..server.config() };
     let mut channel = Running::start(config);
     let shown = channel.carry_out(Task::Post(sample::yes_no())).await;
     assert!(matches!(shown, Done::Shown { .. }), "{shown:?}");
     let done = channel.carry_out(Task::Post(sample::yes_no())).await;
-    let Done::NotShown(Undelivered::Later { after }) = done else {
-        panic!("{done:?}");
-    };
+    let Done::NotShown(Undelivered::Later { after }) = done else { panic!("{done:?}") };
     assert!((60..=100).contains(&after.as_secs()), "{after:?}");
     assert_eq!(server.calls_of("sendMessage").len(), 1);
 }
@@ -577,7 +570,7 @@ async fn closing_does_not_wait_for_the_poll() {
 #[tokio::test]
 async fn without_an_address_the_channel_says_so_and_goes_on_answering_the_hub() {
     let server = quiet(|_, _| Act::Hang);
-    let config = Config { api_url: "nonsense".to_owned(), ..server.config() };
+    let config = BotSettings { api_url: "nonsense".to_owned(), ..server.config() };
     let mut channel = Running::start(config);
     channel.health(|health| matches!(health, Health::Stopped { .. })).await;
     let done = channel.carry_out(Task::Post(sample::yes_no())).await;
@@ -588,9 +581,9 @@ async fn without_an_address_the_channel_says_so_and_goes_on_answering_the_hub() 
 fn prompts_go_to_the_group_where_there_is_one() {
     let server = quiet(|_, _| Act::Hang);
     let (inbound, _hub) = mpsc::channel(1);
-    let (private, _) = start(server.config(), inbound.clone());
+    let (private, _) = start(server.config(), Some(40), inbound.clone());
     assert_eq!(private.targets, [Target("7".to_owned())]);
-    let config = Config { chats: vec![-100], ..server.config() };
-    let (group, _) = start(config, inbound);
+    let config = BotSettings { chats: vec![-100], ..server.config() };
+    let (group, _) = start(config, Some(40), inbound);
     assert_eq!(group.targets, [Target("-100".to_owned())]);
 }

@@ -15,10 +15,10 @@ use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::api::Trouble;
-use super::incoming::Guest;
+use super::incoming::Allowlist;
 use super::pace::Pace;
 use super::render::{self, Message};
-use super::service::{Service, Way};
+use super::service::{Direction, Service};
 use super::{address, chat_of, place_of};
 use crate::{Address, Done, Inbound, JobNo, Outgoing, Target, Task, Undelivered};
 
@@ -27,7 +27,7 @@ use crate::{Address, Done, Inbound, JobNo, Outgoing, Target, Task, Undelivered};
 const SOON: Duration = Duration::from_millis(200);
 /// After an answer that sending does not know; whether the token is wrong is for the poller to find out.
 const ODD: Duration = Duration::from_secs(30);
-/// Until somebody has mended the settings.
+/// Until the operator has mended the settings.
 const NO_CLIENT: Duration = Duration::from_secs(600);
 /// A call may hang on a connection that is gone, until it has taken all its time. Once a poll that was answered later
 /// tells that the service is there, it gets so long; a good connection needs a tenth of it.
@@ -36,22 +36,16 @@ const MOST_FILE_NAME: usize = 64;
 
 pub(crate) struct Worker {
     service: Arc<Service>,
-    guest: Guest,
+    allowlist: Allowlist,
     pace: Pace,
     inbound: mpsc::Sender<Inbound>,
     calls: JoinSet<Result<Option<Address>, Trouble>>,
     under_way: HashMap<task::Id, Job>,
-    /// When calls are given up that were begun before a poll was answered.
-    last_chance: Option<LastChance>,
+    /// When a poll was answered: calls that were begun before are given up a while after it.
+    doubted_at: Option<Instant>,
     /// Some were, and none was answered since: on a line that is merely slow the next ones have all their time, or one
     /// message would be sent over and over.
     has_given_up: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct LastChance {
-    begun_before: Instant,
-    until: Instant,
 }
 
 struct Job {
@@ -69,18 +63,18 @@ struct HubGone;
 impl Worker {
     pub(crate) fn new(
         service: Arc<Service>,
-        guest: Guest,
+        allowlist: Allowlist,
         pace: Pace,
         inbound: mpsc::Sender<Inbound>,
     ) -> Self {
         Self {
             service,
-            guest,
+            allowlist,
             pace,
             inbound,
             calls: JoinSet::new(),
             under_way: HashMap::new(),
-            last_chance: None,
+            doubted_at: None,
             has_given_up: false,
         }
     }
@@ -89,7 +83,7 @@ impl Worker {
     pub(crate) async fn run(mut self, mut mailbox: mpsc::Receiver<Outgoing>) {
         let service = Arc::clone(&self.service);
         loop {
-            let last_chance = self.last_chance;
+            let doubted_at = self.doubted_at;
             let went_on = tokio::select! {
                 outgoing = mailbox.recv() => match outgoing {
                     Some(outgoing) => self.begin(outgoing).await,
@@ -99,7 +93,7 @@ impl Worker {
                     Ok((id, result)) => self.end(id, result).await,
                     Err(broken) => self.end(broken.id(), Err(Trouble::Network("the call broke"))).await,
                 },
-                () = service.freed(Way::Sending) => {
+                () = service.freed(Direction::Sending) => {
                     // What was told to come later may come now.
                     self.inbound.send(Inbound::Ready).await.map_err(|_| HubGone)
                 }
@@ -107,7 +101,7 @@ impl Worker {
                     self.doubt_calls_under_way();
                     Ok(())
                 }
-                () = over(last_chance) => {
+                () = over(doubted_at) => {
                     self.give_up_lost_calls();
                     Ok(())
                 }
@@ -119,18 +113,15 @@ impl Worker {
     }
 
     fn doubt_calls_under_way(&mut self) {
-        if self.under_way.is_empty() || self.has_given_up || self.last_chance.is_some() {
+        if self.under_way.is_empty() || self.has_given_up || self.doubted_at.is_some() {
             return;
         }
-        let now = Instant::now();
-        self.last_chance = Some(LastChance { begun_before: now, until: now + LAST_CHANCE });
+        self.doubted_at = Some(Instant::now());
     }
 
     fn give_up_lost_calls(&mut self) {
-        let Some(LastChance { begun_before, .. }) = self.last_chance.take() else {
-            return;
-        };
-        for job in self.under_way.values_mut().filter(|job| job.began < begun_before) {
+        let doubted_at = self.doubted_at.take();
+        for job in self.under_way.values_mut().filter(|job| Some(job.began) < doubted_at) {
             job.call.abort();
             job.is_given_up = true;
             self.has_given_up = true;
@@ -139,35 +130,33 @@ impl Worker {
 
     async fn begin(&mut self, outgoing: Outgoing) -> Result<(), HubGone> {
         let Outgoing { job, target, task } = outgoing;
-        let chat = match chat_of(&target).filter(|chat| self.guest.may_hear(*chat)) {
-            Some(chat) => chat,
-            None => {
-                return self.tell(job, target, never("this chat is not on the list of allowed ones")).await;
-            }
+        let (chat, began) = match self.moment(&target) {
+            Ok(moment) => moment,
+            Err(done) => return self.tell(job, target, done).await,
         };
+        let service = Arc::clone(&self.service);
+        let call = self.calls.spawn(async move {
+            sleep_until(began).await;
+            carry_out(&service, chat, task).await
+        });
+        let job = Job { no: job, target, chat, began, call: call.clone(), is_given_up: false };
+        self.under_way.insert(call.id(), job);
+        Ok(())
+    }
+
+    /// When a message to this target may go, and to which chat; else what becomes of it.
+    fn moment(&mut self, target: &Target) -> Result<(i64, Instant), Done> {
+        let chat = chat_of(target).filter(|chat| self.allowlist.may_hear(*chat));
+        let chat = chat.ok_or_else(|| never("this chat is not on the list of allowed ones"))?;
         let now = Instant::now();
-        if let Some(after) = self.service.wait(Way::Sending, now) {
-            return self.tell(job, target, later(after)).await;
-        }
-        match self.pace.slot(chat, now, SOON) {
-            Err(after) => self.tell(job, target, later(after)).await,
-            Ok(at) => {
-                let service = Arc::clone(&self.service);
-                let call = self.calls.spawn(async move {
-                    sleep_until(at).await;
-                    carry_out(&service, chat, task).await
-                });
-                let job = Job { no: job, target, chat, began: at, call: call.clone(), is_given_up: false };
-                self.under_way.insert(call.id(), job);
-                Ok(())
-            }
+        match self.service.wait(Direction::Sending, now) {
+            Some(after) => Err(later(after)),
+            None => Ok((chat, self.pace.slot(chat, now, SOON).map_err(later)?)),
         }
     }
 
     async fn end(&mut self, id: task::Id, result: Result<Option<Address>, Trouble>) -> Result<(), HubGone> {
-        let Some(job) = self.under_way.remove(&id) else {
-            return Ok(());
-        };
+        let Some(job) = self.under_way.remove(&id) else { return Ok(()) };
         self.has_given_up &= result.is_err();
         let done = match (result, job.is_given_up) {
             (Err(_), true) => later(Duration::ZERO),
@@ -180,7 +169,7 @@ impl Worker {
         let now = Instant::now();
         let trouble = match result {
             Ok(address) => {
-                self.service.worked(Way::Sending, now);
+                self.service.worked(Direction::Sending, now);
                 return Done::Shown { address };
             }
             Err(trouble) => trouble,
@@ -188,7 +177,7 @@ impl Worker {
         tracing::debug!(%trouble, chat, "not delivered");
         if let Trouble::BadRequest(_) | Trouble::Forbidden(_) = &trouble {
             // A refusal is an answer as well.
-            self.service.worked(Way::Sending, now);
+            self.service.worked(Direction::Sending, now);
         }
         match trouble {
             Trouble::BadRequest(said) if said.contains("message is not modified") => {
@@ -202,7 +191,7 @@ impl Worker {
             Trouble::Unauthorized => later(self.service.stop()),
             Trouble::NotFound | Trouble::Conflict(_) => later(ODD),
             Trouble::Server(_) | Trouble::Network(_) | Trouble::Unreadable(_) | Trouble::TooLong => {
-                later(self.service.failed(Way::Sending, began, now))
+                later(self.service.failed(Direction::Sending, began, now))
             }
         }
     }
@@ -213,9 +202,9 @@ impl Worker {
     }
 }
 
-async fn over(last_chance: Option<LastChance>) {
-    match last_chance {
-        Some(LastChance { until, .. }) => sleep_until(until).await,
+async fn over(doubted_at: Option<Instant>) {
+    match doubted_at {
+        Some(doubted_at) => sleep_until(doubted_at + LAST_CHANCE).await,
         None => std::future::pending().await,
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -22,7 +21,7 @@ pub(crate) enum AdapterError {
     Unknown { name: String, known: String },
 }
 
-pub(super) fn run(command: Adapters, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn run(command: Adapters, output: &Output) -> anyhow::Result<()> {
     match command {
         Adapters::List { json } => list(&packs(&super::home()?)?, json, output)?,
         Adapters::Show { name } => output.raw(named(&packs(&super::home()?)?, &name)?.text()),
@@ -37,7 +36,7 @@ pub(super) fn run(command: Adapters, output: &Output) -> anyhow::Result<ExitCode
             ));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Those in the binary, and the person's own over them.
@@ -86,10 +85,9 @@ fn list(packs: &Packs, json: bool, output: &Output) -> anyhow::Result<()> {
             .collect();
         return output.json(&all);
     }
-    let rows: Vec<_> = packs
-        .iter()
-        .map(|pack| vec![pack.name().to_owned(), pack.binaries().join(", "), versions(&pack).join(", ")])
-        .collect();
-    output.table(&["adapter", "programs", "proved on"], &rows);
+    let row = |pack: Arc<Pack>| {
+        vec![pack.name().to_owned(), pack.binaries().join(", "), versions(&pack).join(", ")]
+    };
+    output.table(&["adapter", "programs", "proved on"], packs.iter().map(row), "There are no adapters.");
     Ok(())
 }

@@ -3,13 +3,13 @@
 use std::io::Read;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use atlasbridge_model::speech;
 use atlasbridge_wire::command::{PromptView, Request, Response};
 use atlasbridge_wire::twin::Said;
 use serde_json::json;
 
-use crate::client::Client;
+use crate::client::{ClientError, answered};
 use crate::output::Output;
 
 /// Longest answer read from standard input. Far over what any prompt takes; the hub states the prompt's own limit.
@@ -57,30 +57,28 @@ pub(super) fn text_of(value: &str) -> anyhow::Result<String> {
 }
 
 fn answer(prompt: String, said: Said, as_is: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    let paths = super::home()?;
-    let mut client = Client::connect_or_start(&paths)?;
-    let response = client.ask(&Request::Answer { prompt, said, as_is })?;
-    tell(response, json, output)
+    match asked(&Request::Answer { prompt, said, as_is }, json, output)? {
+        Some(response) => tell(response, json, output),
+        None => Ok(ExitCode::FAILURE),
+    }
+}
+
+/// What the hub answers; nothing where a no was told as JSON.
+pub(super) fn asked(request: &Request, json: bool, output: &Output) -> anyhow::Result<Option<Response>> {
+    match super::hub()?.ask(request) {
+        Err(ClientError::Declined(reason)) if json => {
+            output.json(&json!({ "refused": reason }))?;
+            Ok(None)
+        }
+        response => Ok(Some(response?)),
+    }
 }
 
 /// What became of an answer.
 pub(super) fn tell(response: Response, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    match response {
-        Response::Answered { prompt } if json => {
-            output.json(&prompt)?;
-            Ok(code(&prompt))
-        }
-        Response::Answered { prompt } => {
-            output.line(&format!("{}: {}", short(&prompt.prompt_id), told(&prompt)));
-            Ok(code(&prompt))
-        }
-        Response::Refused { reason } if json => {
-            output.json(&json!({ "refused": reason }))?;
-            Ok(ExitCode::FAILURE)
-        }
-        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
-        other => bail!("the hub answered something else: {other:?}"),
-    }
+    let prompt = answered!(response, Response::Answered { prompt } => prompt);
+    output.told(json, &prompt, &format!("{}: {}", short(&prompt.prompt_id), told(&prompt)))?;
+    Ok(code(&prompt))
 }
 
 pub(super) fn short(id: &str) -> &str {

@@ -1,20 +1,15 @@
 //! `approvals`: the prompts that wait.
 
-use std::process::ExitCode;
-
-use anyhow::bail;
 use atlasbridge_model::{Level, speech};
 use atlasbridge_wire::command::{PromptView, Request, Response};
 
-use crate::client::Client;
+use crate::client::answered;
 use crate::output::Output;
 
-pub(super) fn run(json: bool, watch: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    let paths = super::home()?;
-    let mut client = Client::connect_or_start(&paths)?;
+pub(super) fn run(json: bool, watch: bool, output: &Output) -> anyhow::Result<()> {
+    let mut client = super::hub()?;
     if !watch {
-        show(client.ask(&Request::Approvals)?, json, output, false)?;
-        return Ok(ExitCode::SUCCESS);
+        return show(client.ask(&Request::Approvals)?, json, output, false);
     }
     show(client.ask(&Request::Watch)?, json, output, true)?;
     loop {
@@ -23,36 +18,19 @@ pub(super) fn run(json: bool, watch: bool, output: &Output) -> anyhow::Result<Ex
 }
 
 fn show(response: Response, json: bool, output: &Output, watch: bool) -> anyhow::Result<()> {
-    let prompts = match response {
-        Response::Approvals { prompts } => prompts,
-        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
-        other => bail!("the hub answered something else: {other:?}"),
-    };
+    let prompts = answered!(response, Response::Approvals { prompts } => prompts);
     match (json, watch) {
-        (true, true) => output.json_line(&prompts)?,
-        (true, false) => output.json(&prompts)?,
-        (false, _) => {
-            if watch {
-                output.clear();
-            }
-            list(&prompts, output);
-        }
+        (true, true) => return output.json_line(&prompts),
+        (true, false) => return output.json(&prompts),
+        (false, true) => output.clear(),
+        (false, false) => {}
+    }
+    let header = ["prompt", "tool", "question", "choices", "state", "left"];
+    output.table(&header, prompts.iter().map(row), "Nothing waits.");
+    if output.is_terminal() && !prompts.is_empty() {
+        output.line(&format!("\n{}", ways(&prompts)));
     }
     Ok(())
-}
-
-fn list(prompts: &[PromptView], output: &Output) {
-    if prompts.is_empty() {
-        if output.is_terminal() {
-            output.line("Nothing waits.");
-        }
-        return;
-    }
-    let rows: Vec<_> = prompts.iter().map(row).collect();
-    output.table(&["prompt", "tool", "question", "choices", "state", "left"], &rows);
-    if output.is_terminal() {
-        output.line(&format!("\n{}", ways(prompts)));
-    }
 }
 
 /// How these may be answered: no word that all of them would refuse.
@@ -77,10 +55,7 @@ fn row(prompt: &PromptView) -> Vec<String> {
         Some(label) => format!("{} ({label})", prompt.tool),
         None => prompt.tool.clone(),
     };
-    let (level, possible) = match prompt.confidence == Level::Low.as_str() {
-        true => (Level::Low, "possible prompt: "),
-        false => (Level::High, ""),
-    };
+    let level = if prompt.confidence == Level::Low.as_str() { Level::Low } else { Level::High };
     let choices = match prompt.choices.is_empty() {
         true if prompt.answers.is_empty() || prompt.kind != "unknown" => prompt.kind.replace('_', " "),
         true => prompt.answers.join(" · "),
@@ -94,7 +69,7 @@ fn row(prompt: &PromptView) -> Vec<String> {
     vec![
         prompt.prompt_id.chars().take(8).collect(),
         tool,
-        format!("{possible}{}", prompt.excerpt.replace('\n', " ")),
+        format!("{}{}", speech::possibly(level), prompt.excerpt.replace('\n', " ")),
         choices,
         prompt.word.clone(),
         left(prompt),

@@ -24,10 +24,8 @@ pub(super) fn run(command: Audit, output: &Output) -> anyhow::Result<ExitCode> {
             let log = file.unwrap_or_else(|| paths.audit_log());
             let verdict = verify(&log, database.as_deref());
             let (code, word, told) = judged(&verdict);
-            match json {
-                true => output.json(&json!({ "verdict": word, "told": told, "file": log, "code": code }))?,
-                false => output.line(&format!("{}: {told}", log.display())),
-            }
+            let value = json!({ "verdict": word, "told": told, "file": log, "code": code });
+            output.told(json, &value, &format!("{}: {told}", log.display()))?;
             Ok(ExitCode::from(code))
         }
         Audit::Export { session } => {
@@ -54,11 +52,7 @@ fn judged(verdict: &Result<Verdict, VerifyError>) -> (u8, &'static str, String) 
     };
     let told = match verdict {
         Ok(verdict) => verdict.to_string(),
-        Err(error) => {
-            let cause =
-                std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-            format!("cannot be read: {error}{cause}")
-        }
+        Err(error) => format!("cannot be read: {}", super::chain(error)),
     };
     (code, word, told)
 }

@@ -1,32 +1,30 @@
 //! `config`: where it is, what is in force, whether it holds.
 
-use std::process::ExitCode;
-
-use crate::args::Config;
+use crate::args::ConfigCommand;
 use crate::config::{Environment, Paths, load, load_file, reference, show};
 use crate::output::Output;
 
-pub(super) fn run(command: Config, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn run(command: ConfigCommand, output: &Output) -> anyhow::Result<()> {
     let environment = Environment::of_process();
     let paths = Paths::new(&environment)?;
     match command {
-        Config::Path => output.line(&paths.config.display().to_string()),
-        Config::Show => {
+        ConfigCommand::Path => output.line(&paths.config.display().to_string()),
+        ConfigCommand::Show => {
             let loaded = load(&paths, &environment)?;
             output.raw(&show(&loaded.settings));
         }
-        Config::Reference => output.raw(&reference()),
-        Config::Check { file } => {
+        ConfigCommand::Reference => output.raw(&reference()),
+        ConfigCommand::Check { file } => {
             let (loaded, file) = match file {
                 Some(file) => (load_file(&file, &environment)?, file),
                 None => (load(&paths, &environment)?, paths.config),
             };
             for warning in &loaded.warnings {
-                output.warn(&warning.to_string());
+                output.warn(warning);
             }
             let found = if file.exists() { "holds" } else { "does not exist; the defaults hold" };
             output.line(&format!("{} {found}", file.display()));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! `doctor`: what is wrong or will go wrong, before somebody leaves the desk; and what to do next.
+//! `doctor`: what is wrong or will go wrong, before a person leaves the terminal; and what to do next.
 //!
 //! It looks and asks, starts no hub and makes nothing. Only `--fix` changes something: modes and leftovers of our own.
 
@@ -13,86 +13,52 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::config::{Environment, Paths};
-use crate::output::{Mark, Output};
+use crate::output::{Output, Severity};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Finding {
     check: String,
-    state: State,
+    state: Severity,
     says: String,
     /// What to do, where there is something to do.
     next: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum State {
-    Ok,
-    Warning,
-    Problem,
-}
-
 impl Finding {
     fn ok(check: &str, says: impl Into<String>) -> Self {
-        Self { check: check.to_owned(), state: State::Ok, says: says.into(), next: None }
+        Self { check: check.to_owned(), state: Severity::Ok, says: says.into(), next: None }
     }
 
     fn warning(check: &str, says: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { state: State::Warning, next: Some(next.into()), ..Self::ok(check, says) }
+        Self { state: Severity::Warning, next: Some(next.into()), ..Self::ok(check, says) }
     }
 
     fn problem(check: &str, says: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { state: State::Problem, next: Some(next.into()), ..Self::ok(check, says) }
+        Self { state: Severity::Problem, next: Some(next.into()), ..Self::ok(check, says) }
     }
 }
 
 pub(super) fn run(tools: &[OsString], fix: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
     let environment = Environment::of_process();
     let paths = Paths::new(&environment)?;
-    let mut findings = match fix {
-        true => home::mend(&paths, &environment),
-        false => Vec::new(),
-    };
+    let mut findings = if fix { home::mend(&paths, &environment) } else { Vec::new() };
     findings.extend(home::checks(&paths, &environment));
     findings.extend(hub::checks(&paths));
     findings.extend(protection::checks(&paths));
     findings.extend(tools::checks(tools, &paths, output));
-    let has_problem = findings.iter().any(|finding| finding.state == State::Problem);
-    match json {
-        true => output.json(&findings)?,
-        false => findings.iter().for_each(|finding| tell(finding, output)),
+    let has_problem = findings.iter().any(|finding| finding.state == Severity::Problem);
+    if json {
+        output.json(&findings)?
+    } else {
+        findings.iter().for_each(|finding| tell(finding, output))
     }
     Ok(ExitCode::from(u8::from(has_problem)))
 }
 
 fn tell(finding: &Finding, output: &Output) {
-    let mark = match finding.state {
-        State::Ok => Mark::Good,
-        State::Warning => Mark::Careful,
-        State::Problem => Mark::Bad,
-    };
-    output.marked(mark, &format!("{}: {}", finding.check, finding.says));
+    output.marked(finding.state, &format!("{}: {}", finding.check, finding.says));
     if let Some(next) = &finding.next {
         output.line(&format!("    → {next}"));
     }
-}
-
-/// An error that says what to do on its further lines, as those of home and configuration do.
-fn said_and_next(text: &str, otherwise: &str) -> (String, String) {
-    match text.split_once("\n    ") {
-        Some((says, next)) => (says.to_owned(), next.to_owned()),
-        None => (text.to_owned(), otherwise.to_owned()),
-    }
-}
-
-/// An error and its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }

@@ -5,79 +5,66 @@ mod stop;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::OpenOptionsExt;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-use atlasbridge_channel::telegram;
+use anyhow::Context;
+use atlasbridge_channel::telegram::{self, BotSettings};
 use atlasbridge_hub::{ChannelStart, Defaults, HubConfig, Settings, serve};
-use atlasbridge_model::Kind;
-use atlasbridge_wire::command::{HubView, Request, Response};
-use serde_json::json;
+use atlasbridge_model::{Kind, speech};
+use atlasbridge_web::{PageConfig, Tls};
+use atlasbridge_wire::command::{ChannelView, HubView};
+use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Hub;
-use crate::client::{Client, ClientError, start_hub};
-use crate::config::{self, Config, Environment, OnExpiry, Paths, Telegram};
+use crate::client::{Client, start_hub};
+use crate::config::{self, Config, Environment, OnExpiry, Paths, Telegram, Web};
 use crate::output::Output;
 
 pub(super) use stop::stop;
 
-/// Where whoever started us in the background waits for the word that we listen.
+/// Where the command that started us in the background waits for the word that we listen.
 const READY: &str = "/proc/self/fd/3";
 
-pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) const NOT_RUNNING: &str = "The hub does not run. It starts by itself with `atlasbridge run TOOL`.";
+
+pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<()> {
     let paths = super::home()?;
     match command {
         Hub::Start => {
             super::config_of(&paths, output)?;
-            let client = match Client::connect(&paths) {
-                Ok(client) => client,
-                Err(ClientError::NotRunning) => {
-                    start_hub(&paths)?;
-                    Client::connect(&paths)?
-                }
-                Err(error) => return Err(error.into()),
-            };
-            output.line(&format!("The hub runs (version {}).", client.version));
+            if Client::if_running(&paths)?.is_none() {
+                start_hub(&paths)?;
+            }
+            tell_version(&Client::connect(&paths)?, output);
         }
-        Hub::Stop => match stop(&paths, output)? {
-            true => output.line("The hub has stopped. Sessions go on; the next prompt starts it again."),
-            false => output.line("The hub does not run."),
-        },
+        Hub::Stop => output.line(match stop(&paths, output)? {
+            true => "The hub has stopped. Sessions go on; the next prompt starts it again.",
+            false => "The hub does not run.",
+        }),
         Hub::Restart => {
             super::config_of(&paths, output)?;
             stop(&paths, output)?;
-            let client = Client::connect_or_start(&paths)?;
-            output.line(&format!("The hub runs (version {}).", client.version));
+            tell_version(&Client::connect_or_start(&paths)?, output);
         }
-        Hub::Status { json } => return status(&paths, json, output),
+        Hub::Status { json } => status(&paths, json, output)?,
         Hub::Serve { background } => be_the_hub(&paths, background, output)?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    let mut client = match Client::connect(paths) {
-        Ok(client) => client,
-        Err(ClientError::NotRunning) => {
-            match json {
-                true => output.json(&stopped(paths))?,
-                false => {
-                    output.line("The hub does not run. It starts by itself with `atlasbridge run TOOL`.")
-                }
-            }
-            return Ok(ExitCode::SUCCESS);
-        }
-        Err(error) => return Err(error.into()),
+fn tell_version(hub: &Client, output: &Output) {
+    output.line(&format!("The hub runs (version {}).", hub.version));
+}
+
+fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<()> {
+    let Some(mut client) = Client::if_running(paths)? else {
+        return output.told(json, &stopped(paths), NOT_RUNNING);
     };
-    let Response::Status(hub) = client.ask(&Request::Status)? else {
-        bail!("the hub did not tell its status")
-    };
+    let hub = client.status()?;
     if json {
-        output.json(&running(paths, &hub))?;
-        return Ok(ExitCode::SUCCESS);
+        return output.json(&running(paths, &hub)?);
     }
     output.fields(&[
         ("hub", "running".to_owned()),
@@ -89,45 +76,39 @@ fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<ExitCode
         ("waiting", hub.prompts.to_string()),
         ("channels", channels(&hub)),
     ]);
+    warn_of_trouble(&hub, output);
+    Ok(())
+}
+
+pub(super) fn warn_of_trouble(hub: &HubView, output: &Output) {
     if let Some(trouble) = &hub.trouble {
-        output.warn(&format!("remote answers may be refused: {trouble}"));
+        output.warn(&speech::trouble(trouble));
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn channels(hub: &HubView) -> String {
+    let shown = |channel: &ChannelView| format!("{} ({})", channel.name, state_of(channel));
     match hub.channels.is_empty() {
         true => "command line".to_owned(),
-        false => hub
-            .channels
-            .iter()
-            .map(|channel| {
-                let more = [&channel.address, &channel.detail];
-                let more: String = more.into_iter().flatten().map(|text| format!(", {text}")).collect();
-                format!("{} ({}{more})", channel.name, channel.state)
-            })
-            .collect::<Vec<_>>()
-            .join(", "),
+        false => hub.channels.iter().map(shown).collect::<Vec<_>>().join(", "),
     }
 }
 
-pub(super) fn stopped(paths: &Paths) -> serde_json::Value {
+/// How a channel is, where it is reached, and why it is not connected.
+pub(super) fn state_of(channel: &ChannelView) -> String {
+    let more = [&channel.address, &channel.detail].into_iter().flatten();
+    std::iter::once(&channel.state).chain(more).cloned().collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn stopped(paths: &Paths) -> Value {
     json!({ "running": false, "pid": null, "socket": paths.socket(), "version": null, "sessions": 0, "channels": [] })
 }
 
-pub(super) fn running(paths: &Paths, hub: &HubView) -> serde_json::Value {
-    json!({
-        "running": true,
-        "pid": hub.pid,
-        "socket": paths.socket(),
-        "version": hub.version,
-        "protocol": hub.protocol,
-        "started_at": hub.started_at,
-        "sessions": hub.sessions,
-        "prompts": hub.prompts,
-        "channels": hub.channels,
-        "trouble": hub.trouble,
-    })
+pub(super) fn running(paths: &Paths, hub: &HubView) -> anyhow::Result<Value> {
+    let mut view = serde_json::to_value(hub)?;
+    view["running"] = true.into();
+    view["socket"] = json!(paths.socket());
+    Ok(view)
 }
 
 fn be_the_hub(paths: &Paths, background: bool, output: &Output) -> anyhow::Result<()> {
@@ -136,9 +117,8 @@ fn be_the_hub(paths: &Paths, background: bool, output: &Output) -> anyhow::Resul
     log_to(paths, background)?;
     let result = config_and_serve(paths, ready);
     if let (Err(error), true) = (&result, background) {
-        // Nobody sees our standard error: the log is where `hub start` sends people.
-        let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
-        tracing::error!(error = %causes.join(": "), "the hub could not go on");
+        // Our standard error is seen by no person: the log is where `hub start` sends people.
+        tracing::error!(error = %format!("{error:#}"), "the hub could not go on");
     }
     if result.is_ok() && !background {
         output.line("The hub has stopped.");
@@ -174,14 +154,14 @@ fn config_and_serve(paths: &Paths, ready: Option<File>) -> anyhow::Result<()> {
 fn settings(config: &Config, paths: &Paths) -> Settings {
     let takes = |kind| config.prompts.defaults.of(kind) == OnExpiry::SafeDefault;
     Settings {
-        ttl: config.prompts.timeout,
+        ttl: Duration::from_secs(config.prompts.timeout_seconds),
         retention: Duration::from_secs(u64::from(config.store.retention_days) * 24 * 60 * 60),
         free_text_enabled: config.prompts.free_text_enabled,
         secrets_over_channels: config.prompts.secrets_over_channels,
-        presence_grace: config.prompts.presence_grace,
+        presence_grace: Duration::from_secs(config.prompts.presence_grace_seconds),
         show_detail: config.prompts.show_detail,
         channels: config.telegram.iter().map(telegram).collect(),
-        page: page(config, paths),
+        page: page(&config.web, paths),
         defaults: Defaults {
             yes_no: takes(Kind::YesNo),
             confirm_enter: takes(Kind::ConfirmEnter),
@@ -194,45 +174,40 @@ fn settings(config: &Config, paths: &Paths) -> Settings {
 /// How the hub starts the Telegram channel. What changes in the configuration changes `version`.
 fn telegram(config: &Telegram) -> ChannelStart {
     let mut hasher = DefaultHasher::new();
-    (config.bot_token.expose(), &config.allowed_users, &config.chats, &config.api_url).hash(&mut hasher);
-    (config.notify_start, config.notify_end, config.messages_per_second.to_bits()).hash(&mut hasher);
-    let settings = config.clone();
+    // A token shows itself to `expose` alone, everything else in the debug form.
+    (config.bot_token.expose(), format!("{config:?}")).hash(&mut hasher);
+    let settings = BotSettings {
+        bot_token: config.bot_token.clone(),
+        allowed_users: config.allowed_users.clone(),
+        chats: config.chats.clone(),
+        messages_per_second: config.messages_per_second,
+        api_url: config.api_url.clone(),
+    };
     ChannelStart {
         name: telegram::NAME,
         notify_start: config.notify_start,
         notify_end: config.notify_end,
         version: hasher.finish(),
         start: Arc::new(move |last_offset, inbound| {
-            let config = telegram::Config {
-                token: telegram::Token::new(settings.bot_token.expose()),
-                api_url: settings.api_url.clone(),
-                allowed_users: settings.allowed_users.clone(),
-                chats: settings.chats.clone(),
-                messages_per_second: settings.messages_per_second,
-                last_offset,
-            };
-            let (handle, work) = telegram::start(config, inbound);
+            let (handle, work) = telegram::start(settings.clone(), last_offset, inbound);
             (handle, Box::pin(work))
         }),
     }
 }
 
-fn page(config: &Config, paths: &Paths) -> Option<atlasbridge_web::Config> {
-    let web = &config.web;
-    let files = web.tls.as_ref().map(|tls| atlasbridge_web::Tls::Files {
-        certificate: tls.certificate.clone(),
-        key: tls.key.clone(),
-    });
-    let self_signed = web.self_signed.then(|| atlasbridge_web::Tls::SelfSigned { dir: paths.home.clone() });
-    web.enabled.then(|| atlasbridge_web::Config {
-        listen: web.listen,
-        tls: files.or(self_signed),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    })
+fn page(web: &Web, paths: &Paths) -> Option<PageConfig> {
+    let tls = match (&web.tls_certificate, &web.tls_key) {
+        (Some(certificate), Some(key)) => {
+            Some(Tls::Files { certificate: certificate.clone(), key: key.clone() })
+        }
+        (None, _) | (_, None) => web.self_signed.then(|| Tls::SelfSigned { dir: paths.home.clone() }),
+    };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    web.enabled.then_some(PageConfig { listen: web.listen, tls, version })
 }
 
 /// # One-event-one-line invariant
-/// Whatever an event says, it is one line of the log: an error of the configuration has several, and what looks like a line
+/// An event is one line of the log: an error of the configuration has several, and what looks like a line
 /// of ours must be one. The formatter hands over each event in one piece.
 struct OneLine<W>(W);
 

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
-use atlasbridge_detect::Moment;
 use atlasbridge_detect::recording::replay;
+use atlasbridge_detect::{DetectorConfig, Moment, Packs};
 use atlasbridge_lab::{
     Explanation, LabConfig, PLANNED, Planned, PromptLine, PromptTiming, RecordConfig, Rehearsal,
     RehearseError, SCENARIOS, Scenario, UnknownAdapter, detector_config, explain, planned_scenario,
@@ -44,77 +44,44 @@ pub(crate) enum BadUsage {
 
 pub(super) fn run(command: Lab, output: &Output) -> anyhow::Result<ExitCode> {
     match command {
-        Lab::List { json } => list(json, output),
-        Lab::Run { scenarios, all, json } => run_scenarios(&scenarios, all, json, output),
+        Lab::List { json } => list(json, output)?,
+        Lab::Run { scenarios, all, json } => return run_scenarios(&scenarios, all, json, output),
         Lab::Replay { file, adapter, json, stats } => {
-            replay_file(&file, adapter.as_deref(), json, stats, output)
+            replay_file(&file, adapter.as_deref(), json, stats, output)?;
         }
-        Lab::Explain { file, at, adapter, json } => explain_file(&file, at, adapter.as_deref(), json, output),
-        Lab::Record { output: file, tool } => record_tool(file, tool, output),
+        Lab::Explain { file, at, adapter, json } => {
+            explain_file(&file, at, adapter.as_deref(), json, output)?;
+        }
+        Lab::Record { output: file, tool } => return record_tool(file, tool, output),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-/// A scenario as `lab list` shows it.
-struct Row {
-    id: &'static str,
-    name: &'static str,
-    platform: &'static str,
-    status: &'static str,
-    /// What it shows, or why it cannot be played.
-    says: &'static str,
-}
+const IMPLEMENTED: &str = "implemented";
 
-impl Row {
-    const IMPLEMENTED: &str = "implemented";
-    const PLANNED: &str = "planned";
-
-    /// All of them, by number.
-    fn all() -> Vec<Row> {
-        let implemented = SCENARIOS.iter().map(|scenario| Row {
-            id: scenario.id,
-            name: scenario.name,
-            platform: scenario.platform().as_str(),
-            status: Row::IMPLEMENTED,
-            says: scenario.shows,
-        });
-        let planned = PLANNED.iter().map(|scenario| Row {
-            id: scenario.id,
-            name: scenario.name,
-            platform: scenario.platform.as_str(),
-            status: Row::PLANNED,
-            says: scenario.because,
-        });
-        let mut rows: Vec<Row> = implemented.chain(planned).collect();
-        rows.sort_unstable_by_key(|row| row.id);
-        rows
-    }
-
-    fn is_planned(&self) -> bool {
-        self.status == Row::PLANNED
-    }
-}
-
-fn list(json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    let rows = Row::all();
+fn list(json: bool, output: &Output) -> anyhow::Result<()> {
+    let implemented = SCENARIOS.iter().map(|scenario| {
+        [scenario.id, scenario.name, scenario.platform().as_str(), IMPLEMENTED, scenario.shows]
+    });
+    let planned = PLANNED.iter().map(|scenario| {
+        [scenario.id, scenario.name, scenario.platform.as_str(), "planned", scenario.because]
+    });
+    let mut rows: Vec<_> = implemented.chain(planned).collect();
+    rows.sort_unstable();
     if json {
-        let rows = rows.iter().map(|row| {
+        let rows = rows.iter().map(|[id, name, platform, status, says]| {
+            let (shows, reason) = match *status == IMPLEMENTED {
+                true => (Some(says), None),
+                false => (None, Some(says)),
+            };
             json!({
-                "id": row.id,
-                "name": row.name,
-                "platform": row.platform,
-                "status": row.status,
-                "shows": (!row.is_planned()).then_some(row.says),
-                "reason": row.is_planned().then_some(row.says),
+                "id": id, "name": name, "platform": platform, "status": status, "shows": shows, "reason": reason,
             })
         });
-        output.json(&rows.collect::<Vec<_>>())?;
-        return Ok(ExitCode::SUCCESS);
+        return output.json(&rows.collect::<Vec<_>>());
     }
-    let cells: Vec<_> = rows
-        .iter()
-        .map(|row| [row.id, row.name, row.platform, row.status, row.says].map(str::to_owned).to_vec())
-        .collect();
-    output.table(&["scenario", "name", "platform", "status", "shows, or why not"], &cells);
+    let cells = rows.iter().map(|row| row.map(str::to_owned).to_vec());
+    output.table(&["scenario", "name", "platform", "status", "shows, or why not"], cells, "");
     let count =
         format!("{} scenarios: {} implemented, {} planned", rows.len(), SCENARIOS.len(), PLANNED.len());
     if output.is_terminal() {
@@ -122,10 +89,10 @@ fn list(json: bool, output: &Output) -> anyhow::Result<ExitCode> {
             "\n{count}.\nPlay one with `atlasbridge lab run QA-001` or by its name, all with `atlasbridge lab run --all`."
         ));
     } else {
-        // Whoever reads rows gets rows alone.
+        // A program that reads rows gets rows alone.
         output.notice(&count);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn run_scenarios(words: &[String], all: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
@@ -187,30 +154,25 @@ fn meant_by(word: &str) -> Result<&'static Scenario, BadUsage> {
 }
 
 fn show(rehearsals: &[Rehearsal], output: &Output) {
-    let rows: Vec<_> = rehearsals
-        .iter()
-        .map(|rehearsal| {
-            let slowest = |time: fn(&PromptTiming) -> Option<Duration>| {
-                millis(rehearsal.prompts.iter().filter_map(time).max())
-            };
-            vec![
-                rehearsal.scenario.id.to_owned(),
-                rehearsal.scenario.name.to_owned(),
-                if rehearsal.passed() { "passed" } else { "FAILED" }.to_owned(),
-                rehearsal.prompts.len().to_string(),
-                slowest(|prompt| prompt.offered_after),
-                slowest(|prompt| prompt.taken_after),
-                format!("{:.1} s", rehearsal.took.as_secs_f64()),
-                rehearsal
-                    .memory_kib
-                    .map(|(before, after)| format!("{:+} KiB", after as i64 - before as i64))
-                    .unwrap_or_default(),
-            ]
-        })
-        .collect();
+    let row = |rehearsal: &Rehearsal| {
+        let slowest = |time: fn(&PromptTiming) -> Option<Duration>| {
+            millis(rehearsal.prompts.iter().filter_map(time).max())
+        };
+        let grown = |(before, after)| format!("{:+} KiB", after as i64 - before as i64);
+        vec![
+            rehearsal.scenario.id.to_owned(),
+            rehearsal.scenario.name.to_owned(),
+            if rehearsal.passed() { "passed" } else { "FAILED" }.to_owned(),
+            rehearsal.prompts.len().to_string(),
+            slowest(|prompt| prompt.offered_after),
+            slowest(|prompt| prompt.taken_after),
+            format!("{:.1} s", rehearsal.took.as_secs_f64()),
+            rehearsal.memory_kib.map(grown).unwrap_or_default(),
+        ]
+    };
     let header =
         ["scenario", "name", "result", "prompts", "prompt → offered", "answer → taken", "took", "memory"];
-    output.table(&header, &rows);
+    output.table(&header, rehearsals.iter().map(row), "");
     for rehearsal in rehearsals.iter().filter(|rehearsal| !rehearsal.passed()) {
         output.line(&format!("\n{} {}:", rehearsal.scenario.id, rehearsal.scenario.name));
         for problem in &rehearsal.problems {
@@ -257,9 +219,8 @@ fn replay_file(
     json: bool,
     stats: bool,
     output: &Output,
-) -> anyhow::Result<ExitCode> {
-    let packs = super::adapters::packs(&paths()?)?;
-    let config = detector_config(adapter, Some(file), &packs).map_err(BadUsage::from)?;
+) -> anyhow::Result<()> {
+    let config = config_for(adapter, Some(file))?;
     let recording = read_cast(file)?;
     let began = Instant::now();
     let replayed = replay(&recording, config);
@@ -269,13 +230,9 @@ fn replay_file(
         for prompt in &prompts {
             output.json_line(prompt)?;
         }
-    } else if prompts.is_empty() && output.is_terminal() {
-        output.line("No prompt was seen.");
     } else {
-        output.table(
-            &["at", "kind", "sure", "question", "choices", "gone"],
-            &prompts.iter().map(row).collect::<Vec<_>>(),
-        );
+        let header = ["at", "kind", "sure", "question", "choices", "gone"];
+        output.table(&header, prompts.iter().map(row), "No prompt was seen.");
     }
     if stats {
         output.notice(&format!(
@@ -285,7 +242,7 @@ fn replay_file(
             recording.end.0.as_secs_f64() / took.as_secs_f64().max(1e-9)
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn row(prompt: &PromptLine) -> Vec<String> {
@@ -309,9 +266,8 @@ fn explain_file(
     adapter: Option<&str>,
     json: bool,
     output: &Output,
-) -> anyhow::Result<ExitCode> {
-    let packs = super::adapters::packs(&paths()?)?;
-    let config = detector_config(adapter, Some(file), &packs).map_err(BadUsage::from)?;
+) -> anyhow::Result<()> {
+    let config = config_for(adapter, Some(file))?;
     let at = Duration::try_from_secs_f64(at).map_err(|_| BadUsage::At)?;
     let recording = read_cast(file)?;
     if at > recording.end.0 {
@@ -322,11 +278,10 @@ fn explain_file(
     }
     let explanation = explain(&recording, config, Moment(at));
     if json {
-        output.json(&explanation_json(&explanation))?;
-    } else {
-        show_explanation(&explanation, output);
+        return output.json(&explanation_json(&explanation));
     }
-    Ok(ExitCode::SUCCESS)
+    show_explanation(&explanation, output);
+    Ok(())
 }
 
 fn show_explanation(explanation: &Explanation, output: &Output) {
@@ -376,9 +331,8 @@ fn record_tool(file: Option<PathBuf>, words: Vec<OsString>, output: &Output) -> 
     let tool = name_of(&program);
     let started_at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let file = file.unwrap_or_else(|| free_name(&tool));
-    let packs = super::adapters::packs(&paths()?)?;
-    let known = packs.for_program(&tool).map(|pack| pack.name().to_owned());
-    let detector = detector_config(known.as_deref(), None, &packs).map_err(BadUsage::from)?;
+    let known = packs()?.for_program(&tool).map(|pack| pack.name().to_owned());
+    let detector = config_for(known.as_deref(), None)?;
     let recorded = record(&RecordConfig {
         tool,
         program: program.clone(),
@@ -420,7 +374,12 @@ fn free_name(tool: &str) -> PathBuf {
         .unwrap_or_default()
 }
 
-/// Where a person's own adapters are; nothing is made there.
-fn paths() -> anyhow::Result<Paths> {
-    Ok(Paths::new(&Environment::of_process())?)
+/// How a recording of this tool is read.
+fn config_for(adapter: Option<&str>, file: Option<&Path>) -> anyhow::Result<DetectorConfig> {
+    Ok(detector_config(adapter, file, &packs()?).map_err(BadUsage::from)?)
+}
+
+/// Those in the binary and the person's own; nothing is made where they lie.
+fn packs() -> anyhow::Result<Packs> {
+    super::adapters::packs(&Paths::new(&Environment::of_process())?)
 }

@@ -2,7 +2,6 @@
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::Context;
 use atlasbridge_store::{AuditRecord, tail};
@@ -10,25 +9,23 @@ use rustix::fs::inotify;
 
 use crate::output::Output;
 
-pub(super) fn run(follow: bool, lines: usize, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn run(follow: bool, lines: usize, json: bool, output: &Output) -> anyhow::Result<()> {
     let paths = super::home()?;
     let log = paths.audit_log();
     if !log.exists() {
         if !follow {
             output.line("Nothing has happened yet.");
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         crate::client::Client::connect_or_start(&paths)?;
     }
     let changes = follow.then(|| watch(&log)).transpose()?;
     let mut last = show_after(&log, 0, lines, json, output)?;
-    let Some(changes) = changes else {
-        return Ok(ExitCode::SUCCESS);
-    };
+    let Some(changes) = changes else { return Ok(()) };
     let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
     let mut reader = inotify::Reader::new(changes, &mut buffer);
     loop {
-        // Watched since before the first look: whatever is written later wakes this.
+        // Watched since before the first look: each later record wakes this.
         reader.next().context("watching the audit log")?;
         last = show_after(&log, last, lines.max(1), json, output)?.max(last);
     }

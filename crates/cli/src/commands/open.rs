@@ -1,34 +1,27 @@
 //! `open`: a one-time link to the page, in a browser or as a QR code; and who has come in by one.
 
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
-use anyhow::bail;
 use atlasbridge_wire::command::{LoginView, Request, Response};
 use qrcode::QrCode;
-use qrcode::types::Color;
+use qrcode::render::unicode::Dense1x2;
 use serde_json::json;
 
 use crate::args::Open;
-use crate::client::Client;
+use crate::client::{Client, answered};
 use crate::output::Output;
 
-pub(super) fn run(args: Open, output: &Output) -> anyhow::Result<ExitCode> {
-    let paths = super::home()?;
-    let mut client = Client::connect_or_start(&paths)?;
+pub(super) fn run(args: Open, output: &Output) -> anyhow::Result<()> {
+    let mut client = super::hub()?;
     if args.list {
         return list(&mut client, args.json, output);
     }
     if let Some(name) = args.revoke {
         return revoke(&mut client, name, output);
     }
-    let url = match client.ask(&Request::WebLink)? {
-        Response::WebLink { url } => url,
-        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
-        other => bail!("the hub answered something else: {other:?}"),
-    };
+    let url = answered!(client.ask(&Request::WebLink)?, Response::WebLink { url } => url);
     if args.json {
-        output.json(&json!({ "url": url }))?;
-        return Ok(ExitCode::SUCCESS);
+        return output.json(&json!({ "url": url }));
     }
     if args.qr {
         output.raw(&qr(&url)?);
@@ -46,68 +39,33 @@ pub(super) fn run(args: Open, output: &Output) -> anyhow::Result<ExitCode> {
     }
     output.line(&format!("  {url}"));
     output.line("It works once, within five minutes; the browser stays signed in after that.");
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn list(client: &mut Client, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    let logins = match client.ask(&Request::WebLogins)? {
-        Response::WebLogins { logins } => logins,
-        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
-        other => bail!("the hub answered something else: {other:?}"),
-    };
+fn list(client: &mut Client, json: bool, output: &Output) -> anyhow::Result<()> {
+    let logins = answered!(client.ask(&Request::WebLogins)?, Response::WebLogins { logins } => logins);
     if json {
-        output.json(&logins)?;
-    } else if logins.is_empty() && output.is_terminal() {
-        output.line("No browser is signed in.");
-    } else {
-        let row = |login: &LoginView| {
-            vec![login.name.clone(), login.created_at.clone(), login.seen_at.clone(), login.device.clone()]
-        };
-        let rows: Vec<_> = logins.iter().map(row).collect();
-        output.table(&["name", "signed in", "last seen", "browser"], &rows);
+        return output.json(&logins);
     }
-    Ok(ExitCode::SUCCESS)
+    let row = |login: &LoginView| {
+        vec![login.name.clone(), login.created_at.clone(), login.seen_at.clone(), login.device.clone()]
+    };
+    let header = ["name", "signed in", "last seen", "browser"];
+    output.table(&header, logins.iter().map(row), "No browser is signed in.");
+    Ok(())
 }
 
-fn revoke(client: &mut Client, name: String, output: &Output) -> anyhow::Result<ExitCode> {
+fn revoke(client: &mut Client, name: String, output: &Output) -> anyhow::Result<()> {
     let name = (name != "all").then_some(name);
-    match client.ask(&Request::WebRevoke { name })? {
-        Response::Done => {
-            output.line("Signed out. `atlasbridge open` makes a new link.");
-            Ok(ExitCode::SUCCESS)
-        }
-        Response::Refused { reason } | Response::Failed { reason } => bail!("{reason}"),
-        other => bail!("the hub answered something else: {other:?}"),
-    }
+    answered!(client.ask(&Request::WebRevoke { name })?, Response::Done => ());
+    output.line("Signed out. `atlasbridge open` makes a new link.");
+    Ok(())
 }
 
 /// Two modules a character, in colours that scan on light and dark terminals alike.
 fn qr(url: &str) -> anyhow::Result<String> {
-    const MARGIN: usize = 2;
-    let code = QrCode::new(url.as_bytes())?;
-    let (width, modules) = (code.width(), code.to_colors());
-    let is_dark = |row: usize, column: usize| {
-        let inside = |at: usize| at.checked_sub(MARGIN).filter(|at| *at < width);
-        match (inside(row), inside(column)) {
-            (Some(row), Some(column)) => modules[row * width + column] == Color::Dark,
-            _ => false,
-        }
-    };
-    let side = width + 2 * MARGIN;
-    let mut text = String::new();
-    for row in (0..side).step_by(2) {
-        text.push_str("\x1b[30;107m");
-        for column in 0..side {
-            text.push(match (is_dark(row, column), is_dark(row + 1, column)) {
-                (true, true) => '█',
-                (true, false) => '▀',
-                (false, true) => '▄',
-                (false, false) => ' ',
-            });
-        }
-        text.push_str("\x1b[0m\n");
-    }
-    Ok(text)
+    let code = QrCode::new(url.as_bytes())?.render::<Dense1x2>().build();
+    Ok(code.lines().map(|line| format!("\x1b[30;107m{line}\x1b[0m\n")).collect())
 }
 
 fn is_loopback(url: &str) -> bool {

@@ -13,12 +13,12 @@ use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_pty::NO_INTERPRETER;
 use atlasbridge_session_host::{HostConfig, HubStart};
 
-use crate::args::Run;
+use crate::args::RunArgs;
 use crate::client::{SESSION_MARKER, hub_command};
 use crate::config::Config;
 use crate::output::Output;
 
-pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: RunArgs, output: &Output) -> anyhow::Result<ExitCode> {
     let paths = super::home()?;
     let config = super::config_of(&paths, output)?;
     let packs = super::adapters::packs(&paths)?;
@@ -67,8 +67,8 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         hooks: prepared.hooks.as_ref().map(|hooks| hooks.socket.clone()),
         keys_after: pack.as_ref().map_or(Duration::ZERO, |pack| pack.keys_after()),
         detector: detector(&config, pack),
-        echo_window: config.prompts.echo_suppression,
-        inject_settle: config.prompts.inject_settle,
+        echo_window: Duration::from_millis(config.prompts.echo_suppression_ms),
+        inject_settle: Duration::from_millis(config.prompts.inject_settle_ms),
         tool,
     })?;
     // Nothing of them stays behind.
@@ -82,7 +82,7 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::try_from(ended.code & 0xff).unwrap_or(1)))
 }
 
-/// One line, before the tool has the terminal. Nobody is asked for it: a start waits for nothing.
+/// One line, before the tool has the terminal. The hub is not asked for it: a start waits for nothing.
 fn where_to_answer(config: &Config) -> String {
     let ways = [
         config.web.enabled.then_some("in a browser (`atlasbridge open`)"),
@@ -106,9 +106,9 @@ pub(super) fn tell_not_started(program: &OsStr, code: i32, error: &std::io::Erro
 
 fn detector(config: &Config, pack: Option<Arc<Pack>>) -> DetectorConfig {
     DetectorConfig {
-        stuck_timeout: config.prompts.stuck_timeout,
-        echo_suppression: config.prompts.echo_suppression,
-        threshold: config.prompts.detection_threshold.hundredths(),
+        stuck_timeout: Duration::from_secs_f64(config.prompts.stuck_timeout_seconds),
+        echo_suppression: Duration::from_millis(config.prompts.echo_suppression_ms),
+        threshold: (config.prompts.detection_threshold * 100.0).round() as u8,
         // For shells and REPLs an empty prompt is a state, not a message.
         announce_idle: config.prompts.notify_idle && pack.as_ref().is_some_and(|pack| pack.is_agent()),
         pack,

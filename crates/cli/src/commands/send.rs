@@ -5,8 +5,7 @@ use std::process::ExitCode;
 use atlasbridge_wire::command::{Request, Response};
 use serde_json::json;
 
-use super::answer::{short, tell, text_of};
-use crate::client::Client;
+use super::answer::{asked, short, tell, text_of};
 use crate::output::Output;
 
 pub(super) fn run(
@@ -17,41 +16,24 @@ pub(super) fn run(
     output: &Output,
 ) -> anyhow::Result<ExitCode> {
     let text = text_of(text)?;
-    let request = Request::Send { session, text, as_is };
-    match ask(&request)? {
-        Response::Queued { session_id, replaces, told } if json => {
-            output.json(&json!({
-                "queued": true, "session_id": session_id, "replaces": replaces, "told": told,
-            }))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Response::Queued { session_id, told, .. } => {
-            output.line(&format!(
-                "queued: {told}\n`atlasbridge send {} --take-back` takes it back",
-                short(&session_id)
-            ));
-            Ok(ExitCode::SUCCESS)
-        }
-        other => tell(other, json, output),
-    }
+    give(&Request::Send { session, text, as_is }, json, output)
 }
 
 pub(super) fn take_back(session: String, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    match ask(&Request::TakeBack { session })? {
-        Response::Done if json => {
-            output.json(&json!({ "taken_back": true }))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Response::Done => {
-            output.line("taken back; it is not sent");
-            Ok(ExitCode::SUCCESS)
-        }
-        other => tell(other, json, output),
-    }
+    give(&Request::TakeBack { session }, json, output)
 }
 
-fn ask(request: &Request) -> anyhow::Result<Response> {
-    let paths = super::home()?;
-    let mut client = Client::connect_or_start(&paths)?;
-    Ok(client.ask(request)?)
+fn give(request: &Request, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+    let Some(response) = asked(request, json, output)? else { return Ok(ExitCode::FAILURE) };
+    let (said, value) = if let Response::Queued { session_id, replaces, told } = response {
+        let back = format!("`atlasbridge send {} --take-back` takes it back", short(&session_id));
+        let value = json!({ "queued": true, "session_id": session_id, "replaces": replaces, "told": told });
+        (format!("queued: {told}\n{back}"), value)
+    } else if response == Response::Done {
+        ("taken back; it is not sent".to_owned(), json!({ "taken_back": true }))
+    } else {
+        return tell(response, json, output);
+    };
+    output.told(json, &value, &said)?;
+    Ok(ExitCode::SUCCESS)
 }

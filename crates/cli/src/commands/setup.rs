@@ -1,28 +1,27 @@
 //! `setup telegram`: from a token to a tap on a test message, step by step; then the configuration is written.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, IsTerminal, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use atlasbridge_agents::replace_private;
+use atlasbridge_channel::Secret;
+use atlasbridge_channel::telegram::API_URL;
 use atlasbridge_channel::telegram::setup::{Candidate, Setup as Bot};
-use atlasbridge_channel::telegram::{API_URL, Token};
-use atlasbridge_wire::command::{Request, Response};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use crate::args::Setup;
 use crate::client::Client;
-use crate::config::{self, Environment, Paths, Secret};
+use crate::config::{self, Environment, Paths};
 use crate::output::Output;
 
 /// How long a person may take to press Start, or the button of the test.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
+pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<()> {
     let Setup::Telegram { token_stdin, user, api_url } = command;
     let paths = super::home()?;
     // A file that does not hold now must not be mended by overwriting it.
@@ -35,7 +34,7 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
     let (token, users) = match token_stdin {
         true => {
             let token = token_from_stdin()?;
-            runtime.block_on(check(&token, &api_url, output))?;
+            runtime.block_on(check(&Bot::new(token.clone(), &api_url)?, output))?;
             (token, user)
         }
         false => {
@@ -46,7 +45,7 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
             }
             let token = ask_for_token(output)?;
             let was_polling = pause_hub(&paths, &loaded.config, &token, output)?;
-            let user = runtime.block_on(converse(&token, &api_url, output))?;
+            let user = runtime.block_on(converse(Bot::new(token.clone(), &api_url)?, output))?;
             if was_polling {
                 output.line("The hub was stopped meanwhile; it starts again by itself.");
             }
@@ -57,21 +56,19 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<ExitCode> {
     // What was written is read back as the hub will read it: a setup that ends well leaves a file that holds.
     config::load(&paths, &Environment::of_process())?;
     output.line(&format!("Written to {}.", paths.config.display()));
-    tell_hub(&paths, output)?;
-    Ok(ExitCode::SUCCESS)
+    tell_hub(&paths, output)
 }
 
-async fn check(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result<()> {
-    let bot = bot_of(token, api_url).bot().await?;
-    output.line(&format!("The token is good: it belongs to @{}.", bot.username));
-    Ok(())
+/// The name of the bot that the token belongs to.
+async fn check(bot: &Bot, output: &Output) -> anyhow::Result<String> {
+    let name = bot.username().await?;
+    output.line(&format!("The token is good: it belongs to @{name}."));
+    Ok(name)
 }
 
-async fn converse(token: &Secret, api_url: &str, output: &Output) -> anyhow::Result<i64> {
-    let mut bot = bot_of(token, api_url);
-    let identity = bot.bot().await?;
-    output.line(&format!("The token is good: it belongs to @{}.", identity.username));
-    output.line(&format!("Open https://t.me/{} in Telegram and press Start. Waiting …", identity.username));
+async fn converse(mut bot: Bot, output: &Output) -> anyhow::Result<i64> {
+    let name = check(&bot, output).await?;
+    output.line(&format!("Open https://t.me/{name} in Telegram and press Start. Waiting …"));
     let user = loop {
         let Some(person) = bot.wait_for_start(PATIENCE).await? else {
             bail!(
@@ -93,10 +90,6 @@ async fn converse(token: &Secret, api_url: &str, output: &Output) -> anyhow::Res
         }
     }
     Ok(user)
-}
-
-fn bot_of(token: &Secret, api_url: &str) -> Bot {
-    Bot::new(Token::new(token.expose()), api_url)
 }
 
 fn is_confirmed(person: &Candidate, output: &Output) -> anyhow::Result<bool> {
@@ -121,7 +114,7 @@ fn ask_for_token(output: &Output) -> anyhow::Result<Secret> {
     let before = tcgetattr(&stdin)?;
     let mut hidden = before.clone();
     hidden.local_modes.remove(LocalModes::ECHO);
-    // Before the question: whoever is quick with the paste must not see it either.
+    // Before the question: a person who is quick with the paste must not see it either.
     tcsetattr(&stdin, OptionalActions::Now, &hidden)?;
     output.line("Talk to @BotFather in Telegram, make a bot with /newbot, and paste its token here (it is not shown):");
     let mut line = String::new();
@@ -151,10 +144,7 @@ fn pause_hub(
 ) -> anyhow::Result<bool> {
     let is_same =
         config.telegram.as_ref().is_some_and(|telegram| telegram.bot_token.expose() == token.expose());
-    match is_same {
-        true => super::hub::stop(paths, output),
-        false => Ok(false),
-    }
+    if is_same { super::hub::stop(paths, output) } else { Ok(false) }
 }
 
 /// Writes the section and leaves everything else in the file as it is. The file is replaced at once or not at all.
@@ -165,17 +155,7 @@ fn write(file: &Path, token: &Secret, users: &[i64], api_url: &str) -> anyhow::R
         Err(error) => return Err(error).context("reading the configuration"),
     };
     let document = with_telegram(&text, token, users, api_url)?;
-    let beside = file.with_extension("toml.new");
-    let mut new = File::options()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&beside)
-        .with_context(|| format!("writing {}", beside.display()))?;
-    new.write_all(document.as_bytes())?;
-    new.sync_all()?;
-    fs::rename(&beside, file).with_context(|| format!("replacing {}", file.display()))
+    replace_private(file, document.as_bytes()).with_context(|| format!("replacing {}", file.display()))
 }
 
 fn with_telegram(text: &str, token: &Secret, users: &[i64], api_url: &str) -> anyhow::Result<String> {
@@ -214,10 +194,7 @@ fn tell_hub(paths: &Paths, output: &Output) -> anyhow::Result<()> {
         output.line("It takes effect with the next `atlasbridge run`, or now with `atlasbridge hub start`.");
         return Ok(());
     };
-    let Response::Status(hub) = client.ask(&Request::Status)? else {
-        bail!("the hub did not tell its status")
-    };
-    let pid = i32::try_from(hub.pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = i32::try_from(client.status()?.pid).ok().and_then(rustix::process::Pid::from_raw);
     let pid = pid.context("the hub has no pid")?;
     rustix::process::kill_process(pid, rustix::process::Signal::HUP).context("telling the hub")?;
     output.line("The hub reads it now; `atlasbridge status` shows whether Telegram is connected.");

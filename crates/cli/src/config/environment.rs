@@ -7,19 +7,14 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
-/// The variables of `NAMES` that are set and not empty.
+use super::schema::{SECTIONS, Setting};
+
+/// The variables of ours, those of tokens among them, that are set and not empty.
 #[derive(Clone, Default)]
 pub(crate) struct Environment(BTreeMap<&'static str, OsString>);
 
-const NAMES: [&str; 7] = [
-    "HOME",
-    "ATLASBRIDGE_HOME",
-    "ATLASBRIDGE_CONFIG",
-    "ATLASBRIDGE_CAPTURE_PROMPTS",
-    "ATLASBRIDGE_TELEGRAM_BOT_TOKEN",
-    "ATLASBRIDGE_SLACK_APP_TOKEN",
-    "ATLASBRIDGE_SLACK_BOT_TOKEN",
-];
+/// Beside those that stand in for a setting.
+const NAMES: [&str; 4] = ["HOME", "ATLASBRIDGE_HOME", "ATLASBRIDGE_CONFIG", "ATLASBRIDGE_CAPTURE_PROMPTS"];
 
 /// Everything but our own variables, which no other program gets: they may hold tokens.
 pub(crate) fn environment_of_others() -> Vec<(OsString, OsString)> {
@@ -35,7 +30,9 @@ impl Environment {
     /// An empty variable counts as unset, as it does for a shell's `${NAME:-default}`.
     pub(crate) fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
         let set = |name| lookup(name).filter(|value| !value.is_empty());
-        Self(NAMES.into_iter().filter_map(|name| Some((name, set(name)?))).collect())
+        let settings = SECTIONS.iter().flat_map(|section| section.settings);
+        let names = NAMES.into_iter().chain(settings.filter_map(Setting::variable));
+        Self(names.filter_map(|name| Some((name, set(name)?))).collect())
     }
 
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {

@@ -1,4 +1,4 @@
-//! Where the files of this user lie, and the promise that nobody else can reach them.
+//! Where the files of this user lie, and the promise that no other user can reach them.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -7,7 +7,6 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::Environment;
-use super::problem::Warning;
 use super::source::{self, Exposure};
 
 /// The home directory of AtlasBridge and the configuration file. Both are absolute: the hub runs elsewhere.
@@ -36,14 +35,9 @@ pub(crate) enum PathsError {
 /// The home directory could not be made, or may not be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HomeError {
-    #[error("creating {}", home.display())]
-    Create {
-        home: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("looking at {}", home.display())]
-    Look {
+    #[error("{doing} {}", home.display())]
+    Unusable {
+        doing: &'static str,
         home: PathBuf,
         #[source]
         source: io::Error,
@@ -75,6 +69,36 @@ pub(super) const LONGEST_SOCKET: usize = if cfg!(target_os = "linux") { 107 } el
 
 const CONFIG_FILE: &str = "config.toml";
 
+/// What lies in the home directory.
+macro_rules! files {
+    ($($(#[doc = $doc:literal])* $name:ident = $file:literal;)+) => {
+        impl Paths {
+            $($(#[doc = $doc])* pub(crate) fn $name(&self) -> PathBuf {
+                self.home.join($file)
+            })+
+        }
+    };
+}
+
+files! {
+    database = "atlasbridge.db";
+    audit_log = "audit.log";
+    socket = "hub.sock";
+    /// Held by the one hub of this home.
+    lock = "hub.lock";
+    /// The person's own adapters, `*.toml`.
+    adapters = "adapters";
+    hub_log = "hub.log";
+    /// What session hosts have not yet been able to tell the hub.
+    journal_dir = "journal";
+    /// Which version each tool said it is; may be removed at any time.
+    versions = "cache/versions.json";
+    /// Settings and sockets of hooks, one of each per session.
+    hooks_dir = "hooks";
+    /// Prompts that were seen, as scenarios for the lab.
+    captures = "captured_scenarios";
+}
+
 impl Paths {
     pub(crate) fn new(environment: &Environment) -> Result<Self, PathsError> {
         let home = match absolute(environment, "ATLASBRIDGE_HOME")? {
@@ -85,71 +109,21 @@ impl Paths {
         Ok(Self { config: config.unwrap_or_else(|| home.join(CONFIG_FILE)), home })
     }
 
-    pub(crate) fn database(&self) -> PathBuf {
-        self.home.join("atlasbridge.db")
-    }
-
-    pub(crate) fn audit_log(&self) -> PathBuf {
-        self.home.join("audit.log")
-    }
-
-    pub(crate) fn socket(&self) -> PathBuf {
-        self.home.join("hub.sock")
-    }
-
-    /// Held by the one hub of this home.
-    pub(crate) fn lock(&self) -> PathBuf {
-        self.home.join("hub.lock")
-    }
-
-    /// The person's own adapters, `*.toml`.
-    pub(crate) fn adapters(&self) -> PathBuf {
-        self.home.join("adapters")
-    }
-
-    pub(crate) fn hub_log(&self) -> PathBuf {
-        self.home.join("hub.log")
-    }
-
-    /// What session hosts have not yet been able to tell the hub.
-    pub(crate) fn journal_dir(&self) -> PathBuf {
-        self.home.join("journal")
-    }
-
-    /// Which version each tool said it is; may be removed at any time.
-    pub(crate) fn versions(&self) -> PathBuf {
-        self.home.join("cache").join("versions.json")
-    }
-
-    /// Settings and sockets of hooks, one of each per session.
-    pub(crate) fn hooks_dir(&self) -> PathBuf {
-        self.home.join("hooks")
-    }
-
-    /// Prompts that were seen, as scenarios for the lab.
-    pub(crate) fn captures(&self) -> PathBuf {
-        self.home.join("captured_scenarios")
-    }
-
     /// Makes the home directory if there is none.
     ///
     /// # Private-home invariant
-    /// When this returns `Ok`, the directory is ours and nobody else's: the socket, the database and the logs in
+    /// When this returns `Ok`, the directory is this user's alone: the socket, the database and the logs in
     /// it need no further protection, whatever their own modes and the umask.
     pub(crate) fn ensure_home(&self) -> Result<(), HomeError> {
         self.check_socket_length()?;
-        if let Err(source) = create_private(&self.home) {
-            let home = self.home.clone();
-            return Err(HomeError::Create { home, source });
-        }
+        create_private(&self.home).map_err(|source| self.unusable("creating", source))?;
         self.check_home()
     }
 
-    /// Whether the home directory is ours and nobody else's; nothing is made.
+    /// Whether the home directory is this user's alone; nothing is made.
     pub(crate) fn check_home(&self) -> Result<(), HomeError> {
         self.check_socket_length()?;
-        let metadata =
-            fs::metadata(&self.home).map_err(|source| HomeError::Look { home: self.home.clone(), source })?;
+        let metadata = fs::metadata(&self.home).map_err(|source| self.unusable("looking at", source))?;
         let home = self.home.clone();
         if !metadata.is_dir() {
             return Err(HomeError::NotADirectory { home });
@@ -162,6 +136,10 @@ impl Paths {
         }
     }
 
+    fn unusable(&self, doing: &'static str, source: io::Error) -> HomeError {
+        HomeError::Unusable { doing, home: self.home.clone(), source }
+    }
+
     pub(super) fn check_socket_length(&self) -> Result<(), HomeError> {
         let socket = self.socket();
         match socket.as_os_str().as_bytes().len() {
@@ -170,14 +148,14 @@ impl Paths {
         }
     }
 
-    /// Somebody who names a file means it to be read; that it is not there deserves a word.
-    pub(super) fn named_but_missing(&self) -> Option<Warning> {
+    /// A person who names a file means it to be read; that it is not there deserves a word.
+    pub(super) fn named_but_missing(&self) -> Option<String> {
         let named = self.config != self.home.join(CONFIG_FILE);
         named.then(|| {
-            Warning::new(format!(
+            format!(
                 "ATLASBRIDGE_CONFIG names {}, which does not exist: the defaults are used",
                 self.config.display()
-            ))
+            )
         })
     }
 }

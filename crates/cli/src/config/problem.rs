@@ -26,32 +26,14 @@ pub(crate) struct Problem {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// Both count from one; the column counts characters.
-    File {
-        line: usize,
-        column: usize,
-    },
+    File { line: usize, column: usize },
+    /// The variable of this name.
     Environment(&'static str),
 }
-
-/// Something that does not stop AtlasBridge and that its user should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Warning(String);
 
 impl Problem {
     pub(super) fn new(place: Place, key: &str, what: impl Into<String>, cure: impl Into<String>) -> Self {
         Self { place, key: key.to_owned(), what: what.into(), cure: cure.into(), excerpt: None }
-    }
-}
-
-impl Warning {
-    pub(super) fn new(sentence: impl Into<String>) -> Self {
-        Self(sentence.into())
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -8,7 +8,7 @@ use atlasbridge_model::mask::{MASK, mask};
 use toml::de::{DeString, DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-use super::problem::{self, ConfigErrors, Place, Problem, Warning};
+use super::problem::{self, ConfigErrors, Place, Problem};
 use super::rules::{self, Wrong};
 use super::schema::{SECTIONS, Section, Setting};
 use super::{Environment, Loaded, Web};
@@ -16,10 +16,10 @@ use crate::spelling::nearest;
 
 /// The settings in force, in the order of the table, for `config show`.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Settings(pub(super) Vec<Shown>);
+pub(crate) struct Settings(pub(super) Vec<ShownSetting>);
 
 #[derive(Debug, Clone)]
-pub(super) struct Shown {
+pub(super) struct ShownSetting {
     pub section: &'static str,
     pub key: &'static str,
     /// As TOML, with secrets masked.
@@ -35,7 +35,7 @@ pub(super) enum Origin {
 }
 
 /// A key of the file and its value.
-type Entry<'a> = (&'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>);
+type KeyValue<'a> = (&'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>);
 
 /// The meaning of this text, or everything that is wrong with it. Pure: `file` is only named in messages.
 pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Result<Loaded, ConfigErrors> {
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Resul
     if !errors.is_empty() {
         return Err(failed(syntax_problems(text, &errors)));
     }
-    let mut reader = Reader {
+    let mut reader = ConfigReader {
         text,
         environment,
         settings: Settings::default(),
@@ -68,15 +68,15 @@ pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Resul
     Ok(Loaded { config, settings: reader.settings, warnings: reader.warnings })
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     text: &'a str,
     environment: &'a Environment,
     settings: Settings,
     problems: Vec<Problem>,
-    warnings: Vec<Warning>,
+    warnings: Vec<String>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     /// What holds in the sections right under this path, and a word on each key that is in no table.
     ///
     /// # One-name invariant
@@ -101,7 +101,7 @@ impl Reader<'_> {
     }
 
     /// `None` for a channel that is not configured, and for what is no section.
-    fn section(&mut self, section: &'static Section, entry: Option<Entry<'_>>) -> Option<Table> {
+    fn section(&mut self, section: &'static Section, entry: Option<KeyValue<'_>>) -> Option<Table> {
         let none = DeTable::new();
         let file = match entry {
             Some((key, value)) => value.get_ref().as_table().or_else(|| {
@@ -117,7 +117,7 @@ impl Reader<'_> {
             None => &none,
         };
         if let (Some(_), Some(not_yet)) = (entry, section.not_yet) {
-            self.warnings.push(Warning::new(format!("{} is configured, but {not_yet}", section.path)));
+            self.warnings.push(format!("{} is configured, but {not_yet}", section.path));
         }
         let header = entry.map_or(0..0, |(key, _)| key.span());
         let mut table = self.sections_under(section.path, file);
@@ -135,7 +135,7 @@ impl Reader<'_> {
         section: &'static Section,
         setting: &'static Setting,
         header: &Range<usize>,
-        entry: Option<Entry<'_>>,
+        entry: Option<KeyValue<'_>>,
     ) -> Option<Value> {
         let path = joined(section.path, setting.key);
         let variable = setting.variable().and_then(|name| Some((name, self.environment.text(name)?)));
@@ -150,11 +150,16 @@ impl Reader<'_> {
         let (value, origin) = exported.or(written).or_else(default)?;
         let mask = setting.variable().map(|_| Value::from(MASK));
         let shown = mask.as_ref().unwrap_or(&value).to_string();
-        self.settings.0.push(Shown { section: section.path, key: setting.key, value: shown, origin });
+        self.settings.0.push(ShownSetting { section: section.path, key: setting.key, value: shown, origin });
         Some(value)
     }
 
-    fn written(&mut self, path: &str, setting: &Setting, (key, value): Entry<'_>) -> Option<(Value, Origin)> {
+    fn written(
+        &mut self,
+        path: &str,
+        setting: &Setting,
+        (key, value): KeyValue<'_>,
+    ) -> Option<(Value, Origin)> {
         let (line, _) = problem::position(self.text, key.span().start);
         match setting.rule.check(value.get_ref()) {
             Ok(value) => Some((value, Origin::File { line })),
@@ -183,19 +188,19 @@ impl Reader<'_> {
         }
     }
 
-    /// A variable opens no channel by itself: without its section nobody would be allowed to answer.
+    /// A variable opens no channel by itself: without its section no person would be allowed to answer.
     fn warn_of_unused_variables(&mut self, section: &Section) {
         let names = section.settings.iter().filter_map(Setting::variable);
         for name in names.filter(|name| self.environment.text(name).is_some()) {
-            self.warnings.push(Warning::new(format!(
-                "{name} is set, but the configuration has no [{}] section: it is not used",
-                section.path
-            )));
+            let path = section.path;
+            let unused =
+                format!("{name} is set, but the configuration has no [{path}] section: it is not used");
+            self.warnings.push(unused);
         }
     }
 
     /// # No-open-page invariant
-    /// A page that others could reach over the network is encrypted, or somebody has written that it need not be.
+    /// A page that others could reach over the network is encrypted, or the operator has written that it need not be.
     fn check_web(&mut self, table: &Table, document: &DeTable<'_>) {
         let Some(held) = table.get("web") else { return };
         let Ok(web) = held.clone().try_into::<Web>() else { return };
@@ -294,11 +299,8 @@ fn joined(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// A key as the file must have it; somebody may have put a token there.
+/// A key as the file must have it; a person may have put a token there.
 fn shown(key: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match key.chars().all(is_bare) {
-        true => mask(key).into_owned(),
-        false => format!("{:?}", mask(key)),
-    }
+    if key.chars().all(is_bare) { mask(key).into_owned() } else { format!("{:?}", mask(key)) }
 }

@@ -14,29 +14,19 @@ use toml::de::DeValue;
 /// What kind of value a setting takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Rule {
+    /// `true` or `false`.
     Toggle,
-    Number {
-        least: f64,
-        most: f64,
-        steps: Steps,
-    },
+    /// From the least to the most.
+    Number { least: f64, most: f64, steps: Steps },
     /// The safe default of a kind of prompt, if it has one, or "none".
-    Fallback {
-        safe: Option<&'static str>,
-    },
+    Fallback { safe: Option<&'static str> },
     /// The check gives the text as it is used from now on.
-    Text {
-        takes: &'static str,
-        check: fn(&str) -> Result<&str, Wrong>,
-    },
+    Text { takes: &'static str, check: fn(&str) -> Result<&str, Wrong> },
     /// The ids of those who may answer, each once and never none.
-    People {
-        takes: &'static str,
-        check: fn(&DeValue<'_>) -> Result<Value, Wrong>,
-    },
+    People { takes: &'static str, check: fn(&DeValue<'_>) -> Result<Value, Wrong> },
     /// The ids of Telegram groups: a set.
     Groups,
-    /// Refused in this version, whatever it is.
+    /// Refused in this version, every value of it.
     Policy,
 }
 
@@ -251,15 +241,7 @@ fn telegram_group(group: &DeValue<'_>) -> Result<Value, Wrong> {
     })
 }
 
-pub(super) fn slack_app_token(text: &str) -> Result<&str, Wrong> {
-    slack_token(text, "xapp-")
-}
-
-pub(super) fn slack_bot_token(text: &str) -> Result<&str, Wrong> {
-    slack_token(text, "xoxb-")
-}
-
-fn slack_token<'a>(text: &'a str, prefix: &str) -> Result<&'a str, Wrong> {
+pub(super) fn slack_token<'a>(text: &'a str, prefix: &str) -> Result<&'a str, Wrong> {
     let rest = text.strip_prefix(prefix);
     if rest.is_some_and(|rest| rest.len() >= 8 && rest.bytes().all(|byte| byte.is_ascii_graphic())) {
         return Ok(text);
@@ -273,16 +255,12 @@ fn slack_token<'a>(text: &'a str, prefix: &str) -> Result<&'a str, Wrong> {
     Err(wrong(format!("is not a token that begins with {prefix} (it is not shown here)")).cure(cure))
 }
 
-pub(super) fn slack_channel(text: &str) -> Result<&str, Wrong> {
-    slack_id(text, "CGD", "a channel")
-}
-
 pub(super) fn slack_member(member: &DeValue<'_>) -> Result<Value, Wrong> {
     slack_id(text(member)?, "UW", "a member").map(Value::from)
 }
 
 /// `first` holds the letters that such an id may begin with.
-fn slack_id<'a>(text: &'a str, first: &str, what: &str) -> Result<&'a str, Wrong> {
+pub(super) fn slack_id<'a>(text: &'a str, first: &str, what: &str) -> Result<&'a str, Wrong> {
     let is_id = text.len() >= 3
         && text.starts_with(|letter| first.contains(letter))
         && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
@@ -362,7 +340,7 @@ fn integer(value: &DeValue<'_>) -> Option<i128> {
     i128::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
-/// Somebody may have put a token in the wrong place.
+/// A person may have put a token in the wrong place.
 fn quoted(text: &str) -> String {
     format!("{:?}", mask(text))
 }

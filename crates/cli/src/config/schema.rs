@@ -1,9 +1,15 @@
-//! The table of all settings: key, default or example, rule and sentence, each told once. It holds what the structs
-//! of `Config` cannot say; `config show` and `docs/config.md` are written from it.
+//! The table of all settings: key, type, default or example, rule and sentence, each told once. The structs that the
+//! program reads, `config show` and `docs/config.md` are written from it.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use atlasbridge_channel as channel;
+use serde::Deserialize;
 use toml::Value;
 use toml::de::DeValue;
 
+use super::OnExpiry;
 use super::rules::{self, API_URL, Rule, fallback, hundredths, number, whole};
 
 #[derive(Debug)]
@@ -40,11 +46,11 @@ pub(super) enum Presence {
 
 use Presence::{Default, Optional, Required, Secret};
 
-/// Sections as the file has them, and `key = default or example, presence, rule` in each; comments with three
-/// slashes are the sentences of the reference.
+/// Sections as the file has them, each with its struct, and `key: type = default or example, presence, rule` in each.
+/// Comments with three slashes are the sentences of the reference.
 macro_rules! sections {
-    ($($(#[doc = $about:literal])+ [$path:literal] $(not_yet = $not_yet:literal)? {
-        $($(#[doc = $help:literal])+ $key:ident = $example:tt, $presence:expr, $rule:expr;)+
+    ($($(#[doc = $about:literal])+ [$path:literal] $(not_yet = $not_yet:literal)? struct $name:ident $(with $inner:ident: $within:ty)? {
+        $($(#[doc = $help:literal])+ $key:ident: $type:ty = $example:tt, $presence:expr, $rule:expr;)+
     })+) => {
         pub(super) const SECTIONS: &[Section] = &[$(Section {
             path: $path,
@@ -58,132 +64,138 @@ macro_rules! sections {
                 help: concat!($($help),+).trim_ascii_start(),
             }),+],
         }),+];
+        $($(#[doc = $about])+
+        #[derive(Debug, Clone, PartialEq, Deserialize)]
+        pub(crate) struct $name {
+            $($(#[doc = $help])+ pub(crate) $key: $type,)+
+            $(pub(crate) $inner: $within,)?
+        })+
     };
 }
 
 sections! {
     /// When a tool is taken to be waiting, and how long a prompt waits for a person.
-    ["prompts"] {
+    ["prompts"] struct Prompts with defaults: Defaults {
         /// Seconds that a prompt waits for an answer before its safe default is used.
         // 86400: a prompt older than a day is about a working tree that has moved on.
-        timeout_seconds = 600, Default, whole(1.0, 86_400.0);
+        timeout_seconds: u64 = 600, Default, whole(1.0, 86_400.0);
         /// How sure the detector must be to report a prompt. Lower finds more, higher disturbs less.
         // 0.60: below it the detector makes no prompt at all (SPEC 3.2).
-        detection_threshold = 0.65, Default, hundredths(0.60, 1.0);
+        detection_threshold: f64 = 0.65, Default, hundredths(0.60, 1.0);
         /// Seconds of silence that count as waiting, where the system cannot tell whether a program reads its terminal.
-        stuck_timeout_seconds = 2.0, Default, number(0.1, 60.0);
+        stuck_timeout_seconds: f64 = 2.0, Default, number(0.1, 60.0);
         /// Longest time in milliseconds for which the detector looks away while a reply echoes on the screen.
         // 500: a second prompt that follows at once must still be seen (SPEC 3.3).
-        echo_suppression_ms = 500, Default, whole(0.0, 500.0);
+        echo_suppression_ms: u64 = 500, Default, whole(0.0, 500.0);
         /// Milliseconds that a tool gets to react to a typed reply before its screen is read again.
         // 2000: by then the operator is told that the tool did not take the reply (SPEC 3.5).
-        inject_settle_ms = 100, Default, whole(10.0, 2_000.0);
+        inject_settle_ms: u64 = 100, Default, whole(10.0, 2_000.0);
         /// Ask people for free text. With `false` such a prompt gets its safe default at once.
-        free_text_enabled = true, Default, Rule::Toggle;
+        free_text_enabled: bool = true, Default, Rule::Toggle;
         /// Accept the answer to a password prompt over a channel. It is never stored, logged or echoed, but the
         /// channel's server sees it.
-        secrets_over_channels = false, Default, Rule::Toggle;
+        secrets_over_channels: bool = false, Default, Rule::Toggle;
         /// Say when an agent has finished and waits for its next instruction.
-        notify_idle = true, Default, Rule::Toggle;
+        notify_idle: bool = true, Default, Rule::Toggle;
         /// Seconds that chat channels hold back a prompt after somebody typed at its terminal.
-        presence_grace_seconds = 10, Default, whole(0.0, 3_600.0);
+        presence_grace_seconds: u64 = 10, Default, whole(0.0, 3_600.0);
         /// Show the whole dialog in each message, not only when somebody asks for it. Secrets stay masked.
-        show_detail = false, Default, Rule::Toggle;
+        show_detail: bool = false, Default, Rule::Toggle;
     }
 
     /// What is typed when nobody answers in time, per kind of prompt: the safe default of that kind, or nothing.
     /// Silence never approves: no setting can make a timeout say yes.
-    ["prompts.defaults"] {
+    ["prompts.defaults"] struct Defaults {
         /// Questions to be answered with yes or no.
-        yes_no = "n", Default, fallback("n");
+        yes_no: OnExpiry = "n", Default, fallback("n");
         /// *Press Enter to continue*.
-        confirm_enter = "enter", Default, fallback("enter");
+        confirm_enter: OnExpiry = "enter", Default, fallback("enter");
         /// Lists and menus: the choice that refuses or cancels. A dialog that has none is left alone.
-        multiple_choice = "refuse", Default, fallback("refuse");
+        multiple_choice: OnExpiry = "refuse", Default, fallback("refuse");
         /// Questions for text: an empty line, unless the question offers a default of its own.
-        free_text = "enter", Default, fallback("enter");
+        free_text: OnExpiry = "enter", Default, fallback("enter");
         /// Passwords: nothing is ever typed by itself.
-        password = "none", Default, Rule::Fallback { safe: None };
+        password: OnExpiry = "none", Default, Rule::Fallback { safe: None };
         /// An agent that waits for its next instruction.
-        idle = "none", Default, Rule::Fallback { safe: None };
+        idle: OnExpiry = "none", Default, Rule::Fallback { safe: None };
         /// A tool that seems to wait, at no dialog we know.
-        unknown = "none", Default, Rule::Fallback { safe: None };
+        unknown: OnExpiry = "none", Default, Rule::Fallback { safe: None };
     }
 
     /// The page that AtlasBridge serves on your own machine.
-    ["web"] {
+    ["web"] struct Web {
         /// Serve the page.
-        enabled = true, Default, Rule::Toggle;
+        enabled: bool = true, Default, Rule::Toggle;
         /// Address and port of the page. If the port is taken, the next free one is used. Beyond this machine it needs
         /// `self_signed`, or `tls_certificate` and `tls_key`, or `insecure = true`.
-        listen = "127.0.0.1:8787", Default, Rule::Text { takes: "IP address and port", check: rules::address };
+        listen: SocketAddr = "127.0.0.1:8787", Default, Rule::Text { takes: "IP address and port", check: rules::address };
         /// Certificate chain in PEM form; goes with `tls_key`.
-        tls_certificate = "/etc/atlasbridge/page.crt", Optional,
+        tls_certificate: Option<PathBuf> = "/etc/atlasbridge/page.crt", Optional,
             Rule::Text { takes: "absolute path", check: rules::absolute_path };
         /// Private key in PEM form; goes with `tls_certificate`.
-        tls_key = "/etc/atlasbridge/page.key", Optional,
+        tls_key: Option<PathBuf> = "/etc/atlasbridge/page.key", Optional,
             Rule::Text { takes: "absolute path", check: rules::absolute_path };
         /// Serve the page over TLS with a certificate that AtlasBridge makes for itself; `atlasbridge status` shows its
         /// fingerprint.
-        self_signed = false, Default, Rule::Toggle;
+        self_signed: bool = false, Default, Rule::Toggle;
         /// Allow an address beyond this machine without TLS: whoever sees the traffic can answer for you.
-        insecure = false, Default, Rule::Toggle;
+        insecure: bool = false, Default, Rule::Toggle;
     }
 
     /// Prompts in a chat with your own Telegram bot; `atlasbridge setup telegram` writes this section. Without it
     /// there is none.
-    ["telegram"] {
+    ["telegram"] struct Telegram {
         /// The token that @BotFather gave you.
-        bot_token = "123456789:AAE…", Secret("ATLASBRIDGE_TELEGRAM_BOT_TOKEN"),
+        bot_token: channel::Secret = "123456789:AAE…", Secret("ATLASBRIDGE_TELEGRAM_BOT_TOKEN"),
             Rule::Text { takes: "bot token, secret", check: rules::telegram_token };
         /// The numeric ids of the people who may answer. Everybody else is ignored.
-        allowed_users = [123456789], Required,
+        allowed_users: Vec<i64> = [123456789], Required,
             Rule::People { takes: "list of positive whole numbers, not empty", check: rules::telegram_user };
         /// Groups in which prompts are shown, and answered by the allowed users alone. Without any, each allowed user
         /// gets them in the private chat with the bot.
-        chats = [], Default, Rule::Groups;
+        chats: Vec<i64> = [], Default, Rule::Groups;
         /// Say when a session starts.
-        notify_start = true, Default, Rule::Toggle;
+        notify_start: bool = true, Default, Rule::Toggle;
         /// Say when a session ends, and how.
-        notify_end = true, Default, Rule::Toggle;
+        notify_end: bool = true, Default, Rule::Toggle;
         /// Most messages and edits a second in one chat. More is for Bot API servers of your own.
         // 1: what Telegram allows in one chat without asking for patience.
-        messages_per_second = 1.0, Default, number(0.1, 30.0);
+        messages_per_second: f64 = 1.0, Default, number(0.1, 30.0);
         /// For a Bot API server of your own, and for tests.
-        api_url = "https://api.telegram.org", Default, API_URL;
+        api_url: String = "https://api.telegram.org", Default, API_URL;
     }
 
     /// Prompts in a Slack channel, over Socket Mode. Without this section there are none.
-    ["slack"] not_yet = "this build has no Slack channel yet" {
+    ["slack"] not_yet = "this build has no Slack channel yet" struct Slack {
         /// App-level token with the scope `connections:write`, for Socket Mode.
-        app_token = "xapp-…", Secret("ATLASBRIDGE_SLACK_APP_TOKEN"),
-            Rule::Text { takes: "token that begins with `xapp-`, secret", check: rules::slack_app_token };
+        app_token: channel::Secret = "xapp-…", Secret("ATLASBRIDGE_SLACK_APP_TOKEN"),
+            Rule::Text { takes: "token that begins with `xapp-`, secret", check: |text| rules::slack_token(text, "xapp-") };
         /// Bot token of the app.
-        bot_token = "xoxb-…", Secret("ATLASBRIDGE_SLACK_BOT_TOKEN"),
-            Rule::Text { takes: "token that begins with `xoxb-`, secret", check: rules::slack_bot_token };
+        bot_token: channel::Secret = "xoxb-…", Secret("ATLASBRIDGE_SLACK_BOT_TOKEN"),
+            Rule::Text { takes: "token that begins with `xoxb-`, secret", check: |text| rules::slack_token(text, "xoxb-") };
         /// The id of the channel for prompts; it stands at the end of the channel's details.
-        channel = "C012AB3CD", Required, Rule::Text { takes: "channel id", check: rules::slack_channel };
+        channel: String = "C012AB3CD", Required, Rule::Text { takes: "channel id", check: |text| rules::slack_id(text, "CGD", "a channel") };
         /// The member ids of the people who may answer (*Copy member ID* in a profile). Everybody else is ignored.
-        allowed_users = ["U012AB3CD"], Required,
+        allowed_users: Vec<String> = ["U012AB3CD"], Required,
             Rule::People { takes: "list of member ids, not empty", check: rules::slack_member };
         /// For tests.
-        api_url = "https://slack.com/api", Default, API_URL;
+        api_url: String = "https://slack.com/api", Default, API_URL;
     }
 
     /// Where sessions, prompts and replies are kept.
-    ["store"] {
+    ["store"] struct StoreSettings {
         /// `"sqlite"`: the file `atlasbridge.db` in the home directory. PostgreSQL (`postgres://…`) comes with a
         /// later version.
-        url = "sqlite", Default, Rule::Text { takes: "`\"sqlite\"`", check: rules::store_url };
+        url: String = "sqlite", Default, Rule::Text { takes: "`\"sqlite\"`", check: rules::store_url };
         /// Days for which ended sessions and their prompts are kept. The audit log is not touched.
         // 36500: a hundred years, so that "for ever" can be written and arithmetic on days stays small.
-        retention_days = 90, Default, whole(1.0, 36_500.0);
+        retention_days: u32 = 90, Default, whole(1.0, 36_500.0);
     }
 
     /// Rules that decide by themselves. Comes with a later version; until then a file is refused.
-    ["policy"] {
+    ["policy"] struct Policy {
         /// The rules. Without them every prompt goes to a person.
-        file = "/path/to/policy", Optional, Rule::Policy;
+        file: Option<PathBuf> = "/path/to/policy", Optional, Rule::Policy;
     }
 }
 

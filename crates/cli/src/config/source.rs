@@ -47,31 +47,31 @@ pub(crate) enum ConfigError {
 pub(super) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError> {
     match fs::symlink_metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(unreadable(file, source)),
-        Ok(_) => read(file).map(Some),
+        Err(_) | Ok(_) => read(file).map(Some),
     }
 }
 
 /// The text of a file that only we can reach. A link is followed, and the file at its end is judged.
 pub(super) fn read(file: &Path) -> Result<String, ConfigError> {
-    let here = fs::symlink_metadata(file).map_err(|source| unreadable(file, source))?;
+    let unreadable = |source| ConfigError::Unreadable { file: file.to_owned(), source };
+    let here = fs::symlink_metadata(file).map_err(unreadable)?;
     let target = match fs::metadata(file) {
         Err(error) if here.is_symlink() && error.kind() == io::ErrorKind::NotFound => {
             let file = file.to_owned();
             return Err(ConfigError::DanglingLink { file });
         }
-        target => target.map_err(|source| unreadable(file, source))?,
+        target => target.map_err(unreadable)?,
     };
     // Before opening: a named pipe would keep us waiting for its writer.
     if !target.is_file() {
         return Err(ConfigError::NotAFile { file: file.to_owned() });
     }
-    let mut open = File::open(file).map_err(|source| unreadable(file, source))?;
+    let mut open = File::open(file).map_err(unreadable)?;
     // Judge what was opened, not what had the name a moment ago.
-    let metadata = open.metadata().map_err(|source| unreadable(file, source))?;
+    let metadata = open.metadata().map_err(unreadable)?;
     judge(file, &metadata)?;
     let mut bytes = Vec::new();
-    open.read_to_end(&mut bytes).map_err(|source| unreadable(file, source))?;
+    open.read_to_end(&mut bytes).map_err(unreadable)?;
     String::from_utf8(bytes).map_err(|error| ConfigError::NotText {
         file: file.to_owned(),
         line: 1 + newlines(&error.as_bytes()[..error.utf8_error().valid_up_to()]),
@@ -95,7 +95,7 @@ pub(super) enum Exposure {
     OtherUsers { mode: u32 },
 }
 
-/// The owner comes first: for a file of somebody else `chmod` is no cure.
+/// The owner comes first: for a file of another user `chmod` is no cure.
 pub(super) fn exposure(owner: u32, mode: u32, us: u32) -> Option<Exposure> {
     match (owner == us, mode & 0o077) {
         (false, _) => Some(Exposure::OtherOwner { owner }),
@@ -113,9 +113,4 @@ pub(crate) use atlasbridge_agents::quoted;
 
 fn newlines(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()
-}
-
-fn unreadable(file: &Path, source: io::Error) -> ConfigError {
-    let file = file.to_owned();
-    ConfigError::Unreadable { file, source }
 }

@@ -34,7 +34,15 @@ impl Kind {
     }
 }
 
-/// A row's label for whoever answers. Of a prompt that is only possible it says what is typed: nobody knows that it is one.
+/// What stands before the words of a prompt that is only possible, where the tool's name comes first.
+pub fn possibly(level: Level) -> &'static str {
+    match level {
+        Level::Low => "possible prompt: ",
+        Level::Medium | Level::High => "",
+    }
+}
+
+/// A row's label for the person who answers. Of a prompt that is only possible it says what is typed: it is not known to be one.
 pub fn label(label: &str, keys: &str, level: Level) -> String {
     match level {
         Level::Low if !keys.is_empty() => format!("{label} (types {})", keys_in_words(keys)),
@@ -74,8 +82,46 @@ fn keys_in_words(keys: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// How a prompt may be answered beside its buttons.
+#[derive(Debug, Clone, Copy)]
+pub struct Answerable {
+    pub kind: Kind,
+    pub takes: Takes,
+    pub takes_secrets: bool,
+    pub picks: Option<Span>,
+    pub rows: usize,
+    /// Longest text, in characters.
+    pub max_length: u16,
+}
+
+impl Answerable {
+    /// For a chat, where a message is answered by a reply to it.
+    pub fn in_chat(&self) -> String {
+        match self.kind {
+            Kind::Password if self.takes_secrets => {
+                "Reply to this message with it, or type it at the terminal. AtlasBridge keeps it nowhere; this chat does, \
+                 until you delete your message."
+                    .to_owned()
+            }
+            Kind::Password => "Secrets are typed at the terminal, not here.".to_owned(),
+            Kind::FreeText | Kind::Idle => {
+                let lines = if self.takes.lines { ", in one line or several" } else { "" };
+                format!("Reply to this message with the text, at most {} characters{lines}.", self.max_length)
+            }
+            Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Unknown => {
+                besides(self.takes, self.picks, self.rows)
+            }
+        }
+    }
+}
+
+/// How many rows one answer takes, for the label of a field.
+pub fn rows_wanted(picks: Option<Span>) -> String {
+    picks.map_or_else(|| "several".to_owned(), |picks| format!("choose {picks}"))
+}
+
 /// What a dialog takes besides its `rows` buttons; empty where it takes nothing else.
-pub fn besides(takes: Takes, picks: Option<Span>, rows: usize) -> String {
+fn besides(takes: Takes, picks: Option<Span>, rows: usize) -> String {
     let text = match (takes.own_text, takes.reason) {
         (true, _) => "Or send your own answer as a text.",
         (false, true) => "Or send a text, to refuse with it as the reason.",
@@ -85,14 +131,14 @@ pub fn besides(takes: Takes, picks: Option<Span>, rows: usize) -> String {
     let rows = match (takes.several, picks) {
         (true, Some(picks)) => format!("Choose {picks}: send {example}."),
         (true, None) => format!("Several: send {example}."),
-        // Ticked one by one, and sent with Enter: by somebody at the terminal.
+        // Ticked one by one, and sent with Enter: by a person at the terminal.
         (false, Some(picks)) => format!("It takes {picks} of the rows."),
         (false, None) => String::new(),
     };
     [text, &rows].join(" ").trim().to_owned()
 }
 
-/// What becomes of a waiting prompt if nobody answers, for a chat: the time left, and the safe default in quotation marks.
+/// What becomes of a waiting prompt if no answer comes, for a chat: the time left, and the safe default in quotation marks.
 pub fn silence(kind: Kind, seconds_left: Option<u64>, default: Option<&str>) -> String {
     let Some(seconds) = seconds_left else {
         return "Waits until somebody answers.".to_owned();
@@ -125,7 +171,7 @@ pub fn time_left(seconds: u64) -> String {
 }
 
 impl Opening {
-    /// What this text would be, in half a sentence for whoever wrote it.
+    /// What this text would be, in half a sentence for its author.
     pub fn told(self, text: &str, tool: &str) -> String {
         let text = quoted(text);
         match self {

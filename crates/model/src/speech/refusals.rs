@@ -9,18 +9,18 @@ use crate::answer::Refusal;
 const NOTHING: &str = "nothing was typed";
 
 /// What was wrong, and then what each audience is to know or to do; empty where that is plain.
-struct Words {
+struct RefusalWords {
     what: String,
     here: String,
     afar: String,
 }
 
-fn words(what: impl Into<String>, here: impl Into<String>, afar: impl Into<String>) -> Words {
-    Words { what: what.into(), here: here.into(), afar: afar.into() }
+fn words(what: impl Into<String>, here: impl Into<String>, afar: impl Into<String>) -> RefusalWords {
+    RefusalWords { what: what.into(), here: here.into(), afar: afar.into() }
 }
 
 /// The same for everybody.
-fn plain(what: impl Into<String>, then: &str) -> Words {
+fn plain(what: impl Into<String>, then: &str) -> RefusalWords {
     words(what, then, then)
 }
 
@@ -54,7 +54,7 @@ impl Refusal {
 
     /// For the person who sent the answer, to this tool.
     pub fn told(&self, to: Audience, tool: &str) -> String {
-        let Words { what, here, afar } = self.words(to, tool);
+        let RefusalWords { what, here, afar } = self.words(to, tool);
         match to {
             Audience::Command if here.is_empty() => what,
             Audience::Command => format!("{what}; {here}"),
@@ -70,7 +70,7 @@ impl Refusal {
         self.told(Audience::Chat, "the tool")
     }
 
-    fn words(&self, to: Audience, tool: &str) -> Words {
+    fn words(&self, to: Audience, tool: &str) -> RefusalWords {
         match self {
             Refusal::UnknownPrompt => {
                 words("there is no such prompt", "`atlasbridge approvals` lists the waiting ones", NOTHING)
@@ -85,12 +85,7 @@ impl Refusal {
                 plain(format!("{late}this prompt is {}{reason}", status.replace('_', " ")), NOTHING)
             }
             Refusal::Expired => plain("this prompt has expired", NOTHING),
-            Refusal::DefaultTaken { value, applied } => {
-                // Only what was seen to be taken is said to be.
-                let was = if *applied { "was taken" } else { "was sent" };
-                let what = format!("this prompt has expired: “{value}” {was} at the deadline");
-                plain(what, "your answer came too late and was not typed")
-            }
+            Refusal::DefaultTaken { value, applied } => default_taken(value, *applied),
             Refusal::Queued => {
                 plain("another prompt of this session waits first", "answer that one, this one comes next")
             }
@@ -143,17 +138,7 @@ impl Refusal {
                 // The page asks whether it is meant.
                 if to == Audience::Page { "" } else { "nothing was sent" },
             ),
-            Refusal::SecretsOff => plain(
-                match to {
-                    Audience::Command => {
-                        "a password is taken from here only with `secrets_over_channels = true`"
-                    }
-                    Audience::Chat | Audience::Page => {
-                        "passwords are not taken from here unless that was switched on"
-                    }
-                },
-                "type it at the terminal",
-            ),
+            Refusal::SecretsOff => secrets_off(to),
             Refusal::Replaced => {
                 plain("this message is out of date: the prompt was offered again", "answer the newer one")
             }
@@ -163,8 +148,23 @@ impl Refusal {
     }
 }
 
+fn default_taken(value: &str, applied: bool) -> RefusalWords {
+    // Only what was seen to be taken is said to be.
+    let was = if applied { "was taken" } else { "was sent" };
+    let what = format!("this prompt has expired: “{value}” {was} at the deadline");
+    plain(what, "your answer came too late and was not typed")
+}
+
+fn secrets_off(to: Audience) -> RefusalWords {
+    let what = match to {
+        Audience::Command => "a password is taken from here only with `secrets_over_channels = true`",
+        Audience::Chat | Audience::Page => "passwords are not taken from here unless that was switched on",
+    };
+    plain(what, "type it at the terminal")
+}
+
 /// How a pause ends.
-fn paused(what: &str, to: Audience) -> Words {
+fn paused(what: &str, to: Audience) -> RefusalWords {
     let afar = match to {
         Audience::Page => "run `atlasbridge sessions resume` for it at the machine. Nothing was typed",
         Audience::Chat | Audience::Command => {

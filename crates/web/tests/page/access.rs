@@ -218,7 +218,7 @@ async fn a_certificate_of_our_making_is_kept_and_has_one_fingerprint() {
 /// Why a page with this certificate cannot be served.
 fn refused(tls: Option<Tls>) -> String {
     let config =
-        atlasbridge_web::Config { listen: "127.0.0.1:0".parse().unwrap(), tls, version: String::new() };
+        atlasbridge_web::PageConfig { listen: "127.0.0.1:0".parse().unwrap(), tls, version: String::new() };
     let desk = atlasbridge_web::Desk {
         asks: tokio::sync::mpsc::channel(1).0,
         changes: tokio::sync::watch::channel(0).1,

@@ -14,7 +14,7 @@ use atlasbridge_web::desk::{
     Answer, Ask, AuditLine, AuditVerdict, Figures, HistoryPage, Instructions, Search, SessionCard,
     SessionStory, TokenHash, Typing, Visitor,
 };
-use atlasbridge_web::{Config, Desk, Tls, WebHandle, link_hash, new_secret, start};
+use atlasbridge_web::{Desk, PageConfig, Tls, WebHandle, link_hash, new_secret, start};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -79,7 +79,7 @@ impl Hub {
                 serving.lock().unwrap().hear(ask);
             }
         });
-        let config = Config { listen: listen.parse().unwrap(), tls, version: "1.2.3".to_owned() };
+        let config = PageConfig { listen: listen.parse().unwrap(), tls, version: "1.2.3".to_owned() };
         let desk = Desk { asks, changes: changed };
         let (web, worker) = start(config, desk).unwrap();
         Self { web, served: tokio::spawn(worker), state, changes }

@@ -5,7 +5,7 @@
 
 use atlasbridge_model::excerpt::DETAIL_BYTES;
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::speech::{self, Fate};
+use atlasbridge_model::speech::{self, Answerable, Fate};
 use atlasbridge_model::visible::{looks_destructive, visible, without_gaps};
 use atlasbridge_model::{Effect, Kind};
 
@@ -31,10 +31,7 @@ pub(crate) fn card(card: &Card) -> Message {
     let parts = [head, shown, note_of_cut(card, left_out), choices, tail];
     Message {
         html: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"),
-        rows: match card.is_open() {
-            true => rows(card, left_out > 0),
-            false => Vec::new(),
-        },
+        rows: if card.is_open() { rows(card, left_out > 0) } else { Vec::new() },
     }
 }
 
@@ -71,10 +68,7 @@ fn shown(card: &Card, room: usize) -> (String, usize) {
             Fitted { html, left_out: unseen(detail, excerpt, seen).max(left_out) }
         }
     };
-    let text = match html.trim().is_empty() {
-        true => String::new(),
-        false => format!("<pre>{html}</pre>"),
-    };
+    let text = if html.trim().is_empty() { String::new() } else { format!("<pre>{html}</pre>") };
     (text, left_out)
 }
 
@@ -96,10 +90,7 @@ fn unseen(detail: &str, excerpt: &str, seen: usize) -> usize {
         // The mark of a cut is ours.
         false => excerpt.trim_end_matches('…'),
     };
-    match detail.contains(words.trim()) {
-        true => whole.saturating_sub(seen.min(words.chars().count())),
-        false => whole,
-    }
+    if detail.contains(words.trim()) { whole.saturating_sub(seen.min(words.chars().count())) } else { whole }
 }
 
 fn note_of_cut(card: &Card, left_out: usize) -> String {
@@ -175,35 +166,19 @@ fn hint(card: &Card) -> String {
     if !card.is_open() {
         return String::new();
     }
-    match card.kind {
-        Kind::Password if card.takes_secrets => {
-            "Reply to this message with it, or type it at the terminal. AtlasBridge keeps it nowhere; this chat does, \
-             until you delete your message."
-                .to_owned()
-        }
-        Kind::Password => "Secrets are typed at the terminal, not here.".to_owned(),
-        Kind::FreeText | Kind::Idle => {
-            let lines = if card.takes.lines {
-                ", in one line or several"
-            } else {
-                ""
-            };
-            format!(
-                "Reply to this message with the text, at most {} characters{lines}.",
-                card.max_length
-            )
-        }
-        Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Unknown => {
-            speech::besides(card.takes, card.picks, card.choices.len())
-        }
-    }
+    let answerable = Answerable {
+        kind: card.kind,
+        takes: card.takes,
+        takes_secrets: card.takes_secrets,
+        picks: card.picks,
+        rows: card.choices.len(),
+        max_length: card.max_length,
+    };
+    answerable.in_chat()
 }
 
 fn replaced(card: &Card) -> String {
-    match card.is_replaced {
-        true => "Offered again below; these buttons are void.".to_owned(),
-        false => String::new(),
-    }
+    if card.is_replaced { "Offered again below; these buttons are void.".to_owned() } else { String::new() }
 }
 
 /// The one line that says where the prompt stands.

@@ -33,10 +33,7 @@ pub(super) fn fit<'a, S: Into<Cow<'a, str>>>(
     let (mut fits, mut too_many) = (0, most);
     while fits + 1 < too_many {
         let middle = usize::midpoint(fits, too_many);
-        match units(&html(middle)) <= room {
-            true => fits = middle,
-            false => too_many = middle,
-        }
+        if units(&html(middle)) <= room { fits = middle } else { too_many = middle }
     }
     Fitted { html: html(fits), left_out: ends.len() - fits }
 }

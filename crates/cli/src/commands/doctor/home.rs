@@ -10,7 +10,8 @@ use atlasbridge_agents::version::Cache;
 
 use crate::config::{ConfigError, Environment, HomeError, Paths, load, quoted};
 
-use super::{Finding, chain, said_and_next};
+use super::super::chain;
+use super::Finding;
 
 const FIX: &str = "run: atlasbridge doctor --fix";
 
@@ -22,7 +23,7 @@ pub(super) fn checks(paths: &Paths, environment: &Environment) -> Vec<Finding> {
     findings
 }
 
-/// Whatever can be made right without taking anything from anybody, and what was done.
+/// Makes right what costs no other user anything, and says what was done.
 pub(super) fn mend(paths: &Paths, environment: &Environment) -> Vec<Finding> {
     let mut done = Vec::new();
     if let Err(HomeError::Open { home, .. }) = paths.check_home() {
@@ -64,14 +65,12 @@ fn home(paths: &Paths) -> Finding {
     let home = paths.home.display();
     match paths.check_home() {
         Ok(()) => Finding::ok("home", format!("{home}, reachable by you alone")),
-        Err(HomeError::Look { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+        Err(HomeError::Unusable { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             Finding::ok("home", format!("{home} is made when it is first needed"))
         }
         Err(error) => {
             let is_mode = matches!(error, HomeError::Open { .. });
-            let (says, next) =
-                said_and_next(&chain(&error), "set ATLASBRIDGE_HOME to a directory of your own");
-            Finding::problem("home", says, if is_mode { format!("{next}, or {FIX}") } else { next })
+            refused("home", &error, is_mode, "set ATLASBRIDGE_HOME to a directory of your own")
         }
     }
 }
@@ -84,18 +83,25 @@ fn config(paths: &Paths, environment: &Environment) -> Vec<Finding> {
                 true => format!("{file} holds"),
                 false => format!("{file} does not exist; the defaults hold"),
             };
-            let warnings = loaded.warnings.iter().map(|warning| {
-                Finding::warning("config", warning.to_string(), "run: atlasbridge config check")
-            });
+            let warnings = loaded
+                .warnings
+                .iter()
+                .map(|warning| Finding::warning("config", warning, "run: atlasbridge config check"));
             [Finding::ok("config", holds)].into_iter().chain(warnings).collect()
         }
         Err(error) => {
             let is_mode = matches!(error, ConfigError::Open { .. });
-            let (says, next) = said_and_next(&chain(&error), "run: atlasbridge config check");
-            let next = if is_mode { format!("{next}, or {FIX}") } else { next };
-            vec![Finding::problem("config", says, next)]
+            vec![refused("config", &error, is_mode, "run: atlasbridge config check")]
         }
     }
+}
+
+/// An error that says what to do on its further lines, as those of home and configuration do. A mode can be mended.
+fn refused(check: &str, error: &dyn std::error::Error, is_mode: bool, otherwise: &str) -> Finding {
+    let text = chain(error);
+    let (says, next) = text.split_once("\n    ").unwrap_or((&text, otherwise));
+    let or_fix = if is_mode { format!(", or {FIX}") } else { String::new() };
+    Finding::problem(check, says, format!("{next}{or_fix}"))
 }
 
 fn leftovers(paths: &Paths) -> Option<Finding> {

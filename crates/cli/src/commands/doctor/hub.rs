@@ -1,12 +1,15 @@
 //! The hub and what it keeps: reachable, of our version, its channels connected, its records whole.
 
+use atlasbridge_model::speech;
 use atlasbridge_store::{Verdict, VerifyError, verify};
-use atlasbridge_wire::command::{ChannelView, HubView, Request, Response};
+use atlasbridge_wire::command::{ChannelView, HubView};
 
 use crate::client::{Client, ClientError};
 use crate::config::Paths;
 
-use super::{Finding, chain};
+use super::super::chain;
+use super::super::hub::state_of;
+use super::Finding;
 
 const RESTART: &str = "run: atlasbridge hub restart";
 
@@ -22,15 +25,7 @@ pub(super) fn checks(paths: &Paths) -> Vec<Finding> {
 
 /// What the running hub says of itself; one that does not run is not started.
 pub(super) fn status(paths: &Paths) -> Result<Option<HubView>, ClientError> {
-    let mut client = match Client::connect(paths) {
-        Ok(client) => client,
-        Err(ClientError::NotRunning) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    match client.ask(&Request::Status)? {
-        Response::Status(view) => Ok(Some(view)),
-        other => Err(ClientError::Refused(format!("the hub answered something else: {other:?}"))),
-    }
+    Client::if_running(paths)?.map(|mut client| client.status()).transpose()
 }
 
 fn running(view: &HubView) -> Vec<Finding> {
@@ -46,7 +41,7 @@ fn running(view: &HubView) -> Vec<Finding> {
     findings.extend(view.trouble.as_ref().map(|trouble| {
         Finding::problem(
             "hub",
-            format!("remote answers may be refused: {trouble}"),
+            speech::trouble(trouble),
             "make room on the disk, or see ATLASBRIDGE_HOME/hub.log; the terminal answers as always",
         )
     }));
@@ -57,9 +52,7 @@ fn running(view: &HubView) -> Vec<Finding> {
 /// As `status` shows it.
 fn channel(channel: &ChannelView) -> Finding {
     let name = format!("channel {}", channel.name);
-    let more = [&channel.address, &channel.detail];
-    let more: String = more.into_iter().flatten().map(|text| format!(", {text}")).collect();
-    let says = format!("{}{more}", channel.state);
+    let says = state_of(channel);
     match channel.state.as_str() {
         "connected" | "starting" => Finding::ok(&name, says),
         "stopped" => Finding::problem(&name, says, format!("mend what it says, then {RESTART}")),
@@ -105,10 +98,10 @@ fn records(paths: &Paths) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::State;
+    use crate::output::Severity;
 
     #[track_caller]
-    fn check(state: &str, detail: Option<&str>, expected: State) {
+    fn check(state: &str, detail: Option<&str>, expected: Severity) {
         let finding = channel(&ChannelView {
             name: "telegram".to_owned(),
             state: state.to_owned(),
@@ -116,15 +109,15 @@ mod tests {
             address: None,
         });
         assert_eq!(finding.state, expected, "{finding:?}");
-        assert_eq!(finding.next.is_some(), expected != State::Ok);
+        assert_eq!(finding.next.is_some(), expected != Severity::Ok);
         assert!(finding.says.contains(detail.unwrap_or_default()), "{finding:?}");
     }
 
     #[test]
     fn a_channel_stands_as_status_shows_it() {
-        check("connected", None, State::Ok);
-        check("starting", None, State::Ok);
-        check("retrying", Some("no network"), State::Warning);
-        check("stopped", Some("the token was refused"), State::Problem);
+        check("connected", None, Severity::Ok);
+        check("starting", None, Severity::Ok);
+        check("retrying", Some("no network"), Severity::Warning);
+        check("stopped", Some("the token was refused"), Severity::Problem);
     }
 }

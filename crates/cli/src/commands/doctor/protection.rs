@@ -104,27 +104,27 @@ fn ptrace(setting: Option<&str>) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::State;
+    use crate::output::Severity;
 
     #[track_caller]
-    fn check(finding: Finding, expected: State) {
+    fn check(finding: Finding, expected: Severity) {
         assert_eq!(finding.state, expected, "{finding:?}");
     }
 
     #[test]
     fn settings_of_the_kernel() {
-        check(tiocsti(Some("0\n")), State::Ok);
-        check(tiocsti(Some("1\n")), State::Warning);
-        check(tiocsti(None), State::Warning);
-        check(ptrace(Some("1\n")), State::Ok);
-        check(ptrace(Some("0\n")), State::Warning);
-        check(ptrace(None), State::Warning);
+        check(tiocsti(Some("0\n")), Severity::Ok);
+        check(tiocsti(Some("1\n")), Severity::Warning);
+        check(tiocsti(None), Severity::Warning);
+        check(ptrace(Some("1\n")), Severity::Ok);
+        check(ptrace(Some("0\n")), Severity::Warning);
+        check(ptrace(None), Severity::Warning);
     }
 
     #[test]
     fn a_hub_that_can_be_attached_to_is_a_problem() {
-        check(dumpable(1000, Some(0)).unwrap(), State::Ok);
-        check(dumpable(1000, Some(1000)).unwrap(), State::Problem);
+        check(dumpable(1000, Some(0)).unwrap(), Severity::Ok);
+        check(dumpable(1000, Some(1000)).unwrap(), Severity::Problem);
         assert_eq!(dumpable(1000, None), None);
         assert_eq!(dumpable(0, Some(0)), None);
         assert!(root(0).is_some() && root(1000).is_none());

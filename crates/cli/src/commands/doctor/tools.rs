@@ -25,7 +25,7 @@ const HOOK_LIMIT: Duration = Duration::from_secs(5);
 const CODEX_DAEMON_AFTER: Version = Version(0, 63, 0);
 
 /// A tool that was found, and what is known of it.
-struct Tool {
+struct InstalledTool {
     pack: Arc<Pack>,
     file: PathBuf,
 }
@@ -74,9 +74,9 @@ pub(super) fn checks(named: &[OsString], paths: &Paths, output: &Output) -> Vec<
 }
 
 /// Every agent that is known, by the first of its programs on the PATH.
-fn installed(packs: &Packs, surroundings: &Surroundings) -> Vec<Tool> {
+fn installed(packs: &Packs, surroundings: &Surroundings) -> Vec<InstalledTool> {
     let agents = packs.iter().filter(|pack| pack.is_agent());
-    agents.filter_map(|pack| Some(Tool { file: program_of(&pack, surroundings)?, pack })).collect()
+    agents.filter_map(|pack| Some(InstalledTool { file: program_of(&pack, surroundings)?, pack })).collect()
 }
 
 /// The first of its programs that is there.
@@ -85,7 +85,11 @@ fn program_of(pack: &Pack, surroundings: &Surroundings) -> Option<PathBuf> {
 }
 
 /// Those that were named, and a finding for each that is not there.
-fn wanted(named: &[OsString], packs: &Packs, surroundings: &Surroundings) -> (Vec<Tool>, Vec<Finding>) {
+fn wanted(
+    named: &[OsString],
+    packs: &Packs,
+    surroundings: &Surroundings,
+) -> (Vec<InstalledTool>, Vec<Finding>) {
     let mut tools = Vec::new();
     let mut missing = Vec::new();
     for name in named {
@@ -95,7 +99,7 @@ fn wanted(named: &[OsString], packs: &Packs, surroundings: &Surroundings) -> (Ve
         let of_pack = || program_of(pack.as_deref()?, surroundings);
         let file = find_program(name, surroundings).or_else(of_pack);
         match (pack, file) {
-            (Some(pack), Some(file)) => tools.push(Tool { pack, file }),
+            (Some(pack), Some(file)) => tools.push(InstalledTool { pack, file }),
             (None, Some(file)) => missing.push(Finding::ok(
                 &shown,
                 format!(
@@ -113,7 +117,7 @@ fn wanted(named: &[OsString], packs: &Packs, surroundings: &Surroundings) -> (Ve
     (tools, missing)
 }
 
-fn of_version(tool: &Tool, version: Option<Version>) -> Finding {
+fn of_version(tool: &InstalledTool, version: Option<Version>) -> Finding {
     let name = tool.pack.name();
     let file = tool.file.display();
     let Some(version) = version else {
@@ -204,7 +208,7 @@ fn of_trust(trust: &Trust, cwd: &Path) -> Finding {
     }
 }
 
-/// Runs our hook as Claude would: a shell, a request on standard input. Nobody listens, so it must decide nothing, and soon.
+/// Runs our hook as Claude would: a shell, a request on standard input. No session host listens, so it must decide nothing, and soon.
 fn proof(surroundings: &Surroundings) -> Finding {
     const CHECK: &str = "claude hook command";
     let socket = surroundings.hooks_dir.join(format!("doctor-{}.sock", std::process::id()));
@@ -276,10 +280,10 @@ fn of_codex(version: Option<Version>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::State;
+    use crate::output::Severity;
 
     #[track_caller]
-    fn check(finding: &Finding, state: State, words: &[&str]) {
+    fn check(finding: &Finding, state: Severity, words: &[&str]) {
         assert_eq!(finding.state, state, "{finding:?}");
         let text = format!("{} {}", finding.says, finding.next.clone().unwrap_or_default());
         for word in words {
@@ -289,8 +293,8 @@ mod tests {
 
     #[test]
     fn hooks_that_will_not_run_are_a_warning_with_the_file_that_says_so() {
-        check(&of_hooks(&Ok(Version(2, 1, 325))), State::Ok, &["9 events"]);
-        check(&of_hooks(&Ok(Version(1, 0, 128))), State::Ok, &["on the screen"]);
+        check(&of_hooks(&Ok(Version(2, 1, 325))), Severity::Ok, &["9 events"]);
+        check(&of_hooks(&Ok(Version(1, 0, 128))), Severity::Ok, &["on the screen"]);
         let switch = |is_managed| Off::Switch {
             file: "/x/settings.json".to_owned(),
             key: "disableAllHooks",
@@ -298,22 +302,22 @@ mod tests {
         };
         check(
             &of_hooks(&Err(switch(false))),
-            State::Warning,
+            Severity::Warning,
             &["/x/settings.json", "remove \"disableAllHooks\" from /x/settings.json"],
         );
-        check(&of_hooks(&Err(switch(true))), State::Warning, &["administers"]);
-        check(&of_hooks(&Err(Off::VersionUnknown)), State::Warning, &["version"]);
-        check(&of_hooks(&Err(Off::TooOld(Version(1, 0, 9)))), State::Warning, &["1.0.9", "1.0.61"]);
-        check(&of_hooks(&Err(Off::AsWished)), State::Warning, &["CLAUDE_CODE_SIMPLE"]);
+        check(&of_hooks(&Err(switch(true))), Severity::Warning, &["administers"]);
+        check(&of_hooks(&Err(Off::VersionUnknown)), Severity::Warning, &["version"]);
+        check(&of_hooks(&Err(Off::TooOld(Version(1, 0, 9)))), Severity::Warning, &["1.0.9", "1.0.61"]);
+        check(&of_hooks(&Err(Off::AsWished)), Severity::Warning, &["CLAUDE_CODE_SIMPLE"]);
     }
 
     #[test]
     fn an_untrusted_folder_is_a_warning() {
         let cwd = Path::new("/p/sub");
         let accepted = |folder: &str| Trust::Accepted { folder: folder.into() };
-        check(&of_trust(&accepted("/p/sub"), cwd), State::Ok, &["/p/sub is trusted"]);
-        check(&of_trust(&accepted("/p"), cwd), State::Ok, &["because /p is"]);
-        check(&of_trust(&Trust::Asks, cwd), State::Warning, &["/p/sub", "claude"]);
+        check(&of_trust(&accepted("/p/sub"), cwd), Severity::Ok, &["/p/sub is trusted"]);
+        check(&of_trust(&accepted("/p"), cwd), Severity::Ok, &["because /p is"]);
+        check(&of_trust(&Trust::Asks, cwd), Severity::Warning, &["/p/sub", "claude"]);
     }
 
     #[test]

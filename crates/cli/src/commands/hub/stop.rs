@@ -31,8 +31,8 @@ pub(in crate::commands) fn stop(paths: &Paths, output: &Output) -> anyhow::Resul
                 return Ok(true);
             }
         }
-        Ok(Response::Refused { reason } | Response::Failed { reason }) => bail!("{reason}"),
-        Ok(other) => bail!("the hub answered something else: {other:?}"),
+        Ok(other) => return Err(ClientError::from(other).into()),
+        Err(no @ (ClientError::Declined(_) | ClientError::Failed(_))) => return Err(no.into()),
         // One of another protocol cannot be asked.
         Err(ClientError::Refused(_)) => {}
         // It was ending by itself.
@@ -68,17 +68,15 @@ struct Holder {
 }
 
 impl Holder {
-    /// # Nobody else is meant
+    /// # No other process is meant
     /// The kernel tells who holds the lock; the pid in the file may be that of a hub before it. It is asked again once the
-    /// process is held by its descriptor: whoever holds the lock still is the one that was held before.
+    /// process is held by its descriptor: the process that holds the lock still is the one that was held before.
     fn find(lock: &Path) -> io::Result<Option<Self>> {
         let file = match File::open(lock) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
-        let Some(pid) = pid_of_holder(&file)? else {
-            return Ok(None);
-        };
+        let Some(pid) = pid_of_holder(&file)? else { return Ok(None) };
         let process = match pidfd_open(pid, PidfdFlags::empty()) {
             Err(Errno::SRCH) => return Ok(None),
             opened => opened?,
@@ -86,7 +84,7 @@ impl Holder {
         Ok((pid_of_holder(&file)? == Some(pid)).then_some(Self { pid, process }))
     }
 
-    /// A signal that asks, and after the limit one that nobody can refuse.
+    /// A signal that asks, and after the limit one that no process can refuse.
     fn end(&self, limit: Duration) -> anyhow::Result<Ending> {
         self.signal(Signal::TERM)?;
         if self.has_ended_within(limit)? {
