@@ -36,13 +36,13 @@ mod yes_no;
 
 mod cut;
 pub(crate) mod labels;
-mod manner;
+mod rules;
 
 pub(crate) use composer::{box_top, is_busy, without_marker};
 pub(crate) use cut::Cut;
 pub(crate) use dialog::moves;
 pub(crate) use line::stated_picks;
-pub(crate) use manner::{Below, Keys, Manner};
+pub(crate) use rules::{DialogRules, Keys, Rows};
 
 /// All that a recogniser may know.
 pub(crate) struct Look<'a> {
@@ -245,18 +245,18 @@ impl Reading {
         }
     }
 
-    /// Read in the manner that a pack tells.
-    pub(crate) fn by(mut self, manner: &Manner) -> Self {
-        self.dialog = manner.name.clone();
+    /// Read by these rules, which may be a pack's.
+    pub(crate) fn by(mut self, rules: &DialogRules) -> Self {
+        self.dialog = rules.is_packed().then(|| rules.name.text.clone());
         self
     }
 
     /// # What is not shown is told
     /// Whoever answers from elsewhere sees an excerpt, and the detail on demand: both begin with the word that they are
     /// not the whole, and the detail says how the person at the terminal sees the rest.
-    pub(crate) fn told_as(mut self, cut: Option<Cut>, manner: &Manner) -> Self {
+    pub(crate) fn told_as(mut self, cut: Option<Cut>, rules: &DialogRules) -> Self {
         let Some(cut) = cut else { return self };
-        let more = manner.more.as_ref().map(|more| format!(" {more}.")).unwrap_or_default();
+        let more = rules.more.as_ref().map(|more| format!(" {more}.")).unwrap_or_default();
         self.excerpt = format!("[{}] {}", cut.in_short(), self.excerpt);
         self.detail = format!("[{}.{more}]\n{}", cut.in_words(), self.detail);
         self

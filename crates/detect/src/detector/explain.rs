@@ -131,14 +131,14 @@ impl Explanation {
     }
 
     fn tell_kernel(&mut self, kernel: KernelWait) {
-        let manner = match (kernel.canonical, kernel.echo) {
+        let input = match (kernel.canonical, kernel.echo) {
             (true, true) => "a line, shown",
             (true, false) => "a line, hidden",
             (false, _) => "single keys",
         };
         match kernel.wait {
-            Waits::Read => self.speaks_for(format!("the kernel: the tool is blocked reading {manner}")),
-            Waits::Poll => self.speaks_for(format!("the kernel: the tool listens for {manner}, busy or not")),
+            Waits::Read => self.speaks_for(format!("the kernel: the tool is blocked reading {input}")),
+            Waits::Poll => self.speaks_for(format!("the kernel: the tool listens for {input}, busy or not")),
             Waits::Nobody => self.against("the kernel: nobody waits for the terminal"),
             Waits::Unknown => self.against("the kernel did not say who waits"),
         }

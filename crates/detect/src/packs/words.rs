@@ -1,6 +1,5 @@
 //! Words that mean the same in many programs, as data: what refuses, what accepts, how yes and no are spelled.
 
-use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use atlasbridge_model::Grant;
@@ -35,6 +34,25 @@ pub(super) struct Lists {
     textual: Vec<String>,
 }
 
+impl Lists {
+    fn broken_word(&self) -> Option<&String> {
+        let all = [
+            &self.refuses,
+            &self.accepts,
+            &self.once,
+            &self.session,
+            &self.always,
+            &self.mode,
+            &self.secrets,
+            &self.asks_plainly,
+            &self.asks_about,
+            &self.choosing,
+            &self.textual,
+        ];
+        all.into_iter().flatten().find(|word| Regex::new(word).is_err())
+    }
+}
+
 /// The lists, ready to be asked.
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
@@ -55,38 +73,12 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Those of the binary, which a test has tried.
-    pub(super) fn built_in(lists: &Lists) -> Self {
-        let Ok(words) = Self::build(lists, |source| Ok::<_, Infallible>(LazyRegex::built_in(source)));
-        words
-    }
-
-    /// The word that cannot be one is handed back.
-    pub(super) fn new(lists: &Lists) -> Result<Self, String> {
-        let tried = |source: String| LazyRegex::tried(&source).map_err(|_| source);
-        Self::build(lists, tried).map_err(|pattern| {
-            let all = [
-                &lists.refuses,
-                &lists.accepts,
-                &lists.once,
-                &lists.session,
-                &lists.always,
-                &lists.mode,
-                &lists.secrets,
-                &lists.asks_plainly,
-                &lists.asks_about,
-                &lists.choosing,
-                &lists.textual,
-            ];
-            let broken = |word: &&String| Regex::new(word).is_err();
-            all.into_iter().flatten().find(broken).cloned().unwrap_or(pattern)
-        })
-    }
-
-    fn build<Wrong>(
-        lists: &Lists,
-        regex: impl Fn(String) -> Result<LazyRegex, Wrong>,
-    ) -> Result<Self, Wrong> {
+    /// `is_good` says whether a pattern may stay; the word that makes one bad is handed back.
+    pub(super) fn new(lists: &Lists, is_good: impl Fn(&LazyRegex) -> bool) -> Result<Self, String> {
+        let regex = |source: String| {
+            let pattern = LazyRegex::new(source.clone());
+            if is_good(&pattern) { Ok(pattern) } else { Err(lists.broken_word().cloned().unwrap_or(source)) }
+        };
         let b = BLANKS;
         let yes = any(lists.yes_no.iter().map(|(yes, _)| regex::escape(yes)));
         let no = any(lists.yes_no.iter().map(|(_, no)| regex::escape(no)));
@@ -161,10 +153,9 @@ fn any<Word: AsRef<str>>(words: impl Iterator<Item = Word>) -> String {
 /// The words of the generic pack in the binary.
 pub(crate) fn words() -> &'static Words {
     static WORDS: LazyLock<Words> = LazyLock::new(|| {
-        let generic = Packs::embedded().0.into_iter().find(|entry| entry.is_named(GENERIC));
-        generic
-            .and_then(|entry| entry.pack()?.words.clone())
-            .unwrap_or_else(|| Words::built_in(&Lists::default()))
+        let generic = Packs::embedded().0.into_iter().find(|source| source.is_named(GENERIC));
+        let words = generic.and_then(|source| source.pack()?.words.clone());
+        words.expect("a test reads every pack of the binary, and the generic one has words")
     });
     &WORDS
 }

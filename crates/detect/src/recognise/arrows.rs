@@ -4,8 +4,8 @@ use atlasbridge_model::{Choice, Effect, Kind, Strokes};
 use regex::Regex;
 
 use super::labels::{self, Pattern, pattern};
-use super::manner::{Manner, Shown};
-use super::{Cut, Look, Reading, composer, dialog, manner};
+use super::rules::{DialogRules, ShownRow};
+use super::{Cut, Look, Reading, composer, dialog, rules};
 use crate::page::{Page, is_faint, is_rule, lit_one, odd_one};
 
 static MARKED: Pattern = pattern!(
@@ -173,10 +173,10 @@ impl Menu {
     }
 
     /// As a pack says: that these rows ask is known.
-    pub(super) fn reading_by(&self, page: &Page, manner: &Manner) -> Option<Reading> {
+    pub(super) fn reading_by(&self, page: &Page, rules: &DialogRules) -> Option<Reading> {
         let top = dialog::top_of(page, self.first);
         let question_row = dialog::question_row(page, top, self.first)?;
-        self.whole_reading(page, top, question_row, manner)
+        self.whole_reading(page, top, question_row, rules)
     }
 
     /// The dialog with all that stands above its question. Who sees no more than the excerpt must know what is approved.
@@ -185,18 +185,18 @@ impl Menu {
         page: &Page,
         top: usize,
         question_row: usize,
-        manner: &Manner,
+        rules: &DialogRules,
     ) -> Option<Reading> {
         let question = dialog::paragraph(page, question_row, self.first);
         let subject = dialog::subject(page, top, self.first);
         let detail = page.block(top, page.last_row()?);
-        let mut reading = self.build(without_sign(&question), &subject, detail, manner);
+        let mut reading = self.build(without_sign(&question), &subject, detail, rules);
         if !reading.asks_for_consent() {
             return Some(reading);
         }
         let excerpt = dialog::with_matter(page, top, question_row, self.first);
         reading.excerpt = without_sign(&excerpt).to_owned();
-        Some(reading.told_as(Cut::of_lines(page, top, self.first), manner))
+        Some(reading.told_as(Cut::of_lines(page, top, self.first), rules))
     }
 
     fn reading(&self, page: &Page) -> Option<Reading> {
@@ -239,14 +239,14 @@ impl Menu {
             None | Some(_) if asks => first_of_line(page, nearest),
             None | Some(_) => first_of_line(page, dialog::question_row(page, top, self.first)?),
         };
-        let manner = Manner::default();
+        let rules = DialogRules::default();
         if !asks || !page.inner(question_row).starts_with(['?', '◆', '▲']) {
-            return self.whole_reading(page, top, question_row, &manner);
+            return self.whole_reading(page, top, question_row, &rules);
         }
         let question = dialog::paragraph(page, question_row, self.first);
         let excerpt = without_sign(&question);
         let detail = page.block(question_row, bottom);
-        Some(self.build(excerpt, &self.subject_of(excerpt), detail, &manner))
+        Some(self.build(excerpt, &self.subject_of(excerpt), detail, &rules))
     }
 
     /// What the question is about, without a hint of keys.
@@ -262,22 +262,27 @@ impl Menu {
         asked && effects().any(Effect::is_accepting) && effects().any(|effect| effect == Effect::Refuses)
     }
 
-    fn build(&self, excerpt: &str, subject: &str, detail: String, manner: &Manner) -> Reading {
-        let labels: Vec<&str> = self.labels.iter().map(|label| manner.label(label)).collect();
-        let kind = manner.kind(&labels);
-        let base = if kind == Kind::YesNo { 90 } else { 80 } + if manner.name.is_some() { 5 } else { 0 };
+    fn build(&self, excerpt: &str, subject: &str, detail: String, rules: &DialogRules) -> Reading {
+        let labels: Vec<&str> = self.labels.iter().map(|label| rules.label(label)).collect();
+        let kind = rules.kind(&labels);
+        let base = if kind == Kind::YesNo { 90 } else { 80 } + if rules.is_packed() { 5 } else { 0 };
         let identity = format!("{subject}\n{}", labels.join("\n"));
         let choices = self.labels.iter().enumerate().filter_map(|(index, label)| {
-            let choice =
-                manner.choice(&Shown { label, number: None, index, highlighted: self.marked, footer: "" })?;
+            let choice = rules.choice(&ShownRow {
+                label,
+                number: None,
+                index,
+                highlighted: self.marked,
+                footer: "",
+            })?;
             let strokes = match (self.ticks, self.filled.get(index)) {
-                (true, Some(true)) => self.marked.and_then(|marked| manner::arrows(marked, index)),
-                (true, Some(false) | None) => self.marked.and_then(|marked| manner::tick(marked, index)),
+                (true, Some(true)) => self.marked.and_then(|marked| rules::arrows(marked, index)),
+                (true, Some(false) | None) => self.marked.and_then(|marked| rules::tick(marked, index)),
                 (false, _) => choice.strokes,
             };
             Some(Choice { strokes, ..choice })
         });
-        Reading::block(kind, base, excerpt, detail, identity).by(manner).with_choices(choices.collect())
+        Reading::block(kind, base, excerpt, detail, identity).by(rules).with_choices(choices.collect())
     }
 }
 
@@ -372,7 +377,7 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
         labels: boxes.into_iter().map(|one| one.label).collect(),
     };
     let subject = menu.subject_of(excerpt);
-    Some(menu.build(excerpt, &subject, page.block(top, bottom), &Manner::default()))
+    Some(menu.build(excerpt, &subject, page.block(top, bottom), &DialogRules::default()))
 }
 
 /// A row with a box for a tick.
@@ -442,8 +447,8 @@ fn toggle(look: &Look<'_>) -> Option<Reading> {
     let choices = labels
         .iter()
         .enumerate()
-        .map(|(index, label)| labels::choice(label, manner::steps(lit, index, "\x1b[D", "\x1b[C")));
-    let kind = Manner::default().kind(&labels);
+        .map(|(index, label)| labels::choice(label, rules::steps(lit, index, "\x1b[D", "\x1b[C")));
+    let kind = DialogRules::default().kind(&labels);
     let question = captures.name("question")?.as_str();
     let identity = format!("{question}\n{}", labels.join("\n"));
     Some(Reading::block(kind, 85, question, text.to_owned(), identity).with_choices(choices.collect()))
@@ -470,7 +475,7 @@ fn by_ink(look: &Look<'_>) -> Option<Reading> {
         return None;
     }
     let subject = menu.subject_of(excerpt);
-    Some(menu.build(excerpt, &subject, page.block(look.line.first, bottom), &Manner::default()))
+    Some(menu.build(excerpt, &subject, page.block(look.line.first, bottom), &DialogRules::default()))
 }
 
 /// Rows without a marker: one has a background of its own. Something must ask above them, or hint below.
@@ -510,7 +515,7 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
     }
     let question = nearest.map(|row| page.inner(row).trim()).unwrap_or_default();
     let detail = page.block(nearest.unwrap_or(menu.first), last);
-    Some(menu.build(question, question, detail, &Manner::default()))
+    Some(menu.build(question, question, detail, &DialogRules::default()))
 }
 
 /// The whole text of the row has another background than the screen.
@@ -561,7 +566,7 @@ fn filter(look: &Look<'_>) -> Option<Reading> {
     let points = |index: &usize| unframed(page.text(row_of(*index))).starts_with(['>', '▌', '❯']);
     let marked = (0..labels.len()).find(points);
     let choice =
-        |(index, label): (usize, &&str)| labels::choice(label, manner::steps(marked, index, back, forth));
+        |(index, label): (usize, &&str)| labels::choice(label, rules::steps(marked, index, back, forth));
     let choices = labels.iter().enumerate().map(choice);
     let choices: Vec<Choice> = choices.collect();
     (choices.len() >= 2).then(|| {

@@ -3,7 +3,7 @@
 use atlasbridge_model::{Choice, Kind, Strokes};
 
 use super::labels::{self, Pattern, pattern};
-use super::manner::{Manner, steps, tick};
+use super::rules::{DialogRules, steps, tick};
 use super::{Cut, Look, Reading};
 use crate::packs::words;
 use crate::page::{Page, is_rule, is_side, odd_one};
@@ -206,7 +206,7 @@ fn label_column(page: &Page, row: usize) -> usize {
 
 pub(super) fn styled(look: &Look<'_>) -> Option<Reading> {
     match Styled::find(look) {
-        Some(found) => Some(found.reading(look.page, &Manner::default())),
+        Some(found) => Some(found.reading(look.page, &DialogRules::default())),
         None => bracketed(look),
     }
 }
@@ -265,7 +265,7 @@ impl Styled {
         page.words(self.top, self.row)
     }
 
-    pub(super) fn reading(&self, page: &Page, manner: &Manner) -> Reading {
+    pub(super) fn reading(&self, page: &Page, rules: &DialogRules) -> Reading {
         let detail = page.block(self.top, self.row.saturating_sub(1));
         let question = first_paragraph(page, self.top, self.row);
         let labels: Vec<&str> = self.labels.iter().map(String::as_str).collect();
@@ -273,12 +273,12 @@ impl Styled {
         let choice = |(index, label): (usize, &&str)| Choice {
             label: (*label).to_owned(),
             strokes: steps(Some(self.focused), index, "\x1b[D", "\x1b[C"),
-            effect: manner.effect(label),
+            effect: rules.effect(label),
         };
         let choices = labels.iter().enumerate().map(choice).collect();
         let excerpt = question.trim_start_matches(['△', '▲', '!']).trim_start();
-        let reading = Reading::block(manner.kind(&labels), 85, excerpt, detail, identity);
-        let mut reading = reading.by(manner).with_choices(choices);
+        let reading = Reading::block(rules.kind(&labels), 85, excerpt, detail, identity);
+        let mut reading = reading.by(rules).with_choices(choices);
         if !reading.asks_for_consent() {
             return reading;
         }
@@ -287,9 +287,9 @@ impl Styled {
         if !matter.is_empty() {
             reading.excerpt = format!("{excerpt} · {}", matter.join(" · "));
         }
-        let is_full = manner.window.is_some_and(|window| matter.len() >= window);
+        let is_full = rules.window.is_some_and(|window| matter.len() >= usize::from(window));
         let cut = Cut::of_lines(page, self.top, self.row).or(is_full.then_some(Cut::Full));
-        reading.told_as(cut, manner)
+        reading.told_as(cut, rules)
     }
 }
 

@@ -175,7 +175,7 @@ fn is_written_before(page: &Page, row: usize) -> bool {
 /// An input box without a frame that somebody writes in, known by what its pack says of it and of the rows below.
 fn written_in(look: &Look<'_>) -> Option<Box> {
     let page = look.page;
-    let known = look.pack()?.idle.as_ref()?.box_.as_deref()?;
+    let known = look.pack()?.idle.as_ref()?.filled_box.as_deref()?;
     let last = page.last_row()?;
     let row = (last.saturating_sub(BELOW)..=last)
         .rev()

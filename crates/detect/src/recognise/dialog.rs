@@ -6,7 +6,7 @@ use atlasbridge_model::{Choice, Effect, Kind, Pace, Stroke, Strokes};
 use regex::Regex;
 
 use super::labels::{Pattern, pattern};
-use super::manner::{Below, Manner, Shown};
+use super::rules::{Below, DialogRules, ShownRow};
 use super::{Cut, Look, Reading, arrows, composer, line};
 use crate::page::{Page, is_dashed, is_rule, is_side, without_scroll_bar};
 use crate::status::Claim;
@@ -54,7 +54,7 @@ pub(super) fn numbered(look: &Look<'_>) -> Option<Reading> {
     let end = dialog.footer.unwrap_or(dialog.last_row());
     let is_history = arrows::lowest(look).is_some_and(|row| row > dialog.last_row())
         || look.is_left_behind(end, tells_keys);
-    dialog.reading(look.page, &Manner::default()).filter(|_| !is_history)
+    dialog.reading(look.page, &DialogRules::default()).filter(|_| !is_history)
 }
 
 /// A line that tells keys and nothing else, `Esc to cancel · Tab to amend`: not one that says something and then asks
@@ -152,25 +152,25 @@ impl Dialog {
         self
     }
 
-    pub(super) fn reading(&self, page: &Page, manner: &Manner) -> Option<Reading> {
+    pub(super) fn reading(&self, page: &Page, rules: &DialogRules) -> Option<Reading> {
         let first = self.rows.first()?;
         let end = self.footer.unwrap_or(self.rows.last()?.last);
         let question = paragraph(page, self.question_row, first.row);
         let subject = subject(page, self.top, first.row);
         let detail = without_rules(page, self.top, end);
-        let texts: Vec<String> = self.rows.iter().map(|row| row.label(manner)).collect();
-        let labels: Vec<&str> = texts.iter().map(|text| manner.label(text)).collect();
+        let texts: Vec<String> = self.rows.iter().map(|row| row.label(rules)).collect();
+        let labels: Vec<&str> = texts.iter().map(|text| rules.label(text)).collect();
         if let Some(field) = self.rows.iter().position(|row| is_field(page, row)) {
             let others = labels.iter().enumerate().filter(|(index, _)| *index != field);
             let others: Vec<&str> = others.map(|(_, label)| *label).collect();
             let identity = format!("{subject}\n{}", others.join("\n"));
-            let reading = Reading::block(Kind::FreeText, 80, &question, detail, identity).by(manner);
+            let reading = Reading::block(Kind::FreeText, 80, &question, detail, identity).by(rules);
             // Enter in an empty field of a dialog may refuse, do nothing or take a row: silence types nothing there.
             return Some(Reading { offers_default: true, ..reading });
         }
-        let kept: Vec<usize> = (0..texts.len()).filter(|&index| !manner.is_left_out(&texts[index])).collect();
-        let kind = manner.kind(&kept.iter().map(|&index| labels[index]).collect::<Vec<_>>());
-        let certain = self.claimed || self.footer.is_some() || manner.name.is_some();
+        let kept: Vec<usize> = (0..texts.len()).filter(|&index| !rules.is_left_out(&texts[index])).collect();
+        let kind = rules.kind(&kept.iter().map(|&index| labels[index]).collect::<Vec<_>>());
+        let certain = self.claimed || self.footer.is_some() || rules.is_packed();
         let base = if kind == Kind::YesNo { 90 } else { 85 } + if certain { 5 } else { 0 };
         // Another part of the same list is no other dialog.
         let listed = if self.scrolls { String::new() } else { labels.join("\n") };
@@ -178,7 +178,7 @@ impl Dialog {
         let footer = self.footer.map_or("", |row| page.text(row));
         let turns = ON_THE_RIGHT.is_match(&self.above(page));
         let choices = kept.iter().filter_map(|&index| {
-            let choice = manner.choice(&Shown {
+            let choice = rules.choice(&ShownRow {
                 label: &texts[index],
                 number: Some(self.rows[index].number),
                 index,
@@ -196,7 +196,7 @@ impl Dialog {
                 false => choice,
             })
         });
-        let reading = Reading::block(kind, base, &question, detail, identity).by(manner);
+        let reading = Reading::block(kind, base, &question, detail, identity).by(rules);
         let mut reading = reading.with_choices(choices.collect());
         let mut cut = self.scrolls.then_some(Cut::Answers);
         if reading.asks_for_consent() {
@@ -210,7 +210,7 @@ impl Dialog {
                 cut = Some(Cut::Everything);
             }
         }
-        Some(reading.told_as(cut, manner))
+        Some(reading.told_as(cut, rules))
     }
 }
 
@@ -263,10 +263,10 @@ fn then_turn(strokes: Strokes) -> Strokes {
 }
 
 impl Row {
-    fn label(&self, manner: &Manner) -> String {
-        let whole = match manner.below {
-            Below::Wrapped if manner.keeps_columns => &self.whole,
-            Below::Wrapped => &self.label,
+    fn label(&self, rules: &DialogRules) -> String {
+        let whole = match rules.below {
+            Below::Description if rules.keeps_columns => &self.whole,
+            Below::Description => &self.label,
             Below::Label => &self.with_below,
         };
         whole.split_whitespace().collect::<Vec<_>>().join(" ")

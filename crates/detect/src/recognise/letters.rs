@@ -3,7 +3,7 @@
 use atlasbridge_model::{Choice, Effect, Kind};
 
 use super::labels::{self, Pattern, pattern};
-use super::manner::Manner;
+use super::rules::DialogRules;
 use super::{Look, Reading, line, listed};
 
 /// A bracketed letter with the rest of its word or words.
@@ -26,14 +26,14 @@ static WORD_LIST: Pattern = pattern!(
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let question = line::question(look)?;
-    lettered(look, question, &Manner::default())
+    lettered(look, question, &DialogRules::default())
         .or_else(|| letter_list(look, question))
         .or_else(|| expands(look, question))
         .or_else(|| word_list(look, question))
 }
 
 /// The question may wrap to a second line of its own: the letters are searched in the cursor's line only.
-pub(super) fn lettered(look: &Look<'_>, question: &str, manner: &Manner) -> Option<Reading> {
+pub(super) fn lettered(look: &Look<'_>, question: &str, rules: &DialogRules) -> Option<Reading> {
     if !question.ends_with([':', '?', '>', ']', ')']) {
         return None;
     }
@@ -54,17 +54,17 @@ pub(super) fn lettered(look: &Look<'_>, question: &str, manner: &Manner) -> Opti
     // Yes, No and perhaps "don't ask again": still a yes or no.
     let is_yes_no = labels.len() <= 3 && labels::is_yes_no_pair(&labels[..2]);
     let (kind, base) =
-        if is_yes_no { (Kind::YesNo, 95) } else { (manner.kind.unwrap_or(Kind::MultipleChoice), 80) };
+        if is_yes_no { (Kind::YesNo, 95) } else { (rules.kind.unwrap_or(Kind::MultipleChoice), 80) };
     let choices = options.iter().map(|(letter, label)| {
         let key = if exact { *letter } else { letter.to_ascii_lowercase() };
         Choice {
             label: label.clone(),
             strokes: Some(look.answer(&key.to_string())),
-            effect: manner.effect(label),
+            effect: rules.effect(label),
         }
     });
     let choices = choices.collect();
-    Some(Reading::line(look, kind, base, question).by(manner).with_choices(choices))
+    Some(Reading::line(look, kind, base, question).by(rules).with_choices(choices))
 }
 
 /// `(O)kay` is "Okay", `[A] Yes to All` is "Yes to All"; a joining "or" at the end is not part of the label.

@@ -8,8 +8,7 @@ use super::arrows::Menu;
 use super::buttons::Styled;
 use super::dialog::Dialog as Numbered;
 use super::labels::{Pattern, pattern};
-use super::{Look, Reading, composer, dialog as dialogs, letters, line};
-use crate::packs::{Dialog, Rows};
+use super::{DialogRules, Look, Reading, Rows, composer, dialog as dialogs, letters, line};
 use crate::page::{Page, is_rule};
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
@@ -25,7 +24,7 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     })
 }
 
-fn numbered(look: &Look<'_>, dialog: &Dialog, usual: Option<&Numbered>) -> Option<Reading> {
+fn numbered(look: &Look<'_>, dialog: &DialogRules, usual: Option<&Numbered>) -> Option<Reading> {
     let own = match &dialog.row {
         Some(row) => Some(Numbered::find(look, row)?),
         None => None,
@@ -41,33 +40,33 @@ fn numbered(look: &Look<'_>, dialog: &Dialog, usual: Option<&Numbered>) -> Optio
         None => found.clone(),
     };
     let anchored = begun.anchored(look.page, &dialog.anchor);
-    anchored.reading(look.page, &dialog.manner)
+    anchored.reading(look.page, dialog)
 }
 
-fn footer_fits(dialog: &Dialog, below: &str) -> bool {
+fn footer_fits(dialog: &DialogRules, below: &str) -> bool {
     dialog.footer.as_ref().is_none_or(|footer| footer.is_match(below))
 }
 
-fn marked(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+fn marked(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let fits = |menu: &Menu| {
         dialog.anchor.is_match(&menu.above(look.page)) && footer_fits(dialog, &menu.below(look.page))
     };
     let menu = Menu::open(look, dialog.row.as_deref()).find(fits)?;
-    menu.reading_by(look.page, &dialog.manner)
+    menu.reading_by(look.page, dialog)
 }
 
-fn buttons(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+fn buttons(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let found = Styled::find(look)?;
-    dialog.anchor.is_match(&found.above(look.page)).then(|| found.reading(look.page, &dialog.manner))
+    dialog.anchor.is_match(&found.above(look.page)).then(|| found.reading(look.page, dialog))
 }
 
-fn lettered(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+fn lettered(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let question = line::question(look).filter(|question| dialog.anchor.is_match(question))?;
-    letters::lettered(look, question, &dialog.manner)
+    letters::lettered(look, question, dialog)
 }
 
 /// The answers stand in the last paragraph of the screen, each with its key.
-fn keyed(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+fn keyed(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let page = look.page;
     let last = page.last_row()?;
     let is_text = |row: &usize| !page.inner(*row).trim().is_empty();
@@ -83,16 +82,15 @@ fn keyed(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
     let title = (top..footer).find(is_text)?;
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
     let identity = format!("{}\n{}", dialogs::subject(page, top, footer), labels.join("\n"));
-    let kind = dialog.manner.kind.unwrap_or(Kind::MultipleChoice);
+    let kind = dialog.kind.unwrap_or(Kind::MultipleChoice);
     let excerpt = dialogs::paragraph(page, title, footer);
     let reading = Reading::block(kind, 90, &excerpt, page.block(top, last), identity);
-    Some(reading.by(&dialog.manner).with_choices(choices))
+    Some(reading.by(dialog).with_choices(choices))
 }
 
 /// `None`: a key or a word is not understood, so nobody knows what the others do.
-fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &Dialog) -> Option<Vec<Choice>> {
+fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &DialogRules) -> Option<Vec<Choice>> {
     static KEYED: Pattern = pattern!(r"(?i)^(enter|return|esc|escape|tab|shift\+tab) to (.+)$");
-    let manner = &dialog.manner;
     let mut choices = Vec::new();
     for part in page.words(first, last + 1).split(" · ") {
         let captures = KEYED.captures(part.trim())?;
@@ -103,11 +101,11 @@ fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &Dialog) -> Opt
             "tab" => Strokes::once(*b"\t"),
             _ => Strokes::once(*b"\x1b[Z"),
         };
-        if !manner.is_left_out(label) {
+        if !dialog.is_left_out(label) {
             choices.push(Choice {
                 label: label.to_owned(),
                 strokes: Some(strokes),
-                effect: manner.effect(label),
+                effect: dialog.effect(label),
             });
         }
     }
@@ -118,7 +116,7 @@ fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &Dialog) -> Opt
 const NEAR: usize = 4;
 
 /// Nothing to choose: the last words of the screen ask for Enter, or for a text.
-fn bare(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+fn bare(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let page = look.page;
     let last = page.last_row()?;
     let row = (last.saturating_sub(NEAR)..=last)
@@ -128,8 +126,8 @@ fn bare(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
     if composer::find(page).is_some() || !footer_fits(dialog, &below.join(" ")) {
         return None;
     }
-    let kind = dialog.manner.kind.unwrap_or(Kind::ConfirmEnter);
+    let kind = dialog.kind.unwrap_or(Kind::ConfirmEnter);
     let text = page.inner(row).trim();
     let detail = page.block(row.saturating_sub(8), last);
-    Some(Reading::block(kind, 90, text, detail, text.to_owned()).by(&dialog.manner))
+    Some(Reading::block(kind, 90, text, detail, text.to_owned()).by(dialog))
 }
