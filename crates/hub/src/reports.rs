@@ -108,9 +108,7 @@ impl Hub {
             Report::Left { sighting, how } => {
                 let prompts = self.store.prompts_of(session).await?;
                 match prompts.iter().find(|prompt| prompt.sighting.no.0 == sighting) {
-                    Some(prompt) => {
-                        self.advance(prompt.id, &lifecycle::Event::Left { how: how.into() }).await
-                    }
+                    Some(prompt) => self.advance(prompt.id, &lifecycle::Event::Left { how }).await,
                     None => Ok(()),
                 }
             }

@@ -6,10 +6,11 @@
 use std::io;
 
 pub use atlasbridge_model::Key;
+use atlasbridge_model::lifecycle::Departure;
 use serde::{Deserialize, Serialize};
 
 use crate::picture::Change;
-use crate::twin::{Departure, Outcome, Sighting, Value};
+use crate::twin::{DepartureText, Outcome, Sighting, Value};
 
 /// Everything that a hub must know of a session; sent first on each connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +74,7 @@ pub enum Report {
     },
     Left {
         sighting: u32,
+        #[serde(with = "DepartureText")]
         how: Departure,
     },
     Outcome {

@@ -1,7 +1,9 @@
 //! The text of every frame. A row that must change is a new protocol: other versions of us read these lines.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where and stop")]
 
-use atlasbridge_model::picture;
+use atlasbridge_model::answer::Value;
+use atlasbridge_model::lifecycle::Departure;
+use atlasbridge_model::{Entry, Takes, picture};
 use atlasbridge_wire::command::{
     ChannelView, ChoiceView, ConstraintsView, HubView, LoginView, PromptView, Request, Response, SessionView,
 };
@@ -10,9 +12,7 @@ use atlasbridge_wire::picture::Change;
 use atlasbridge_wire::session::{
     End, FromSession, Health, Inject, Key, Report, SessionInfo, ToSession, Typing, TypingOutcome, Unread,
 };
-use atlasbridge_wire::twin::{
-    Choice, Departure, Effect, Entry, Grant, Outcome, Said, Sighting, Stroke, Takes, Value,
-};
+use atlasbridge_wire::twin::{Choice, ChoiceEffect, Outcome, Said, Sighting, Stroke};
 use atlasbridge_wire::{Greeting, Hello, Role, decode, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -41,18 +41,14 @@ fn sighted(typed_ms_ago: Option<u64>) -> Report {
         detail: "Go on? [y/n]".into(),
         choices: vec![Choice {
             label: "yes".into(),
-            effect: Effect::Accepts,
+            effect: ChoiceEffect::Accepts,
             grants: None,
             strokes: vec![
                 Stroke { keys: "y".into(), if_still_there: false },
                 Stroke { keys: "\r".into(), if_still_there: true },
             ],
         }],
-        max_length: 200,
-        min_choice: None,
-        max_choice: None,
-        min_picks: None,
-        max_picks: None,
+        constraints: ConstraintsView { max_length: 200, ..ConstraintsView::default() },
         offers_default: false,
         takes: Takes::default(),
         entry: Entry::Line,
@@ -154,19 +150,22 @@ fn what_a_hook_adds() {
     };
     let by_hook = Sighting {
         choices: vec![
-            Choice { label: "Yes".into(), effect: Effect::Accepts, grants: None, strokes: vec![] },
+            Choice { label: "Yes".into(), effect: ChoiceEffect::Accepts, grants: None, strokes: vec![] },
             Choice {
                 label: "Yes, always".into(),
-                effect: Effect::Accepts,
-                grants: Some(Grant::Always),
+                effect: ChoiceEffect::Accepts,
+                grants: Some("always".into()),
                 strokes: vec![],
             },
         ],
         takes: Takes { reason: true, several: true, ..Takes::default() },
-        min_choice: Some(1),
-        max_choice: Some(4),
-        min_picks: Some(1),
-        max_picks: Some(3),
+        constraints: ConstraintsView {
+            max_length: 200,
+            min_choice: Some(1),
+            max_choice: Some(4),
+            min_picks: Some(1),
+            max_picks: Some(3),
+        },
         ..sighting
     };
     check(
@@ -186,7 +185,7 @@ fn what_a_hook_adds() {
                 epoch: 9,
                 deadline: None,
                 by_silence: true,
-                value: Some(value),
+                value: Some((&value).into()),
             }),
             &format!(
                 r#"{{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"by_silence":true,"value":{text}}}"#
@@ -285,7 +284,7 @@ fn to_a_session() {
             epoch: 9,
             deadline: Some(1000),
             by_silence: false,
-            value: Some(Value::Choice { row: 0, label: "yes".into() }),
+            value: Some((&Value::Choice { row: 0, label: "yes".into() }).into()),
         }),
         r#"{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"deadline":1000,"value":{"choice":{"row":0,"label":"yes"}}}"#,
     );

@@ -171,7 +171,7 @@ impl Host {
             events.gone(no, word, now);
         }
         if let Some(how) = how.filter(|_| !was_ours) {
-            self.link.report(Report::Left { sighting: no.0, how: how.into() });
+            self.link.report(Report::Left { sighting: no.0, how });
         }
     }
 }
