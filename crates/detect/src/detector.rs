@@ -29,7 +29,7 @@ mod explain;
 mod standing;
 
 pub use contract::{Departure, DetectorConfig, Drift, Event, Observation, Told};
-pub use explain::{Explanation, Verdict};
+pub use explain::Explanation;
 
 use clock::{Clock, TextHash, Wake};
 use drift::Word;

@@ -27,9 +27,7 @@ mod status;
 pub mod recording;
 
 pub use deed::{Did, Marks, did};
-pub use detector::{
-    Departure, Detector, DetectorConfig, Drift, Event, Explanation, Observation, Told, Verdict,
-};
+pub use detector::{Departure, Detector, DetectorConfig, Drift, Event, Explanation, Observation, Told};
 pub use hooks::{ClaudeRequest, CodexRequest, Decision, HookEvent, HookRequest, ToolUse};
 pub use keys::holds_keys;
 pub use moment::Moment;

@@ -99,6 +99,11 @@ impl Page {
         if !text.is_ascii() { text.to_owned() } else { format!("{text}{}", " ".repeat(missing)) }
     }
 
+    /// Nothing stands in this row but its frame.
+    pub(crate) fn is_blank(&self, row: usize) -> bool {
+        self.inner(row).trim().is_empty()
+    }
+
     /// The last row that shows anything; a spinner that turns alone in its row is nothing.
     pub(crate) fn last_row(&self) -> Option<usize> {
         self.lines
@@ -113,9 +118,18 @@ impl Page {
 
     /// Rows `first..=last` as text, frames removed, without blank lines at either end.
     pub(crate) fn block(&self, first: usize, last: usize) -> String {
-        let rows: Vec<&str> = (first..=last.min(self.lines.len().saturating_sub(1)))
-            .map(|row| self.inner(row).trim_end())
-            .collect();
+        self.block_of(first, last, |_| true)
+    }
+
+    /// The same without rules: they say nothing, and would fill what a message can hold.
+    pub(crate) fn block_without_rules(&self, first: usize, last: usize) -> String {
+        self.block_of(first, last, |text| !is_rule(text))
+    }
+
+    fn block_of(&self, first: usize, last: usize, keeps: impl Fn(&str) -> bool) -> String {
+        let rows =
+            (first..=last.min(self.lines.len().saturating_sub(1))).filter(|&row| keeps(self.text(row)));
+        let rows: Vec<&str> = rows.map(|row| self.inner(row).trim_end()).collect();
         rows.join("\n").trim_matches('\n').to_owned()
     }
 
@@ -152,10 +166,13 @@ impl Page {
 
     /// Whether any character of the row at `column..` is highlighted by its background.
     pub(crate) fn is_reversed_at(&self, row: usize, column: usize) -> bool {
-        self.lines.get(row).is_some_and(|line| {
-            line.runs.iter().any(|run| run.start <= column && column < run.end && run.is_reversed())
-        })
+        self.ground_at(row, column) != 0
     }
+}
+
+/// Blanks before the first character.
+pub(crate) fn indent(text: &str) -> usize {
+    text.chars().take_while(|char| *char == ' ').count()
 }
 
 /// Dim, or grey: what is said beside the point, such as hints and invitations.
@@ -185,24 +202,8 @@ pub(crate) fn lit_one(styles: &[u64]) -> Option<usize> {
 
 /// Characters that turn while something works.
 pub(crate) fn is_spinner(char: char) -> bool {
-    matches!(
-        char,
-        '\u{2800}'
-            ..='\u{28ff}'
-                | '◐'
-                | '◓'
-                | '◑'
-                | '◒'
-                | '◴'
-                | '◷'
-                | '◶'
-                | '◵'
-                | '✢'
-                | '✳'
-                | '✶'
-                | '✻'
-                | '✽'
-    )
+    const SPINNERS: &str = "◐◓◑◒◴◷◶◵✢✳✶✻✽";
+    matches!(char, '\u{2800}'..='\u{28ff}') || SPINNERS.contains(char)
 }
 
 /// The row without a spinner that turns apart from all words: alone in its row, or at the end behind a gap. A
@@ -247,12 +248,7 @@ fn strip_frame(text: &str) -> &str {
 /// A row that only draws: a rule, the top or bottom of a box.
 pub(crate) fn is_rule(text: &str) -> bool {
     let text = text.trim();
-    let drawn = text
-        .chars()
-        .filter(|char| {
-            matches!(char, '─' | '━' | '═' | '╌' | '┄' | '┈' | '▄' | '▀' | '▁' | '▔' | '-' | '_' | '=' | '╍')
-        })
-        .count();
+    let drawn = text.chars().filter(|char| "─━═╌┄┈▄▀▁▔-_=╍".contains(*char)).count();
     let all = text.chars().count();
     drawn >= 4 && (drawn * 10 >= all * 7 || text.starts_with(['╭', '╰', '┌', '└', '╔', '╚', '┏', '┗']))
 }
@@ -260,5 +256,5 @@ pub(crate) fn is_rule(text: &str) -> bool {
 /// A rule that divides a dialog and does not bound it.
 pub(crate) fn is_dashed(text: &str) -> bool {
     let text = text.trim();
-    !text.is_empty() && text.chars().all(|char| matches!(char, '╌' | '╍' | '┄' | '┅' | '┈' | '┉'))
+    !text.is_empty() && text.chars().all(|char| "╌╍┄┅┈┉".contains(char))
 }

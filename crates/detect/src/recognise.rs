@@ -207,21 +207,13 @@ impl Look<'_> {
 impl Reading {
     /// A question in the cursor's line. Its detail begins with the lines just above: the subject is often there.
     pub(crate) fn line(look: &Look<'_>, kind: Kind, base: u8, question: &str) -> Self {
+        let detail = look.page.block(line::subject_from(look), look.line.last);
         Self {
-            kind,
-            base,
-            excerpt: question.trim().to_owned(),
-            detail: look.page.block(line::subject_from(look), look.line.last),
-            choices: None,
             constraints: line::constraints(question),
             offers_default: line::offers_default(question),
-            takes: Takes::NOTHING,
             entry: look.entry(),
             place: Place::Line { question: look.line.before.clone() },
-            identity: format!("{kind}\n{}", question.trim()),
-            family: "",
-            dialog: None,
-            is_bare: false,
+            ..Self::block(kind, base, question, detail, question.trim().to_owned())
         }
     }
 
@@ -243,6 +235,20 @@ impl Reading {
             dialog: None,
             is_bare: false,
         }
+    }
+
+    /// A dialog with its rows, known again by what it is about and by their labels.
+    pub(crate) fn rows(
+        kind: Kind,
+        base: u8,
+        excerpt: &str,
+        subject: &str,
+        detail: String,
+        choices: Vec<Choice>,
+    ) -> Self {
+        let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
+        let identity = format!("{subject}\n{}", labels.join("\n"));
+        Self::block(kind, base, excerpt, detail, identity).with_choices(choices)
     }
 
     /// Read by these rules, which may be a pack's.

@@ -3,8 +3,6 @@
 //! Pure like the rest: the text of a file comes in, sightings come out. The kernel's answers are in the file
 //! (`k` events), so a replay sees what a session would have seen.
 
-mod variants;
-
 use std::time::Duration;
 
 use atlasbridge_model::{Sighting, SightingNo};

@@ -28,7 +28,7 @@ const LARGEST: u16 = 2000;
 /// What the tool's output looks like on a terminal.
 pub struct Screen {
     term: Term<Listener>,
-    parser: Processor<Held>,
+    parser: Processor<OpenUpdate>,
     title: Title,
     /// Lines that scrolled off before the last resize.
     older: VecDeque<String>,
@@ -128,13 +128,6 @@ impl Screen {
         text
     }
 
-    /// The last `max_chars` characters of the text.
-    pub fn tail_text(&self, max_chars: usize) -> String {
-        let text = self.text();
-        let skipped = text.chars().count().saturating_sub(max_chars);
-        text.chars().skip(skipped).collect()
-    }
-
     /// Row and column, from zero.
     pub fn cursor(&self) -> (u16, u16) {
         let point = self.term.grid().cursor.point;
@@ -192,6 +185,10 @@ const TITLE_CHARS: usize = 200;
 
 impl EventListener for Listener {
     fn send_event(&self, event: Event) {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the emulator's own events: all but titles are dropped"
+        )]
         match event {
             Event::Title(title) => *self.0.lock() = title.chars().take(TITLE_CHARS).collect(),
             Event::ResetTitle => self.0.lock().clear(),
@@ -202,9 +199,9 @@ impl EventListener for Listener {
 
 /// Whether a synchronized update is open. The emulator's own type would read a clock.
 #[derive(Default)]
-struct Held(bool);
+struct OpenUpdate(bool);
 
-impl Timeout for Held {
+impl Timeout for OpenUpdate {
     fn set_timeout(&mut self, _: Duration) {
         self.0 = true;
     }
@@ -263,14 +260,9 @@ fn shown(cell: &Cell) -> char {
 fn style_of(cell: &Cell) -> u64 {
     let flags =
         u64::from((cell.flags & (Flags::INVERSE | Flags::BOLD | Flags::DIM | Flags::UNDERLINE)).bits());
-    let ground = match cell.bg {
-        Color::Named(NamedColor::Background) => 0,
-        color => color_number(color),
-    };
-    let ink = match cell.fg {
-        Color::Named(NamedColor::Foreground) => 0,
-        color => color_number(color),
-    };
+    let number = |color, plain| if color == Color::Named(plain) { 0 } else { color_number(color) };
+    let ground = number(cell.bg, NamedColor::Background);
+    let ink = number(cell.fg, NamedColor::Foreground);
     flags | ink << 12 | ground << 38
 }
 

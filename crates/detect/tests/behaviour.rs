@@ -404,25 +404,26 @@ fn an_editor_waits_and_nothing_is_guessed() {
     );
     let mut session = Session::new(POLL);
     session.output(&screen).wait(3000).told(&[]);
-    let explanation = session.detector.explain(session.now).to_string();
-    assert!(explanation.contains("recogniser of an editor"), "{explanation}");
-    assert!(explanation.contains("idle"), "{explanation}");
+    let told = session.detector.explain(session.now);
+    assert_eq!(told.read_by.as_deref(), Some("recogniser of an editor"));
+    assert!(told.evidence_for.iter().any(|line| line.starts_with("the text reads as idle")), "{told:?}");
 }
 
 #[test]
 fn every_verdict_says_why() {
     let mut session = Session::new(NOBODY);
     session.output("Continue? [y/N] ").wait(500);
-    let vetoed = session.detector.explain(session.now).to_string();
-    assert!(vetoed.starts_with("No prompt, though the text reads as yes_no\n"), "{vetoed}");
-    assert!(vetoed.contains("against: the kernel: nobody waits for the terminal"), "{vetoed}");
-    assert!(vetoed.contains("waits for somebody to read the terminal"), "{vetoed}");
+    let vetoed = session.detector.explain(session.now);
+    assert_eq!(vetoed.read_by.as_deref(), Some("recogniser of yes or no"));
+    assert_eq!(vetoed.evidence_for[0], "the text reads as yes_no (0.95 by itself)");
+    assert_eq!(vetoed.evidence_against, ["the kernel: nobody waits for the terminal"]);
+    assert_eq!(vetoed.waiting_for.as_deref(), Some("somebody to read the terminal"));
     session.kernel = READ;
     session.output("\r\x1b[KContinue? [y/N] ").wait(10);
-    let stands = session.detector.explain(session.now).to_string();
-    assert!(stands.starts_with("Prompt 1 stands: yes_no, confidence high"), "{stands}");
-    assert!(stands.contains("read by: recogniser of yes or no"), "{stands}");
-    assert!(stands.contains("for:     the kernel: the tool is blocked reading a line, shown"), "{stands}");
+    let stands = session.detector.explain(session.now);
+    assert_eq!(stands.read_by.as_deref(), Some("recogniser of yes or no"));
+    assert_eq!(stands.evidence_for[1], "the kernel: the tool is blocked reading a line, shown");
+    assert_eq!(stands.waiting_for.as_deref(), Some("an answer, here or from elsewhere"));
 }
 
 /// Silence alone is a possible prompt, and only after the time that the configuration names.

@@ -159,7 +159,8 @@ impl Session {
             _ => self.wait(random.below(60)),
         }
         if random.below(50) == 0 {
-            assert!(!self.detector.explain(self.now).to_string().is_empty());
+            let told = self.detector.explain(self.now);
+            assert!(!told.evidence_for.is_empty() || !told.evidence_against.is_empty());
             assert!(self.detector.screen().text().len() < 4 << 20);
         }
         bytes.len()

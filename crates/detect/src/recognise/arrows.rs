@@ -6,7 +6,7 @@ use regex::Regex;
 use super::labels::{self, Pattern, pattern};
 use super::rules::{DialogRules, ShownRow};
 use super::{Cut, Look, Reading, composer, dialog, rules};
-use crate::page::{Page, is_faint, is_rule, lit_one, odd_one};
+use crate::page::{Page, indent, is_faint, is_rule, lit_one, odd_one};
 
 static MARKED: Pattern = pattern!(
     r"^\s*(?<marker>[❯›▸»▶➤●◉>→])(?:\s+|[◯◉○●]\s*)(?:[◯◉○●☐☑☒✔◻◼⬡⬢]\s+|\[[ xXo*✓✔]?\]\s*)?(?<label>\S.*)$"
@@ -84,11 +84,15 @@ pub(super) struct Menu {
 }
 
 impl Menu {
+    fn new(first: usize, last: usize, labels: Vec<String>, marked: usize) -> Self {
+        Self { first, last, labels, marked: Some(marked), ticks: false, filled: Vec::new() }
+    }
+
     /// Menus near the end of the screen, the lowest first.
     fn all(page: &Page, row: Option<&Regex>) -> impl Iterator<Item = Self> {
         let patterns = match row {
             Some(row) => [Some(row), None, None],
-            None => [MARKED.regex(), TOUCHING.regex(), STARRED.regex().filter(|_| page.alternate)],
+            None => [Some(&*MARKED), Some(&*TOUCHING), page.alternate.then_some(&*STARRED)],
         };
         let last = page.last_row().unwrap_or(0);
         let rows = (last.saturating_sub(ROWS)..=last).rev();
@@ -117,14 +121,7 @@ impl Menu {
     /// The menu whose highlighted row this is.
     fn at(page: &Page, row: usize, marked: &Regex) -> Option<Self> {
         let (column, label) = label_at(page, row, marked)?;
-        let mut menu = Menu {
-            first: row,
-            last: row,
-            labels: vec![label],
-            marked: Some(0),
-            ticks: TICKS.is_match(page.inner(row)),
-            filled: Vec::new(),
-        };
+        let mut menu = Menu { ticks: TICKS.is_match(page.inner(row)), ..Menu::new(row, row, vec![label], 0) };
         while let Some((row, label)) = (1..=APART + 1)
             .map_while(|by| menu.first.checked_sub(by))
             .find_map(|row| menu.sibling(page, row, column))
@@ -154,7 +151,7 @@ impl Menu {
         if row >= page.lines.len() || is_apart(row) || HINT.is_match(text) || is_rule(text) {
             return None;
         }
-        let (at, label) = label_at(page, row, SIBLING.regex()?)?;
+        let (at, label) = label_at(page, row, &SIBLING)?;
         (at == column && between.into_iter().all(is_apart)).then_some((row, label))
     }
 
@@ -205,7 +202,7 @@ impl Menu {
         let is_text = |row: &usize| {
             let text = page.inner(*row);
             let narrows = page.cursor.row == *row && NARROWS.is_match(text);
-            !text.trim().is_empty() && !narrows
+            !page.is_blank(*row) && !narrows
         };
         // How the keys work may stand in a line of its own below the question.
         let is_hint = |row: &usize| {
@@ -228,10 +225,7 @@ impl Menu {
         let below = if on_cursor { 12 } else { 4 };
         let decides = self.decides(page, top);
         let is_asked = asks || hinted || decides || on_cursor && !page.cursor.visible;
-        if !near || bottom - self.last > below || !is_asked {
-            return None;
-        }
-        if composer::find(page).is_some_and(|found| found.row > self.last) {
+        if !near || bottom - self.last > below || !is_asked || composer::stands_below(page, self.last) {
             return None;
         }
         let question_row = match begins {
@@ -239,14 +233,11 @@ impl Menu {
             None | Some(_) if asks => first_of_line(page, nearest),
             None | Some(_) => first_of_line(page, dialog::question_row(page, top, self.first)?),
         };
-        let rules = DialogRules::default();
         if !asks || !page.inner(question_row).starts_with(['?', '◆', '▲']) {
-            return self.whole_reading(page, top, question_row, &rules);
+            return self.whole_reading(page, top, question_row, &DialogRules::default());
         }
         let question = dialog::paragraph(page, question_row, self.first);
-        let excerpt = without_sign(&question);
-        let detail = page.block(question_row, bottom);
-        Some(self.build(excerpt, &self.subject_of(excerpt), detail, &rules))
+        Some(self.asked(&question, page.block(question_row, bottom)))
     }
 
     /// What the question is about, without a hint of keys.
@@ -260,6 +251,12 @@ impl Menu {
         let effects = || self.labels.iter().map(|label| labels::effect(label));
         let asked = (top..self.first).any(|row| page.inner(row).trim_end().ends_with('?'));
         asked && effects().any(Effect::is_accepting) && effects().any(|effect| effect == Effect::Refuses)
+    }
+
+    /// The reading of a menu whose question is known, with the sign and the hints that its library draws around it.
+    fn asked(&self, question: &str, detail: String) -> Reading {
+        let excerpt = without_sign(question);
+        self.build(excerpt, &self.subject_of(excerpt), detail, &DialogRules::default())
     }
 
     fn build(&self, excerpt: &str, subject: &str, detail: String, rules: &DialogRules) -> Reading {
@@ -327,8 +324,7 @@ fn without_faint<'a>(page: &Page, row: usize, column: usize, label: &'a str) -> 
 
 /// A choice that cannot be taken, and that arrow keys pass by: `- pnpm (not installed)`.
 fn is_disabled(text: &str, column: usize) -> bool {
-    let begins = text.chars().take_while(|char| *char == ' ').count();
-    text.trim_start().starts_with("- ") && (begins == column || begins + 2 == column)
+    text.trim_start().starts_with("- ") && (indent(text) == column || indent(text) + 2 == column)
 }
 
 /// Rows that are ticked with the space bar, with or without a marker at the highlighted one.
@@ -337,14 +333,14 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
     let bottom = page.last_row()?;
     let boxes = boxes_of(page, bottom)?;
     let (first, last) = (boxes.first()?.row, boxes.last()?.row);
-    if composer::find(page).is_some_and(|found| found.row > last) {
+    if composer::stands_below(page, last) {
         return None;
     }
     let named = (first.saturating_sub(ASKED_ABOVE)..first)
         .rev()
         .take_while(|&row| !is_rule(page.text(row)))
         .find(|&row| QUESTION.is_match(page.text(row).trim_start()));
-    let nearest = (first.saturating_sub(3)..first).rev().find(|&row| !page.inner(row).trim().is_empty());
+    let nearest = (first.saturating_sub(3)..first).rev().find(|&row| !page.is_blank(row));
     let hint = (last + 1..=bottom).find(|&row| HINT.is_match(page.text(row)));
     let top = named.or(nearest).unwrap_or(first);
     let marker = boxes.iter().position(|one| one.marked);
@@ -367,17 +363,10 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
         Some(row) => dialog::paragraph(page, row, first),
         None => page.inner(hint?).trim().to_owned(),
     };
-    let excerpt = question.trim_start_matches(['?', '◆', '▲']).trim();
-    let menu = Menu {
-        first,
-        last,
-        marked,
-        ticks: true,
-        filled: boxes.iter().map(|one| one.filled).collect(),
-        labels: boxes.into_iter().map(|one| one.label).collect(),
-    };
-    let subject = menu.subject_of(excerpt);
-    Some(menu.build(excerpt, &subject, page.block(top, bottom), &DialogRules::default()))
+    let filled = boxes.iter().map(|one| one.filled).collect();
+    let labels = boxes.into_iter().map(|one| one.label).collect();
+    let menu = Menu { marked, ticks: true, filled, ..Menu::new(first, last, labels, 0) };
+    Some(menu.asked(&question, page.block(top, bottom)))
 }
 
 /// A row with a box for a tick.
@@ -444,14 +433,9 @@ fn toggle(look: &Look<'_>) -> Option<Reading> {
         (true, true) | (false, false) => None,
     };
     let labels = [left.as_str(), right.as_str().trim_end()];
-    let choices = labels
-        .iter()
-        .enumerate()
-        .map(|(index, label)| labels::choice(label, rules::steps(lit, index, "\x1b[D", "\x1b[C")));
-    let kind = DialogRules::default().kind(&labels);
+    let choices = rules::stepped(&labels, lit, rules::SIDEWAYS);
     let question = captures.name("question")?.as_str();
-    let identity = format!("{question}\n{}", labels.join("\n"));
-    Some(Reading::block(kind, 85, question, text.to_owned(), identity).with_choices(choices.collect()))
+    Some(Reading::rows(labels::kind(&labels), 85, question, question, text.to_owned(), choices))
 }
 
 /// Rows below a question at the cursor, told apart by the colour of their letters alone.
@@ -462,20 +446,15 @@ fn by_ink(look: &Look<'_>) -> Option<Reading> {
     if !QUESTION.is_match(&question) || first >= bottom || bottom - first > ROWS {
         return None;
     }
-    let indent = |row: usize| page.text(row).chars().take_while(|char| *char == ' ').count();
+    let column = indent(page.text(first));
     let end = (first..=bottom)
-        .take_while(|&row| !page.text(row).trim().is_empty() && indent(row) == indent(first))
+        .take_while(|&row| !page.text(row).trim().is_empty() && indent(page.text(row)) == column)
         .last()?;
-    let styles: Vec<u64> = (first..=end).map(|row| page.style_at(row, indent(row))).collect();
+    let styles: Vec<u64> = (first..=end).map(|row| page.style_at(row, column)).collect();
     let marked = odd_one(&styles).filter(|_| end == bottom || end + 2 >= bottom)?;
     let labels: Vec<String> = (first..=end).map(|row| page.text(row).trim().to_owned()).collect();
-    let excerpt = question.trim_start_matches(['?', '◆', '▲']).trim();
-    let menu = Menu { first, last: end, labels, marked: Some(marked), ticks: false, filled: Vec::new() };
-    if menu.is_numbered() {
-        return None;
-    }
-    let subject = menu.subject_of(excerpt);
-    Some(menu.build(excerpt, &subject, page.block(look.line.first, bottom), &DialogRules::default()))
+    let menu = Menu::new(first, end, labels, marked);
+    (!menu.is_numbered()).then(|| menu.asked(&question, page.block(look.line.first, bottom)))
 }
 
 /// Rows without a marker: one has a background of its own. Something must ask above them, or hint below.
@@ -484,7 +463,6 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
     let last = page.last_row()?;
     let rows = (last.saturating_sub(ROWS)..=last).rev();
     let menu = rows.filter(|&row| is_lit(page, row)).find_map(|row| {
-        let begins = |row: usize| page.text(row).chars().take_while(|char| *char == ' ').count();
         let label = |row: usize| {
             let text = page.inner(row).trim();
             let button = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
@@ -493,18 +471,14 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
         let is_sibling = |at: usize| {
             let text = page.text(at);
             let plain = !text.trim().is_empty() && !is_rule(text) && !HINT.is_match(text);
-            plain && !is_lit(page, at) && begins(at) == begins(row) && !ASKING.is_match(text.trim())
+            plain
+                && !is_lit(page, at)
+                && indent(text) == indent(page.text(row))
+                && !ASKING.is_match(text.trim())
         };
         let first = (0..row).rev().take_while(|&at| is_sibling(at)).last().unwrap_or(row);
         let end = (row + 1..=last).take_while(|&at| is_sibling(at)).last().unwrap_or(row);
-        (end > first).then(|| Menu {
-            first,
-            last: end,
-            labels: (first..=end).map(label).collect(),
-            marked: Some(row - first),
-            ticks: false,
-            filled: Vec::new(),
-        })
+        (end > first).then(|| Menu::new(first, end, (first..=end).map(label).collect(), row - first))
     })?;
     let above = menu.first.checked_sub(1)?;
     let nearest = (above.saturating_sub(1)..=above).rev().find(|&row| !page.text(row).trim().is_empty());
@@ -521,8 +495,7 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
 /// The whole text of the row has another background than the screen.
 fn is_lit(page: &Page, row: usize) -> bool {
     let text = page.text(row);
-    let begin = text.chars().take_while(|char| *char == ' ').count();
-    let end = text.chars().count();
+    let (begin, end) = (indent(text), text.chars().count());
     begin < end && (begin..end).all(|column| page.is_reversed_at(row, column))
 }
 
@@ -543,11 +516,10 @@ fn filter(look: &Look<'_>) -> Option<Reading> {
         return None;
     }
     let label = |row: usize| Some(MATCH.captures(unframed(page.text(row)))?.get(1)?.as_str().trim());
-    let labels: Vec<&str> = if upwards {
-        (0..counted).rev().map_while(label).collect()
-    } else {
-        (counted + 1..page.lines.len()).map_while(label).collect()
-    };
+    // From the count outwards.
+    let row_of =
+        |index: usize| if upwards { counted.checked_sub(1 + index) } else { Some(counted + 1 + index) };
+    let labels: Vec<&str> = (0..page.lines.len()).map_while(|index| label(row_of(index)?)).collect();
     let count = unframed(page.text(counted)).trim();
     let count = count.trim_end_matches(['─', ' ']);
     let excerpt = match prompt {
@@ -559,19 +531,11 @@ fn filter(look: &Look<'_>) -> Option<Reading> {
     } else {
         page.block(row, counted + labels.len())
     };
-    let (back, forth) = if upwards { ("\x1b[B", "\x1b[A") } else { ("\x1b[A", "\x1b[B") };
-    let row_of = |index: usize| {
-        if upwards { counted - 1 - index } else { counted + 1 + index }
-    };
-    let points = |index: &usize| unframed(page.text(row_of(*index))).starts_with(['>', '▌', '❯']);
-    let marked = (0..labels.len()).find(points);
-    let choice =
-        |(index, label): (usize, &&str)| labels::choice(label, rules::steps(marked, index, back, forth));
-    let choices = labels.iter().enumerate().map(choice);
-    let choices: Vec<Choice> = choices.collect();
-    (choices.len() >= 2).then(|| {
-        Reading::block(Kind::MultipleChoice, 75, &excerpt, detail, "filter".to_owned()).with_choices(choices)
-    })
+    let keys = if upwards { ("\x1b[B", "\x1b[A") } else { ("\x1b[A", "\x1b[B") };
+    let points = |row: usize| unframed(page.text(row)).starts_with(['>', '▌', '❯']);
+    let marked = (0..labels.len()).find(|&index| row_of(index).is_some_and(points));
+    let reading = Reading::block(Kind::MultipleChoice, 75, &excerpt, detail, "filter".to_owned());
+    (labels.len() >= 2).then(|| reading.with_choices(rules::stepped(&labels, marked, keys)))
 }
 
 /// The row without the border of a box around it; a bar inside it may be the marker of a row.
@@ -595,15 +559,11 @@ fn radio_line(look: &Look<'_>) -> Option<Reading> {
     let captures = RADIO.captures(page.inner(row).trim())?;
     let labels = [captures.get(1)?.as_str(), captures.get(2)?.as_str()];
     let question = page.inner(row.checked_sub(1)?).trim().trim_start_matches(['◆', '?']).trim();
-    let kind = if labels::is_yes_no_pair(&labels) { Kind::YesNo } else { Kind::MultipleChoice };
     // The letter chooses at once. Where it did not, no Enter follows: the row with the light is the one it would take.
     let choices = labels.iter().map(|label| {
         let key: String = label.chars().take(1).flat_map(char::to_lowercase).collect();
         labels::choice(label, Strokes::once(key))
     });
-    let identity = format!("{question}\n{}", labels.join("\n"));
-    Some(
-        Reading::block(kind, 90, question, page.block(row - 1, last), identity)
-            .with_choices(choices.collect()),
-    )
+    let detail = page.block(row - 1, last);
+    Some(Reading::rows(labels::kind(&labels), 90, question, question, detail, choices.collect()))
 }

@@ -41,12 +41,17 @@ pub(super) fn find(page: &Page) -> Option<Box> {
         .or_else(|| barred(page))
 }
 
+/// There is something to type into below this row.
+pub(super) fn stands_below(page: &Page, row: usize) -> bool {
+    find(page).is_some_and(|found| found.row > row)
+}
+
 /// A box with a bar at its left and a foot: text, a gap, and last the agent's own line.
 fn barred(page: &Page) -> Option<Box> {
     let foot = (0..=page.last_row()?).rev().find(|&row| page.text(row).trim_start().starts_with("╹▀"))?;
     let has_bar = |row: &usize| page.text(*row).trim_start().starts_with('┃');
     let top = (0..foot).rev().take_while(has_bar).last()?;
-    let mut written = (top..foot).filter(|&row| !page.inner(row).trim().is_empty());
+    let mut written = (top..foot).filter(|&row| !page.is_blank(row));
     // The agent's own line is always there.
     written.next_back()?;
     Some(Box { row: written.next().unwrap_or(top), top, bottom: foot })
@@ -54,8 +59,7 @@ fn barred(page: &Page) -> Option<Box> {
 
 /// The first row of the input box, its frame included.
 pub(crate) fn box_top(look: &Look<'_>) -> Option<usize> {
-    let found = find(look.page).or_else(|| written_in(look));
-    found.map(|found| found.top)
+    find(look.page).or_else(|| written_in(look)).map(|found| found.top)
 }
 
 fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {

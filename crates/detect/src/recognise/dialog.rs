@@ -8,7 +8,7 @@ use regex::Regex;
 use super::labels::{Pattern, pattern};
 use super::rules::{Below, DialogRules, ShownRow};
 use super::{Cut, Look, Reading, arrows, composer, line};
-use crate::page::{Page, is_dashed, is_rule, is_side, without_scroll_bar};
+use crate::page::{Page, indent, is_dashed, is_rule, is_side, without_scroll_bar};
 use crate::status::Claim;
 
 static ROW: Pattern =
@@ -83,7 +83,7 @@ pub(super) struct Dialog {
 impl Dialog {
     /// Rows as most tools draw them.
     pub(super) fn find_usual(look: &Look<'_>) -> Option<Self> {
-        Self::find(look, ROW.regex()?)
+        Self::find(look, &ROW)
     }
 
     /// The lowest dialog, if it is open: something is highlighted, or its footer or its program says so, and
@@ -92,13 +92,14 @@ impl Dialog {
         let page = look.page;
         let rows = rows_of(page, row)?;
         let (first, last) = (rows.first()?, rows.last()?);
-        if composer::find(page).is_some_and(|found| found.row > last.last) {
+        if composer::stands_below(page, last.last) {
             return None;
         }
         let bottom = page.last_row()?;
         let footer = (last.last + 1..=bottom).take(4).find(|&row| FOOTER.is_match(page.text(row)));
         let marked = rows.iter().position(|row| row.marked);
-        let reversed = rows.iter().position(|row| page.is_reversed_at(row.row, indent(page, row.row) + 1));
+        let reversed =
+            rows.iter().position(|row| page.is_reversed_at(row.row, indent(page.text(row.row)) + 1));
         let highlighted = marked.or(reversed);
         let claimed = look.claim == Some(Claim::Blocked);
         let selects = footer.is_some_and(|row| SELECTS.is_match(page.text(row)));
@@ -157,7 +158,7 @@ impl Dialog {
         let end = self.footer.unwrap_or(self.rows.last()?.last);
         let question = paragraph(page, self.question_row, first.row);
         let subject = subject(page, self.top, first.row);
-        let detail = without_rules(page, self.top, end);
+        let detail = page.block_without_rules(self.top, end);
         let texts: Vec<String> = self.rows.iter().map(|row| row.label(rules)).collect();
         let labels: Vec<&str> = texts.iter().map(|text| rules.label(text)).collect();
         if let Some(field) = self.rows.iter().position(|row| is_field(page, row)) {
@@ -205,7 +206,7 @@ impl Dialog {
             cut = cut.or_else(|| Cut::of_lines(page, self.top, first.row));
             if reading.is_bare {
                 let above = self.top.saturating_sub(ABOVE_BARE);
-                reading.detail = without_rules(page, above, end);
+                reading.detail = page.block_without_rules(above, end);
                 reading.excerpt = line::with_lines_above(page, self.top, &question);
                 cut = Some(Cut::Everything);
             }
@@ -216,13 +217,6 @@ impl Dialog {
 
 fn is_question(text: &str, anchor: &Regex) -> bool {
     text.contains('?') && anchor.is_match(text)
-}
-
-/// The dialog as text. Rules say nothing, and would fill what a message can hold.
-fn without_rules(page: &Page, first: usize, last: usize) -> String {
-    let rows = (first..=last.min(page.lines.len().saturating_sub(1))).filter(|&row| !is_rule(page.text(row)));
-    let rows: Vec<&str> = rows.map(|row| page.inner(row).trim_end()).collect();
-    rows.join("\n").trim_matches('\n').to_owned()
 }
 
 /// The question, and what consent is asked for: who sees no more than this must know what is approved.
@@ -250,7 +244,7 @@ fn matter(page: &Page, top: usize, question: Range<usize>, first_row: usize) -> 
     let lines = rows
         .chain(below)
         .filter(|&row| !is_rule(page.text(row)))
-        .map(|row| page.inner(row).split_whitespace().collect::<Vec<_>>().join(" "))
+        .map(|row| page.words(row, row + 1))
         .filter(|line| !line.is_empty() && !line.starts_with("Tip:"));
     lines.collect::<Vec<_>>().join(" · ")
 }
@@ -348,23 +342,19 @@ fn take_wrapped(page: &Page, row: &mut Row, end: usize) {
     let mut describing = row.described;
     for below in row.row + 1..end {
         let text = page.inner(below);
-        let indented = text.chars().take_while(|char| *char == ' ').count();
         let words = text.trim();
-        if words.is_empty() || indented + 1 < row.label_at || is_rule(page.text(below)) {
+        if words.is_empty() || indent(text) + 1 < row.label_at || is_rule(page.text(below)) {
             break;
         }
-        row.with_below.push(' ');
-        row.with_below.push_str(words);
-        if row.described {
-            row.whole.push(' ');
-            row.whole.push_str(words);
-        }
         describing = describing || !did_not_fit(page, previous, words);
-        if !describing {
-            row.whole.push(' ');
-            row.whole.push_str(words);
-            row.label.push(' ');
-            row.label.push_str(words);
+        let goes_on = [
+            (&mut row.with_below, true),
+            (&mut row.whole, row.described || !describing),
+            (&mut row.label, !describing),
+        ];
+        for (text, _) in goes_on.into_iter().filter(|(_, goes_on)| *goes_on) {
+            text.push(' ');
+            text.push_str(words);
         }
         row.last = below;
         previous = below;
@@ -386,10 +376,6 @@ fn is_field(page: &Page, row: &Row) -> bool {
     row.marked && page.cursor.row == row.row && plain && page.cursor.column >= row.label_at + frame
 }
 
-fn indent(page: &Page, row: usize) -> usize {
-    page.text(row).chars().take_while(|char| *char == ' ').count()
-}
-
 /// Where the dialog begins: below a rule, the top of its box, or a gap of blank lines outside every box.
 ///
 /// What is asked about often stands in a box of its own inside the dialog, or between dashed rules, and may hold blank
@@ -401,7 +387,7 @@ pub(super) fn top_of(page: &Page, first_row: usize) -> usize {
     for row in (first_row.saturating_sub(MOST_ABOVE)..first_row).rev() {
         let raw = page.text(row);
         // Boxes inside the dialog are part of it.
-        if is_rule(raw) && indent(page, row) <= 3 && !raw.trim_start().starts_with(is_side) {
+        if is_rule(raw) && indent(raw) <= 3 && !raw.trim_start().starts_with(is_side) {
             if !is_dashed(raw) {
                 return row + 1;
             }
@@ -409,7 +395,7 @@ pub(super) fn top_of(page: &Page, first_row: usize) -> usize {
             (blanks, within) = (0, true);
             continue;
         }
-        match page.inner(row).trim().is_empty() {
+        match page.is_blank(row) {
             // The box goes on: a file that ends in blank lines, or an agent that draws some, hides nothing above them.
             true if is_boxed(raw) => {}
             true => blanks += 1,
@@ -461,7 +447,7 @@ impl Dashed {
 
 /// The line that asks: the nearest one above the rows with a question mark or a colon, else the dialog's first.
 pub(super) fn question_row(page: &Page, top: usize, first_row: usize) -> Option<usize> {
-    let mut texts = (top..first_row).rev().filter(|&row| !page.inner(row).trim().is_empty());
+    let mut texts = (top..first_row).rev().filter(|&row| !page.is_blank(row));
     let asking = texts.clone().find(|&row| page.inner(row).contains('?'));
     let announcing = texts.clone().find(|&row| page.inner(row).ends_with(':'));
     asking.or(announcing).or_else(|| texts.next_back())
@@ -477,14 +463,13 @@ fn question_rows(page: &Page, row: usize, first_row: usize) -> Range<usize> {
     let mut first = row;
     // A question that was wrapped begins in the line above.
     while first > 0
-        && !page.inner(first - 1).trim().is_empty()
+        && !page.is_blank(first - 1)
         && !is_rule(page.text(first - 1))
         && did_not_fit(page, first - 1, page.inner(first).trim())
     {
         first -= 1;
     }
-    let is_blank = |row: &usize| page.inner(*row).trim().is_empty();
-    first..(first..first_row).find(is_blank).unwrap_or(first_row)
+    first..(first..first_row).find(|&row| page.is_blank(row)).unwrap_or(first_row)
 }
 
 /// The lines that say what the dialog is about, without those that move and without ticks: ticking off one of

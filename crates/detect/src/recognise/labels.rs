@@ -2,48 +2,21 @@
 
 use std::sync::LazyLock;
 
-use atlasbridge_model::{Choice, Effect, Grant, Strokes};
+use atlasbridge_model::{Choice, Effect, Grant, Kind, Strokes};
 use regex::Regex;
 
 use crate::packs::words;
 
-/// Compiles once; a pattern that would not compile matches nothing (a test proves that all of them do).
-pub(crate) struct Pattern {
-    source: &'static str,
-    regex: LazyLock<Option<Regex>>,
-}
-
-impl Pattern {
-    pub(crate) fn regex(&self) -> Option<&Regex> {
-        debug_assert!(self.regex.is_some(), "pattern does not compile: {}", self.source);
-        self.regex.as_ref()
-    }
-
-    pub(crate) fn is_match(&self, text: &str) -> bool {
-        self.regex().is_some_and(|regex| regex.is_match(text))
-    }
-
-    pub(crate) fn captures<'t>(&self, text: &'t str) -> Option<regex::Captures<'t>> {
-        self.regex()?.captures(text)
-    }
-}
+/// Compiled when it is first asked; a test compiles all of them.
+pub(crate) type Pattern = LazyLock<Regex>;
 
 /// A static [`Pattern`].
 macro_rules! pattern {
     ($source:expr) => {
-        crate::recognise::labels::Pattern::new(
-            $source,
-            std::sync::LazyLock::new(|| regex::Regex::new($source).ok()),
-        )
+        std::sync::LazyLock::new(|| regex::Regex::new($source).expect("a test compiles every pattern"))
     };
 }
 pub(crate) use pattern;
-
-impl Pattern {
-    pub(crate) const fn new(source: &'static str, regex: LazyLock<Option<Regex>>) -> Self {
-        Self { source, regex }
-    }
-}
 
 /// What choosing this label does.
 pub(crate) fn effect(label: &str) -> Effect {
@@ -144,6 +117,11 @@ pub(crate) fn is_yes_no_pair(labels: &[&str]) -> bool {
     let [first, second] = labels else { return false };
     let paired = YES.is_match(first) && NO.is_match(second) || NO.is_match(first) && YES.is_match(second);
     paired && is_plain(first) && is_plain(second)
+}
+
+/// Yes or no for a plain pair of them, else a choice among rows.
+pub(crate) fn kind(labels: &[&str]) -> Kind {
+    if is_yes_no_pair(labels) { Kind::YesNo } else { Kind::MultipleChoice }
 }
 
 #[cfg(test)]

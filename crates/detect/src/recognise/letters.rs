@@ -38,7 +38,6 @@ pub(super) fn lettered(look: &Look<'_>, question: &str, rules: &DialogRules) -> 
         return None;
     }
     let options: Vec<(char, String)> = LETTERED
-        .regex()?
         .captures_iter(question)
         .filter_map(|captures| {
             let letter = captures.get(1)?.as_str().chars().next()?;

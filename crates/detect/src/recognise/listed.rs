@@ -292,12 +292,9 @@ fn is_answered(text: &str) -> bool {
 }
 
 fn entries_of(text: &str) -> Vec<(u16, String)> {
-    let Some(regex) = ENTRY.regex() else {
-        return Vec::new();
-    };
     let mut entries = Vec::new();
     let mut at = 0;
-    while let Some(captures) = regex.captures_at(text, at) {
+    while let Some(captures) = ENTRY.captures_at(text, at) {
         let (Some(number), Some(label)) = (captures.get(1), captures.get(2)) else {
             break;
         };

@@ -69,7 +69,7 @@ fn lettered(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
 fn keyed(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let page = look.page;
     let last = page.last_row()?;
-    let is_text = |row: &usize| !page.inner(*row).trim().is_empty();
+    let is_text = |row: &usize| !page.is_blank(*row);
     let footer = (0..=last).rev().take_while(is_text).last()?;
     let top = (0..footer).rev().find(|&row| is_rule(page.text(row)))? + 1;
     let is_typed_below = composer::find(page).is_some_and(|found| found.row >= top);
@@ -80,12 +80,10 @@ fn keyed(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     }
     let choices = keyed_choices(page, footer, last, dialog)?;
     let title = (top..footer).find(is_text)?;
-    let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
-    let identity = format!("{}\n{}", dialogs::subject(page, top, footer), labels.join("\n"));
     let kind = dialog.kind.unwrap_or(Kind::MultipleChoice);
     let excerpt = dialogs::paragraph(page, title, footer);
-    let reading = Reading::block(kind, 90, &excerpt, page.block(top, last), identity);
-    Some(reading.by(dialog).with_choices(choices))
+    let subject = dialogs::subject(page, top, footer);
+    Some(Reading::rows(kind, 90, &excerpt, &subject, page.block(top, last), choices).by(dialog))
 }
 
 /// `None`: a key or a word is not understood, so nobody knows what the others do.

@@ -159,8 +159,7 @@ impl DialogRules {
     }
 
     pub(crate) fn kind(&self, labels: &[&str]) -> Kind {
-        let is_pair = labels::is_yes_no_pair(labels);
-        self.kind.unwrap_or(if is_pair { Kind::YesNo } else { Kind::MultipleChoice })
+        self.kind.unwrap_or_else(|| labels::kind(labels))
     }
 
     /// # Silence-never-approves invariant
@@ -228,6 +227,20 @@ pub(crate) fn arrows(from: usize, to: usize) -> Option<Strokes> {
 pub(crate) fn steps(from: Option<usize>, to: usize, back: &str, forth: &str) -> Option<Strokes> {
     Strokes::guided(moves(from?, to, back, forth).chain([b"\r".to_vec()]))
 }
+
+/// Choices side by side or above each other, of which one is lit: a key steps back or forth, and Enter takes the lit one.
+pub(crate) fn stepped<Label: AsRef<str>>(
+    labels: &[Label],
+    lit: Option<usize>,
+    keys: (&str, &str),
+) -> Vec<Choice> {
+    let choice =
+        |(index, label): (usize, &Label)| labels::choice(label.as_ref(), steps(lit, index, keys.0, keys.1));
+    labels.iter().enumerate().map(choice).collect()
+}
+
+/// The keys that step back and forth in a row.
+pub(crate) const SIDEWAYS: (&str, &str) = ("\x1b[D", "\x1b[C");
 
 /// Arrow keys to the row, the space bar to tick it, then Enter: each only while the menu shows what the one before did.
 pub(crate) fn tick(from: usize, to: usize) -> Option<Strokes> {
