@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use atlasbridge_wire::command::{PromptView, Request, Response};
 use atlasbridge_wire::twin::Said;
 
-use crate::scenario::{Act, Answer, Expected, Scenario};
+use crate::scenario::{Act, Expected, Scenario};
 
 #[derive(Debug)]
 pub(crate) struct Course {
@@ -52,7 +52,7 @@ enum Turn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     Ask(Request),
-    Type(&'static str),
+    Type(String),
 }
 
 impl Course {
@@ -153,7 +153,7 @@ impl Course {
             Turn::Next => self.take_offer(now),
             Turn::Leaving { prompt } if !self.present.contains(&prompt) => {
                 self.turn = Turn::TooLate { prompt: prompt.clone() };
-                vec![ask(prompt, Answer::Approve)]
+                vec![ask(prompt, Said::Approve)]
             }
             Turn::Typing { prompt } if !self.present.contains(&prompt) => self.advance(prompt, now),
             Turn::Answering { .. } | Turn::Leaving { .. } | Turn::TooLate { .. } | Turn::Typing { .. } => {
@@ -198,9 +198,9 @@ impl Course {
             offer.answered_at = Some(now);
         }
         match act {
-            Act::Say(answer) | Act::Refused(answer, _) => {
+            Act::Say(said) | Act::Refused(said, _) => {
                 self.turn = Turn::Answering { prompt: prompt.clone() };
-                vec![ask(prompt, answer)]
+                vec![ask(prompt, said)]
             }
             Act::Leave => {
                 self.turn = Turn::Leaving { prompt };
@@ -229,24 +229,18 @@ impl Course {
     }
 
     fn current_act(&self) -> Option<Act> {
-        self.scenario.prompts.get(self.prompt)?.acts.get(self.act).copied()
+        self.scenario.prompts.get(self.prompt)?.acts.get(self.act).cloned()
     }
 }
 
-fn ask(prompt: String, answer: Answer) -> Effect {
-    let said = match answer {
-        Answer::Approve => Said::Approve,
-        Answer::Deny => Said::Deny,
-        Answer::UseDefault => Said::UseDefault,
-        Answer::Text(text) => Said::Text(text.to_owned()),
-    };
+fn ask(prompt: String, said: Said) -> Effect {
     Effect::Ask(Request::Answer { prompt, said, as_is: false })
 }
 
 /// How an offered prompt differs from the one that was expected.
 fn differences(expected: &Expected, offered: &PromptView) -> Vec<String> {
     let mut differences = Vec::new();
-    if offered.kind != expected.kind.as_str() {
+    if offered.kind != expected.kind {
         differences
             .push(format!("{:?} was offered as {} and is {}", offered.excerpt, offered.kind, expected.kind));
     }
@@ -255,7 +249,7 @@ fn differences(expected: &Expected, offered: &PromptView) -> Vec<String> {
     }
     let labels: Vec<&str> = offered.choices.iter().map(|choice| choice.label.as_str()).collect();
     let are_same = labels.len() == expected.choices.len()
-        && labels.iter().zip(expected.choices).all(|(one, other)| one.eq_ignore_ascii_case(other));
+        && labels.iter().zip(&expected.choices).all(|(one, other)| one.eq_ignore_ascii_case(other));
     if !are_same {
         differences.push(format!(
             "{:?} was offered with the choices {labels:?} and has {:?}",

@@ -137,7 +137,7 @@ impl Stage {
         for effect in effects {
             match effect {
                 Effect::Ask(request) => self.speaker.ask(&request).map_err(RehearseError::Talk)?,
-                Effect::Type(keys) => self.type_keys(keys, course),
+                Effect::Type(keys) => self.type_keys(&keys, course),
             }
         }
         Ok(())
@@ -232,7 +232,7 @@ impl Home {
     fn fill(&self, scenario: &Scenario) -> io::Result<()> {
         private_directory(&self.directory)?;
         private_directory(&self.path("home"))?;
-        fs::write(self.path("tool"), format!("{PRELUDE}{}", scenario.script))
+        fs::write(self.path("tool"), format!("{PRELUDE}{}", scenario.script()))
     }
 
     fn path(&self, name: &str) -> PathBuf {
