@@ -12,13 +12,13 @@ pub(crate) struct Typed {
 /// Reads the byte stream of the person's terminal, across writes.
 #[derive(Debug, Default)]
 pub(crate) struct KeyReader {
-    state: State,
+    state: KeyState,
     /// Printable characters since the last Enter, Ctrl-C, Ctrl-U or Escape.
     half_typed: u32,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-enum State {
+enum KeyState {
     #[default]
     Ground,
     Escape,
@@ -57,8 +57,8 @@ impl KeyReader {
             self.step(byte, &mut typed);
         }
         // A lone Escape is a key: no reply ends there.
-        if matches!(self.state, State::Escape) {
-            self.state = State::Ground;
+        if matches!(self.state, KeyState::Escape) {
+            self.state = KeyState::Ground;
             self.escape(&mut typed);
         }
         typed
@@ -66,53 +66,53 @@ impl KeyReader {
 
     fn step(&mut self, byte: u8, typed: &mut Typed) {
         self.state = match (self.state, byte) {
-            (State::Ground, 0x1b) => State::Escape,
-            (State::Ground, _) => {
+            (KeyState::Ground, 0x1b) => KeyState::Escape,
+            (KeyState::Ground, _) => {
                 self.key(byte, typed);
-                State::Ground
+                KeyState::Ground
             }
-            (State::Escape, b'[') => State::Csi { private: 0, any: false, dollar: false },
-            (State::Escape, b']' | b'P' | b'_' | b'^') => State::Text,
-            (State::Escape, b'O') => State::Ss3,
-            (State::Escape, 0x1b) => {
+            (KeyState::Escape, b'[') => KeyState::Csi { private: 0, any: false, dollar: false },
+            (KeyState::Escape, b']' | b'P' | b'_' | b'^') => KeyState::Text,
+            (KeyState::Escape, b'O') => KeyState::Ss3,
+            (KeyState::Escape, 0x1b) => {
                 self.escape(typed);
-                State::Escape
+                KeyState::Escape
             }
             // Alt with a key.
-            (State::Escape, _) => {
+            (KeyState::Escape, _) => {
                 typed.keys = true;
-                State::Ground
+                KeyState::Ground
             }
-            (State::Csi { private, any, dollar }, _) => self.csi(private, any, dollar, byte, typed),
-            (State::Mouse(left), _) if left > 1 => State::Mouse(left - 1),
-            (State::Mouse(_), _) => State::Ground,
-            (State::Ss3, _) => {
+            (KeyState::Csi { private, any, dollar }, _) => self.csi(private, any, dollar, byte, typed),
+            (KeyState::Mouse(left), _) if left > 1 => KeyState::Mouse(left - 1),
+            (KeyState::Mouse(_), _) => KeyState::Ground,
+            (KeyState::Ss3, _) => {
                 typed.keys = true;
-                State::Ground
+                KeyState::Ground
             }
-            (State::Text, 0x07) => State::Ground,
-            (State::Text, 0x1b) => State::TextEscape,
-            (State::Text, _) => State::Text,
-            (State::TextEscape, _) => State::Ground,
+            (KeyState::Text, 0x07) => KeyState::Ground,
+            (KeyState::Text, 0x1b) => KeyState::TextEscape,
+            (KeyState::Text, _) => KeyState::Text,
+            (KeyState::TextEscape, _) => KeyState::Ground,
         };
     }
 
-    fn csi(&mut self, private: u8, any: bool, dollar: bool, byte: u8, typed: &mut Typed) -> State {
+    fn csi(&mut self, private: u8, any: bool, dollar: bool, byte: u8, typed: &mut Typed) -> KeyState {
         match byte {
-            b'?' | b'<' | b'=' | b'>' if !any => State::Csi { private: byte, any: true, dollar },
-            b'$' => State::Csi { private, any: true, dollar: true },
-            0x20..=0x3f => State::Csi { private, any: true, dollar },
-            b'M' if private == 0 && !any => State::Mouse(3),
+            b'?' | b'<' | b'=' | b'>' if !any => KeyState::Csi { private: byte, any: true, dollar },
+            b'$' => KeyState::Csi { private, any: true, dollar: true },
+            0x20..=0x3f => KeyState::Csi { private, any: true, dollar },
+            b'M' if private == 0 && !any => KeyState::Mouse(3),
             0x40..=0x7e => {
                 if !is_reply(private, any, dollar, byte) {
                     typed.keys = true;
                 }
-                State::Ground
+                KeyState::Ground
             }
             // Not a sequence after all.
             _ => {
                 self.key(byte, typed);
-                State::Ground
+                KeyState::Ground
             }
         }
     }

@@ -3,30 +3,30 @@
 /// The screen at one moment.
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<PageLine>,
     pub(crate) cursor: Cursor,
     pub(crate) cols: usize,
     pub(crate) alternate: bool,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Line {
+pub(crate) struct PageLine {
     /// Without trailing blanks.
     pub(crate) text: String,
     /// The line goes on in the next row.
     pub(crate) wraps: bool,
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Vec<TextRun>,
 }
 
 /// Characters `start..end` of a row that look alike. Style zero is plain text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct TextRun {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) style: u64,
 }
 
-impl Run {
+impl TextRun {
     /// Reverse video, or a background of its own.
     pub(crate) fn is_reversed(self) -> bool {
         self.style & 1 != 0 || self.style >> 38 != 0

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use atlasbridge_model::{Sighting, SightingNo};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Departure, Detector, DetectorConfig, Drift, Event, KernelWait, Moment, Observation, Waits};
@@ -98,22 +99,40 @@ fn what(event: &Value) -> Option<Option<What>> {
             let (cols, rows) = text.split_once('x')?;
             What::Resize { cols: cols.parse().ok()?, rows: rows.parse().ok()? }
         }
-        "k" => What::Kernel(kernel(text)?),
+        "k" => What::Kernel(serde_json::from_str::<KernelEvent>(text).ok()?.0),
         _ => return Some(None),
     };
     Some(Some(what))
 }
 
-fn kernel(text: &str) -> Option<KernelWait> {
-    let said: Value = serde_json::from_str(text).ok()?;
-    let wait = match said.get("wait")?.as_str()? {
-        "read" => Waits::Read,
-        "poll" => Waits::Poll,
-        "none" => Waits::Nobody,
-        _ => Waits::Unknown,
-    };
-    let flag = |name: &str| said.get(name).and_then(Value::as_bool);
-    Some(KernelWait { wait, canonical: flag("canonical")?, echo: flag("echo")? })
+/// The text of a `k` event.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+struct KernelEvent(#[serde(with = "KernelText")] KernelWait);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "KernelWait")]
+struct KernelText {
+    #[serde(with = "WaitsText")]
+    wait: Waits,
+    canonical: bool,
+    echo: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Waits", rename_all = "snake_case")]
+enum WaitsText {
+    Read,
+    Poll,
+    #[serde(rename = "none")]
+    Nobody,
+    #[serde(other)]
+    Unknown,
+}
+
+/// The kernel's word as a recording holds it.
+pub fn kernel_text(kernel: KernelWait) -> String {
+    serde_json::to_string(&KernelEvent(kernel)).unwrap_or_default()
 }
 
 /// Plays the recording to the end and tells what was seen.
@@ -200,10 +219,7 @@ impl<'a> Replay<'a> {
     fn give(&mut self, observation: Observation<'_>, at: Moment) {
         for event in self.detector.observe(observation, at) {
             match event {
-                Event::Seen(sighting) => {
-                    self.seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None });
-                }
-                Event::Gone { no, how } => self.gone(no, how, at),
+                Event::Seen(_) | Event::Gone { .. } => note(&mut self.seen, event, at),
                 Event::AskKernel => self.give(Observation::Kernel(self.kernel), at),
                 Event::Drift { no, how } => self.drifts.push((no, how)),
                 // What the terminal answered then is in the recording.
@@ -211,11 +227,17 @@ impl<'a> Replay<'a> {
             }
         }
     }
+}
 
-    fn gone(&mut self, no: SightingNo, how: Departure, at: Moment) {
-        if let Some(replayed) = self.seen.iter_mut().find(|replayed| replayed.sighting.no == no) {
-            replayed.gone_at = Some(at);
-            replayed.gone_how = Some(how);
+/// Keeps the list of what was seen, and when and how it went.
+pub fn note(seen: &mut Vec<Replayed>, event: Event, at: Moment) {
+    match event {
+        Event::Seen(sighting) => seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None }),
+        Event::Gone { no, how } => {
+            for replayed in seen.iter_mut().filter(|replayed| replayed.sighting.no == no) {
+                (replayed.gone_at, replayed.gone_how) = (Some(at), Some(how));
+            }
         }
+        Event::Drift { .. } | Event::AskKernel | Event::AnswerStatusQuery(_) => {}
     }
 }

@@ -18,7 +18,7 @@ use alacritty_terminal::term::cell::{Cell, Flags, LineLength};
 use alacritty_terminal::term::{Config, Term, TermMode};
 use alacritty_terminal::vte::ansi::{Color, NamedColor, Processor, Timeout};
 
-use crate::page::{Cursor, Line, Page, Run};
+use crate::page::{Cursor, Page, PageLine, TextRun};
 
 /// The emulator misbehaves below this (a wide character needs two columns).
 const SMALLEST: u16 = 2;
@@ -75,17 +75,17 @@ impl Screen {
         let grid = self.term.grid();
         let cursor = grid.cursor.point;
         let row = usize::try_from(cursor.line.0).unwrap_or(0);
-        let lines: Vec<Line> = (0..grid.screen_lines()).map(|row| self.line(row)).collect();
+        let lines: Vec<PageLine> = (0..grid.screen_lines()).map(|row| self.line(row)).collect();
         let column = self.char_index(cursor);
         let cursor = Cursor { row, column, visible: self.term.mode().contains(TermMode::SHOW_CURSOR) };
         Page { lines, cursor, cols: grid.columns(), alternate: self.is_alternate() }
     }
 
-    fn line(&self, row: usize) -> Line {
+    fn line(&self, row: usize) -> PageLine {
         let cells = &self.term.grid()[GridLine(row as i32)];
         let length = cells.line_length();
         let mut text = String::with_capacity(length.0);
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<TextRun> = Vec::new();
         let mut index = 0;
         for column in 0..length.0 {
             let cell = &cells[Column(column)];
@@ -96,12 +96,12 @@ impl Screen {
             let style = style_of(cell);
             match runs.last_mut() {
                 Some(run) if run.style == style && run.end == index => run.end += 1,
-                _ => runs.push(Run { start: index, end: index + 1, style }),
+                _ => runs.push(TextRun { start: index, end: index + 1, style }),
             }
             index += 1;
         }
         text.truncate(text.trim_end().len());
-        Line { text, wraps: self.wraps(row), runs }
+        PageLine { text, wraps: self.wraps(row), runs }
     }
 
     /// The row's line goes on in the next row.

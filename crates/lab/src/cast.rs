@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use atlasbridge_detect::recording::{NotARecording, Recording};
-use atlasbridge_detect::{KernelWait, Moment, Waits};
+use atlasbridge_detect::recording::{NotARecording, Recording, kernel_text};
+use atlasbridge_detect::{KernelWait, Moment};
 use serde_json::{Value, json};
 
 /// Why there is no recording to play.
@@ -44,9 +44,9 @@ pub(crate) struct CastWriter {
 }
 
 impl CastWriter {
-    /// A new file, for its owner alone: it holds everything that will be shown.
+    /// For its owner alone: it holds everything that will be shown.
     pub(crate) fn create(path: &Path, header: &Value) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let file = create_private(path)?;
         let mut writer = Self { file: BufWriter::new(file), split: Vec::new(), kernel: None };
         writeln!(writer.file, "{header}")?;
         Ok(writer)
@@ -82,14 +82,7 @@ impl CastWriter {
             return Ok(());
         }
         self.kernel = Some(kernel);
-        let wait = match kernel.wait {
-            Waits::Read => "read",
-            Waits::Poll => "poll",
-            Waits::Nobody => "none",
-            Waits::Unknown => "unknown",
-        };
-        let word = json!({ "wait": wait, "canonical": kernel.canonical, "echo": kernel.echo });
-        self.event(at, "k", &word.to_string())
+        self.event(at, "k", &kernel_text(kernel))
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
@@ -101,6 +94,11 @@ impl CastWriter {
         let seconds = format!("{}.{:06}", at.0.as_secs(), at.0.subsec_micros());
         writeln!(self.file, "[{seconds}, {}, {}]", json!(kind), json!(text))
     }
+}
+
+/// A new file, for its owner alone.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// How many of these bytes are whole characters. Bytes that can never become one count: they are shown as `�`.

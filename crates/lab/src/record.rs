@@ -15,7 +15,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atlasbridge_detect::recording::Replayed;
+use atlasbridge_detect::recording::{Replayed, note};
 use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
 use atlasbridge_model::mask::mask;
 use atlasbridge_pty::{
@@ -23,6 +23,7 @@ use atlasbridge_pty::{
     Signal, Signals, SpawnConfig, SpawnError, Stop, Termios, TtyWait, WindowSize, WriteOutcome, is_terminal,
     monotonic, poll, spawn, stop_self, window_size,
 };
+use atlasbridge_wire::session::End;
 use serde_json::json;
 
 use crate::cast::CastWriter;
@@ -53,7 +54,7 @@ pub struct RecordConfig {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordingResult {
     /// As a shell gives it: 128+n for signal n, 127 or 126 if the tool could not be started.
     pub code: i32,
     pub not_started: Option<io::Error>,
@@ -83,7 +84,7 @@ pub enum RecordError {
 }
 
 /// Runs the tool to its end and writes the recording and the draft of its label.
-pub fn record(config: &RecordConfig) -> Result<Recorded, RecordError> {
+pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     if !is_terminal(&stdin) || !is_terminal(&stdout) {
         return Err(RecordError::NoTerminal);
@@ -164,15 +165,6 @@ fn command_line(config: &RecordConfig) -> Vec<String> {
         .collect()
 }
 
-/// How the tool ended.
-#[derive(Debug, Clone, Copy)]
-struct End {
-    code: i32,
-    errno: Option<i32>,
-    /// When its last words must have been said.
-    until: Moment,
-}
-
 #[derive(Debug)]
 struct Recorder {
     began: Duration,
@@ -187,7 +179,8 @@ struct Recorder {
     unshown: Vec<u8>,
     untyped: Vec<u8>,
     kill_at: Option<Moment>,
-    end: Option<End>,
+    /// How the tool ended, and when its last words must have been said.
+    end: Option<(End, Moment)>,
     /// The latest deadline that has come.
     last_due: Moment,
 }
@@ -201,7 +194,7 @@ impl Recorder {
                 let _ = self.session.child.kill_tool();
                 self.kill_at = None;
             }
-            if let Some(end) = self.end.filter(|end| end.until <= now && self.unshown.is_empty()) {
+            if let Some((end, _)) = self.end.filter(|(_, until)| *until <= now && self.unshown.is_empty()) {
                 return Ok(end);
             }
             self.wait(now)?;
@@ -244,7 +237,7 @@ impl Recorder {
         let deadline = [
             self.notes.detector.next_deadline(),
             self.kill_at,
-            self.end.map(|end| end.until).filter(|_| self.unshown.is_empty()),
+            self.end.map(|(_, until)| until).filter(|_| self.unshown.is_empty()),
         ];
         let limit = deadline.into_iter().flatten().min().map(|due| due - now);
         if limit.is_none_or(|limit| !limit.is_zero()) {
@@ -296,9 +289,7 @@ impl Recorder {
             ReadOutcome::WouldBlock => {}
             ReadOutcome::End => {
                 self.on_child();
-                if let Some(end) = &mut self.end {
-                    end.until = Moment::default();
-                }
+                self.end = self.end.map(|(end, _)| (end, Moment::default()));
             }
         }
         Ok(())
@@ -372,22 +363,18 @@ impl Recorder {
 
     fn on_child(&mut self) {
         while let Ok(Some(event)) = self.session.child.next_event() {
-            let (code, errno) = match event {
+            let end = match event {
                 ChildEvent::Started { .. } | ChildEvent::Continued => continue,
                 ChildEvent::Stopped { .. } => {
                     self.stop();
                     continue;
                 }
-                ChildEvent::Exited { code } => (code, None),
-                ChildEvent::Signaled { signal } => (128 + signal, None),
-                ChildEvent::ExecFailed { errno } => {
-                    let is_missing = io::Error::from_raw_os_error(errno).kind() == io::ErrorKind::NotFound;
-                    (if is_missing { 127 } else { 126 }, Some(errno))
-                }
-                ChildEvent::LeaderLost => (128 + Signal::Hup.number(), None),
+                ChildEvent::Exited { code } => End::Exited { code },
+                ChildEvent::Signaled { signal } => End::Signaled { signal },
+                ChildEvent::ExecFailed { errno } => End::NotStarted { errno },
+                ChildEvent::LeaderLost => End::Signaled { signal: Signal::Hup.number() },
             };
-            let until = self.now() + LAST_WORDS;
-            self.end = Some(End { code, errno, until });
+            self.end = Some((end, self.now() + LAST_WORDS));
         }
     }
 
@@ -415,27 +402,27 @@ impl Recorder {
         });
     }
 
-    fn finish(mut self, end: End, config: &RecordConfig, size: WindowSize, label: PathBuf) -> Recorded {
+    fn finish(
+        mut self,
+        end: End,
+        config: &RecordConfig,
+        size: WindowSize,
+        label: PathBuf,
+    ) -> RecordingResult {
         let now = self.now();
         self.notes.ended(now);
         let _ = self.raw.suspend();
         self.tell_guardian(false);
         let mut notes = self.notes;
         notes.flush();
-        let draft = label::draft(&label::Facts {
-            tool: &config.tool,
-            command: &command_line(config),
-            scenario: &config.output,
-            cols: size.cols,
-            rows: size.rows,
-            code: end.code,
-            end: now,
-            seen: &notes.seen,
-        });
+        let draft = label::draft(config, size, end.code(), now, &notes.seen);
         let written = label::write(&label, &draft);
-        Recorded {
-            code: end.code,
-            not_started: end.errno.map(io::Error::from_raw_os_error),
+        RecordingResult {
+            code: end.code(),
+            not_started: match end {
+                End::NotStarted { errno } => Some(io::Error::from_raw_os_error(errno)),
+                End::Exited { .. } | End::Signaled { .. } | End::Terminated { .. } => None,
+            },
             label,
             prompts: notes.seen.len(),
             length: now.0,
@@ -501,15 +488,7 @@ impl Notes {
                 }
                 // A recording shows the tool as it is on this terminal: only `run` answers for it.
                 Event::AnswerStatusQuery(_) | Event::Drift { .. } => {}
-                Event::Seen(sighting) => {
-                    self.seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None })
-                }
-                Event::Gone { no, how } => {
-                    if let Some(seen) = self.seen.iter_mut().find(|seen| seen.sighting.no == no) {
-                        seen.gone_at = Some(at);
-                        seen.gone_how = Some(how);
-                    }
-                }
+                Event::Seen(_) | Event::Gone { .. } => note(&mut self.seen, event, at),
             }
         }
     }

@@ -132,6 +132,11 @@ fn close_between(first: u32, last: u32) {
     }
 }
 
+/// What a system call says: below zero is a failure, and its reason is in `errno`.
+pub(crate) fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
 pub(crate) fn errno() -> i32 {
     // Reads a thread's variable; an error from a number holds no memory.
     io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)

@@ -9,8 +9,9 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, wait, waitpid};
 
+use crate::after_fork::checked;
 use crate::control::foreground_group;
-use crate::link::{GuardianNote, REPORT_BYTES, Request, decode_report};
+use crate::link::{GuardianNote, HostRequest, REPORT_BYTES, decode_report};
 use crate::signals::Signal;
 use crate::wait::{PollFd, PollFlags, poll};
 
@@ -46,11 +47,11 @@ pub struct Child {
     link: OwnedFd,
     master: Arc<OwnedFd>,
     leader: i32,
-    tool: Tool,
+    tool: ToolState,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Tool {
+enum ToolState {
     Starting,
     Running { pid: i32 },
     Over,
@@ -58,7 +59,7 @@ enum Tool {
 
 impl Child {
     pub(crate) fn new(link: OwnedFd, master: Arc<OwnedFd>, leader: i32) -> Self {
-        Self { link, master, leader, tool: Tool::Starting }
+        Self { link, master, leader, tool: ToolState::Starting }
     }
 
     /// The process between us and the tool.
@@ -69,14 +70,14 @@ impl Child {
     /// The tool itself, while it runs; also the number of its process group.
     pub fn tool_pid(&self) -> Option<i32> {
         match self.tool {
-            Tool::Running { pid } => Some(pid),
-            Tool::Starting | Tool::Over => None,
+            ToolState::Running { pid } => Some(pid),
+            ToolState::Starting | ToolState::Over => None,
         }
     }
 
     /// The next thing that happened to the tool, if something did; without waiting. Poll the descriptor to wait.
     pub fn next_event(&mut self) -> io::Result<Option<ChildEvent>> {
-        if matches!(self.tool, Tool::Over) {
+        if matches!(self.tool, ToolState::Over) {
             return Ok(None);
         }
         loop {
@@ -97,12 +98,12 @@ impl Child {
 
     fn remember(&mut self, event: ChildEvent) -> ChildEvent {
         match event {
-            ChildEvent::Started { pid } => self.tool = Tool::Running { pid },
+            ChildEvent::Started { pid } => self.tool = ToolState::Running { pid },
             ChildEvent::Stopped { .. } | ChildEvent::Continued => {}
             ChildEvent::ExecFailed { .. }
             | ChildEvent::Exited { .. }
             | ChildEvent::Signaled { .. }
-            | ChildEvent::LeaderLost => self.tool = Tool::Over,
+            | ChildEvent::LeaderLost => self.tool = ToolState::Over,
         }
         event
     }
@@ -112,14 +113,14 @@ impl Child {
     ///
     /// Without a leader there is no guardian, which [`ChildEvent::LeaderLost`] has said; that is no error here.
     pub fn note(&self, note: &GuardianNote) -> io::Result<()> {
-        self.tell(Request::Note(*note))
+        self.tell(HostRequest::Note(*note))
     }
 
     /// Puts the tool, or the job of its that was there before, in front of the inner terminal, or takes the terminal
     /// away from it. In the background a tool that reads, or changes the terminal's settings, is stopped by the kernel
     /// (SIGTTIN, SIGTTOU) as it would be outside, which is how we learn that it needs the terminal.
     pub fn set_foreground(&self, is_front: bool) -> io::Result<()> {
-        self.tell(Request::Foreground(is_front))
+        self.tell(HostRequest::Foreground(is_front))
     }
 
     /// Continues a stopped tool.
@@ -143,21 +144,21 @@ impl Child {
 
     /// Signals the tool and none of its children: what somebody sent to us alone was meant for it alone.
     pub fn signal_tool_alone(&self, signal: Signal) -> io::Result<()> {
-        self.ask_leader(signal.number(), Request::SignalTool)
+        self.ask_leader(signal.number(), HostRequest::SignalTool)
     }
 
     fn signal_by_leader(&self, number: i32) -> io::Result<()> {
-        self.ask_leader(number, Request::Signal)
+        self.ask_leader(number, HostRequest::Signal)
     }
 
-    fn ask_leader(&self, number: i32, request: fn(u8) -> Request) -> io::Result<()> {
+    fn ask_leader(&self, number: i32, request: fn(u8) -> HostRequest) -> io::Result<()> {
         match (self.tool, u8::try_from(number)) {
-            (Tool::Starting | Tool::Running { .. }, Ok(number)) => self.tell(request(number)),
-            (Tool::Over, _) | (_, Err(_)) => Err(Errno::SRCH.into()),
+            (ToolState::Starting | ToolState::Running { .. }, Ok(number)) => self.tell(request(number)),
+            (ToolState::Over, _) | (_, Err(_)) => Err(Errno::SRCH.into()),
         }
     }
 
-    fn tell(&self, request: Request) -> io::Result<()> {
+    fn tell(&self, request: HostRequest) -> io::Result<()> {
         loop {
             match send(&self.link, &request.encode(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(_) | Err(Errno::PIPE | Errno::CONNREFUSED | Errno::NOTCONN) => return Ok(()),
@@ -171,10 +172,7 @@ impl Child {
     pub fn signal_foreground(&self, signal: Signal) -> io::Result<()> {
         let group = foreground_group(&self.master).ok_or(Errno::SRCH)?;
         // SAFETY: no memory is involved.
-        match unsafe { libc::kill(-group, signal.number()) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        checked(unsafe { libc::kill(-group, signal.number()) }).map(drop)
     }
 
     /// Collects every child of this process that has ended, without waiting: the leader, and the orphans of the tool,

@@ -135,17 +135,7 @@ impl Control {
 
     /// Whether somebody in front of the terminal waits for it: see [`Probe`].
     pub fn probe(&self) -> Probe {
-        let mode = self.line_mode();
-        let foreground_group = self.foreground_group();
-        let found = probe(foreground_group, self.terminal);
-        Probe {
-            wait: found.wait,
-            canonical: mode.canonical,
-            echo: mode.echo,
-            foreground_group,
-            waiting: found.waiting,
-            is_running: found.is_running,
-        }
+        probe(self.foreground_group(), self.terminal, self.line_mode())
     }
 
     /// Whether who waited for the terminal still does.

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::termios::tcgetwinsize;
 
-use crate::link::Change;
+use crate::link::TerminalChange;
 use crate::signals::SignalSet;
 use crate::terminal::{Termios, WindowSize};
 
@@ -56,8 +56,8 @@ impl RawTerminal {
     }
 
     /// What we have done to it, while it is not undone.
-    pub fn change(&self) -> Option<Change> {
-        self.raw.map(|to| Change { from: self.saved, to })
+    pub fn change(&self) -> Option<TerminalChange> {
+        self.raw.map(|to| TerminalChange { from: self.saved, to })
     }
 
     /// The settings that will be restored.

@@ -69,7 +69,7 @@ pub use detached::spawn_detached;
 pub use halves::{ReadHalf, WriteHalf};
 pub use harden::{adopt_orphans, boot_time, end_children, monotonic, protect_this_process};
 pub use host::{RawTerminal, is_terminal, window_size};
-pub use link::{Change, GuardianNote};
+pub use link::{GuardianNote, TerminalChange};
 pub use output::{HostInput, HostOutput, InputKind};
 pub use probe::{Probe, TtyWait, WaitingThread};
 pub use session::{Session, SpawnConfig, SpawnError, spawn};

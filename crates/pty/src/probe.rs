@@ -16,6 +16,8 @@ use std::path::PathBuf;
 
 use rustix::fs::Stat;
 
+use crate::control::LineMode;
+
 /// Most processes of one group, threads of all of them, and descriptors of one set that are looked at; beyond, the
 /// answer is `Unknown`.
 /// That is far more than a tool has; the point is that a fork bomb in front of the terminal cannot hold up the host.
@@ -114,34 +116,25 @@ impl TerminalId {
     }
 }
 
-/// What a look at everybody in a group found.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
-    pub(crate) wait: TtyWait,
-    pub(crate) waiting: Option<WaitingThread>,
-    pub(crate) is_running: bool,
-}
-
 /// Looks at everybody in this group.
-pub(crate) fn probe(group: Option<i32>, terminal: TerminalId) -> Found {
-    let mut look = Look::new(terminal, Names::Both);
-    let wait = group.map_or(TtyWait::None, |group| look.at_group(group));
-    Found { wait, waiting: look.waiting, is_running: look.is_running }
+pub(crate) fn probe(foreground_group: Option<i32>, terminal: TerminalId, mode: LineMode) -> Probe {
+    let mut search = WaiterSearch::new(terminal, Names::Both);
+    let wait = foreground_group.map_or(TtyWait::None, |group| search.in_group(group));
+    let WaiterSearch { waiting, is_running, .. } = search;
+    let LineMode { canonical, echo, .. } = mode;
+    Probe { wait, canonical, echo, foreground_group, waiting, is_running }
 }
 
-impl Look {
+impl WaiterSearch {
     fn new(terminal: TerminalId, names: Names) -> Self {
         Self { terminal, names, threads_left: MOST_THREADS, waiting: None, is_running: false }
     }
 
-    fn at_group(&mut self, group: i32) -> TtyWait {
+    fn in_group(&mut self, group: i32) -> TtyWait {
         // The first of the group first: mostly it is the one, and then the rest of the machine need not be looked
         // through. It may have left the group that it gave its number to.
-        let first = if group_of(group) == Some(group) { self.at_process(group) } else { TtyWait::None };
-        match first {
-            TtyWait::Read => TtyWait::Read,
-            first => first.max(self.at_others(group)),
-        }
+        let first = if group_of(group) == Some(group) { self.in_process(group) } else { TtyWait::None };
+        if first == TtyWait::Read { first } else { first.max(self.in_others(group)) }
     }
 }
 
@@ -154,15 +147,15 @@ pub(crate) fn probe_elsewhere(group: Option<i32>, terminal: TerminalId) -> bool 
     let Some(session) = group.and_then(session_of) else {
         return false;
     };
-    let mut look = Look::new(terminal, Names::ItsOwn);
+    let mut search = WaiterSearch::new(terminal, Names::ItsOwn);
     let mut others = entries
         .flatten()
         .filter_map(|entry| number(&entry.file_name()))
         .filter(|&process| session_of(process).is_some_and(|of| of != session));
-    others.any(|process| matches!(look.at_process(process), TtyWait::Read | TtyWait::Poll))
+    others.any(|process| matches!(search.in_process(process), TtyWait::Read | TtyWait::Poll))
 }
 
-struct Look {
+struct WaiterSearch {
     terminal: TerminalId,
     names: Names,
     threads_left: usize,
@@ -180,8 +173,8 @@ enum Names {
     Both,
 }
 
-impl Look {
-    fn at_others(&mut self, group: i32) -> TtyWait {
+impl WaiterSearch {
+    fn in_others(&mut self, group: i32) -> TtyWait {
         let Ok(entries) = fs::read_dir("/proc") else {
             return TtyWait::Unknown;
         };
@@ -191,7 +184,7 @@ impl Look {
             .filter(|&process| process != group && group_of(process) == Some(group));
         let mut strongest = TtyWait::None;
         for process in members.by_ref().take(MOST_PROCESSES) {
-            strongest = strongest.max(self.at_process(process));
+            strongest = strongest.max(self.in_process(process));
             if strongest == TtyWait::Read {
                 return strongest;
             }
@@ -199,7 +192,7 @@ impl Look {
         if members.next().is_some() { strongest.max(TtyWait::Unknown) } else { strongest }
     }
 
-    fn at_process(&mut self, process: i32) -> TtyWait {
+    fn in_process(&mut self, process: i32) -> TtyWait {
         let tasks = PathBuf::from(format!("/proc/{process}/task"));
         let entries = match fs::read_dir(&tasks) {
             Ok(entries) => entries,

@@ -35,7 +35,7 @@ pub(super) struct Standing {
     pub(super) unseen: Option<u64>,
     place: Place,
     /// Its letters and digits alone, which no wrapping and no highlight changes.
-    words: Words,
+    words: LetterHash,
     /// The row of the question and the rows above it.
     row: usize,
     above: u64,
@@ -66,7 +66,7 @@ impl Standing {
             resized: false,
             unseen: None,
             place: reading.place.clone(),
-            words: Words::of(reading),
+            words: LetterHash::of(reading),
             row: look.line.first,
             above: rows_hash(look.page, look.line.first.saturating_sub(ABOVE), look.line.first),
             answered: answered(look),
@@ -109,7 +109,9 @@ impl Standing {
     pub(super) fn stands(&self, look: &Look<'_>, reading: Option<&Reading>, status: &Status) -> bool {
         let read_again = reading.is_some_and(|reading| {
             fingerprint_of(&reading.identity) == self.sighting.fingerprint
-                || self.resized && reading.kind == self.sighting.kind && self.words.meet(Words::of(reading))
+                || self.resized
+                    && reading.kind == self.sighting.kind
+                    && self.words.meet(LetterHash::of(reading))
         });
         if self.is_outgrown(reading) || self.kernel.wait == Waits::Read && look.kernel.wait == Waits::Nobody {
             return false;
@@ -197,12 +199,12 @@ impl Standing {
 /// Letters and digits of a prompt. A smaller window may cut its last lines off, and a wider one may read descriptions as
 /// labels: either of the two tells that it is the same.
 #[derive(Debug, Clone, Copy)]
-struct Words {
+struct LetterHash {
     shown: u64,
     identity: u64,
 }
 
-impl Words {
+impl LetterHash {
     fn of(reading: &Reading) -> Self {
         let hash = |texts: [&str; 2]| {
             let mut hasher = DefaultHasher::new();

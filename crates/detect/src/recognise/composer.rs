@@ -5,7 +5,7 @@ use regex::Regex;
 
 use super::labels::{Pattern, pattern};
 use super::{Look, Place, Reading, line};
-use crate::page::{Page, Run, is_rule, is_side};
+use crate::page::{Page, TextRun, is_rule, is_side};
 use crate::status::Claim;
 
 /// Words that stand on the screen only while the agent works.
@@ -152,11 +152,11 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     }
     let marker = behind_marker(&line.text);
     let chars: Vec<char> = line.text.chars().collect();
-    let has_text = |run: &&Run| {
+    let has_text = |run: &&TextRun| {
         let (from, to) = (run.start.max(marker), run.end.min(chars.len()));
         from < to && chars[from..to].iter().any(|char| char.is_alphanumeric())
     };
-    let is_dim = |run: &Run| run.style & DIM != 0 || run.style >> 12 & 0x3ff_ffff != 0;
+    let is_dim = |run: &TextRun| run.style & DIM != 0 || run.style >> 12 & 0x3ff_ffff != 0;
     // A drawn cursor reverses the first letter of an invitation.
     line.runs
         .iter()

@@ -28,7 +28,7 @@ const ABOVE_BARE: usize = 20;
 
 /// A numbered row of the dialog.
 #[derive(Clone)]
-struct Row {
+struct NumberedRow {
     row: usize,
     number: u16,
     marked: bool,
@@ -69,7 +69,7 @@ pub(super) fn tells_keys(line: &str) -> bool {
 /// A dialog of numbered rows as it stands on the screen.
 #[derive(Clone)]
 pub(super) struct Dialog {
-    rows: Vec<Row>,
+    rows: Vec<NumberedRow>,
     highlighted: Option<usize>,
     top: usize,
     question_row: usize,
@@ -256,7 +256,7 @@ fn then_turn(strokes: Strokes) -> Strokes {
     Strokes::new(all).unwrap_or(strokes)
 }
 
-impl Row {
+impl NumberedRow {
     fn label(&self, rules: &DialogRules) -> String {
         let whole = match rules.below {
             Below::Description if rules.keeps_columns => &self.whole,
@@ -268,9 +268,9 @@ impl Row {
 }
 
 /// Rows that count 1, 2, 3 … the lowest such group on the screen.
-fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<Row>> {
+fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<NumberedRow>> {
     let last = page.last_row()?;
-    let mut found: Vec<Row> = Vec::new();
+    let mut found: Vec<NumberedRow> = Vec::new();
     let mut row = last + 1;
     // From the bottom upwards, until a row numbered 1 closes the group.
     while row > 0 {
@@ -301,12 +301,12 @@ fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<Row>> {
     Some(found)
 }
 
-fn row_at(page: &Page, row: usize, pattern: &Regex) -> Option<Row> {
+fn row_at(page: &Page, row: usize, pattern: &Regex) -> Option<NumberedRow> {
     let text = page.inner(row);
     let captures = pattern.captures(text)?;
     let label = captures.name("label")?;
     let number = captures.name("key")?.as_str().parse().ok()?;
-    Some(Row {
+    Some(NumberedRow {
         row,
         number,
         marked: captures.name("marker").is_some_and(|marker| !marker.as_str().is_empty()),
@@ -336,7 +336,7 @@ fn first_column(label: &str) -> &str {
 }
 
 /// Lines under a row, indented like its label: the rest of a label that did not fit, or a description.
-fn take_wrapped(page: &Page, row: &mut Row, end: usize) {
+fn take_wrapped(page: &Page, row: &mut NumberedRow, end: usize) {
     let mut previous = row.row;
     // Behind a column of descriptions the next line goes on describing.
     let mut describing = row.described;
@@ -370,7 +370,7 @@ fn did_not_fit(page: &Page, row: usize, next: &str) -> bool {
 }
 
 /// The highlighted row is a text field: the cursor is not parked at the marker but stands in the label.
-fn is_field(page: &Page, row: &Row) -> bool {
+fn is_field(page: &Page, row: &NumberedRow) -> bool {
     let frame = page.text(row.row).chars().count() - page.inner(row.row).chars().count();
     let plain = page.text(row.row).ends_with(page.inner(row.row));
     row.marked && page.cursor.row == row.row && plain && page.cursor.column >= row.label_at + frame

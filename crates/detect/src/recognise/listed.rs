@@ -222,11 +222,10 @@ impl List {
         let choice = |(key, label): &(String, String)| {
             // A letter that stands for a table row is known by its letter.
             let shown = if self.by_letter { key } else { label };
-            let effect = match labels::effect(label) {
-                // In a list of numbers only a plain refusal refuses; "Continue" and "Install" are just entries.
-                Effect::Accepts | Effect::Widens(_) if !labels::is_plain(label) => Effect::Other,
-                effect => effect,
-            };
+            // In a list of numbers only a plain refusal refuses; "Continue" and "Install" are just entries.
+            let effect = labels::effect(label);
+            let is_entry = effect.is_accepting() && !labels::is_plain(label);
+            let effect = if is_entry { Effect::Other } else { effect };
             Choice { label: shown.clone(), strokes: Some(look.answer(key)), effect }
         };
         self.entries.iter().map(choice).collect()

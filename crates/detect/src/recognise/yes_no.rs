@@ -87,14 +87,14 @@ fn editor(look: &Look<'_>) -> Option<Reading> {
     Some(reading.with_choices(found.choices(look)))
 }
 
-struct Found {
+struct YesNoAnswers {
     base: u8,
     /// What is typed for yes and for no: the word where the word is asked for, else its letter.
     answers: (String, String),
     further: Vec<String>,
 }
 
-impl Found {
+impl YesNoAnswers {
     fn choices(&self, look: &Look<'_>) -> Vec<Choice> {
         let (yes, no) = (&self.answers.0, &self.answers.1);
         let mut choices = vec![
@@ -111,7 +111,7 @@ impl Found {
 }
 
 /// The line itself names the answers.
-fn explicit(question: &str) -> Option<Found> {
+fn explicit(question: &str) -> Option<YesNoAnswers> {
     if let Some(captures) = words().alternatives.captures(question) {
         let (yes, no) = (captures.get(1)?.as_str(), captures.get(2)?.as_str());
         if !words().is_pair(yes, no) {
@@ -126,18 +126,22 @@ fn explicit(question: &str) -> Option<Found> {
             .map(str::to_owned)
             .collect();
         // Many letters are a menu, not a yes or no.
-        return (further.len() <= 3).then(|| Found {
+        return (further.len() <= 3).then(|| YesNoAnswers {
             base: 95,
             answers: (yes.to_lowercase(), no.to_lowercase()),
             further,
         });
     }
     if CAPITALS.is_match(question) {
-        return Some(Found { base: 90, answers: ("YES".to_owned(), "no".to_owned()), further: Vec::new() });
+        return Some(YesNoAnswers {
+            base: 90,
+            answers: ("YES".to_owned(), "no".to_owned()),
+            further: Vec::new(),
+        });
     }
     for (pattern, base) in [(&WORDS, 90), (&SWAPPED, 90), (&DEFAULT_ONLY, 90), (&PRESS_Y, 90), (&BARE, 85)] {
         if let Some(captures) = pattern.captures(question) {
-            return Some(Found { base, answers: answers(is_word(&captures)), further: Vec::new() });
+            return Some(YesNoAnswers { base, answers: answers(is_word(&captures)), further: Vec::new() });
         }
     }
     None
@@ -153,13 +157,13 @@ fn is_word(captures: &regex::Captures<'_>) -> bool {
 }
 
 /// "Only 'yes' will be accepted to approve." above, `Enter a value:` in the line.
-fn by_lines_above(look: &Look<'_>, question: &str) -> Option<Found> {
+fn by_lines_above(look: &Look<'_>, question: &str) -> Option<YesNoAnswers> {
     if !question.ends_with([':', '?', '>']) {
         return None;
     }
     let first = look.line.first;
     let above = look.page.block(first.saturating_sub(4), first.saturating_sub(1));
-    ONLY_YES.is_match(&above).then(|| Found { base: 85, answers: answers(true), further: Vec::new() })
+    ONLY_YES.is_match(&above).then(|| YesNoAnswers { base: 85, answers: answers(true), further: Vec::new() })
 }
 
 fn is_asked_by_a_program(question: &str) -> bool {
@@ -167,13 +171,13 @@ fn is_asked_by_a_program(question: &str) -> bool {
 }
 
 /// The line names no answer, yet only yes or no fits.
-fn implied(question: &str) -> Option<Found> {
+fn implied(question: &str) -> Option<YesNoAnswers> {
     let base = match question {
         _ if is_asked_by_a_program(question) => 90,
         _ if words().asks_plainly.is_match(question) || ANYWAY.is_match(question) => 80,
         _ => return None,
     };
-    Some(Found { base, answers: answers(false), further: Vec::new() })
+    Some(YesNoAnswers { base, answers: answers(false), further: Vec::new() })
 }
 
 #[cfg(test)]

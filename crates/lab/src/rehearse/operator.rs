@@ -10,7 +10,7 @@ use atlasbridge_wire::twin::Said;
 use crate::scenario::{Act, Expected, Scenario};
 
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct Operator {
     scenario: &'static Scenario,
     /// Which act of which prompt comes next.
     prompt: usize,
@@ -50,12 +50,12 @@ enum Turn {
 
 /// What the operator does now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum OperatorAct {
     Ask(Request),
     Type(String),
 }
 
-impl Course {
+impl Operator {
     pub(crate) fn new(scenario: &'static Scenario) -> Self {
         Self {
             scenario,
@@ -83,7 +83,7 @@ impl Course {
     }
 
     /// The hub's list has changed.
-    pub(crate) fn watched(&mut self, prompts: Vec<PromptView>, now: SystemTime) -> Vec<Effect> {
+    pub(crate) fn watched(&mut self, prompts: Vec<PromptView>, now: SystemTime) -> Vec<OperatorAct> {
         self.present = prompts.iter().map(|prompt| prompt.prompt_id.clone()).collect();
         for prompt in prompts {
             if prompt.status == "awaiting_reply" && self.known.insert(prompt.prompt_id.clone()) {
@@ -94,13 +94,14 @@ impl Course {
     }
 
     /// The hub has responded to the last answer.
-    pub(crate) fn responded(&mut self, response: Response, now: SystemTime) -> Vec<Effect> {
+    pub(crate) fn responded(&mut self, response: Response, now: SystemTime) -> Vec<OperatorAct> {
         let (prompt, problem) = match &self.turn {
             Turn::Answering { prompt } => (prompt.clone(), self.complaint(response)),
-            Turn::TooLate { prompt } => match response {
-                Response::Refused { .. } => (prompt.clone(), None),
-                other => (prompt.clone(), Some(format!("a late answer was not refused: {other:?}"))),
-            },
+            Turn::TooLate { prompt } => {
+                let is_refused = matches!(response, Response::Refused { .. });
+                let problem = || format!("a late answer was not refused: {response:?}");
+                (prompt.clone(), (!is_refused).then(problem))
+            }
             Turn::Next | Turn::Leaving { .. } | Turn::Typing { .. } => {
                 self.fail(format!("the hub said something unasked: {response:?}"));
                 return Vec::new();
@@ -148,7 +149,7 @@ impl Course {
         }
     }
 
-    fn go_on(&mut self, now: SystemTime) -> Vec<Effect> {
+    fn go_on(&mut self, now: SystemTime) -> Vec<OperatorAct> {
         match self.turn.clone() {
             Turn::Next => self.take_offer(now),
             Turn::Leaving { prompt } if !self.present.contains(&prompt) => {
@@ -163,7 +164,7 @@ impl Course {
     }
 
     /// The act is done: the next one on the same prompt, or the next prompt.
-    fn advance(&mut self, prompt: String, now: SystemTime) -> Vec<Effect> {
+    fn advance(&mut self, prompt: String, now: SystemTime) -> Vec<OperatorAct> {
         self.act += 1;
         if self.current_act().is_some() {
             return self.perform(prompt, now);
@@ -175,7 +176,7 @@ impl Course {
     }
 
     /// The next prompt, if it was offered.
-    fn take_offer(&mut self, now: SystemTime) -> Vec<Effect> {
+    fn take_offer(&mut self, now: SystemTime) -> Vec<OperatorAct> {
         let Some((prompt, at)) = self.queue.pop_front() else {
             return Vec::new();
         };
@@ -188,7 +189,7 @@ impl Course {
         self.perform(prompt.prompt_id, now)
     }
 
-    fn perform(&mut self, prompt: String, now: SystemTime) -> Vec<Effect> {
+    fn perform(&mut self, prompt: String, now: SystemTime) -> Vec<OperatorAct> {
         let Some(act) = self.current_act() else {
             return Vec::new();
         };
@@ -208,7 +209,7 @@ impl Course {
             }
             Act::Type(keys) => {
                 self.turn = Turn::Typing { prompt };
-                vec![Effect::Type(keys)]
+                vec![OperatorAct::Type(keys)]
             }
         }
     }
@@ -233,8 +234,8 @@ impl Course {
     }
 }
 
-fn ask(prompt: String, said: Said) -> Effect {
-    Effect::Ask(Request::Answer { prompt, said, as_is: false })
+fn ask(prompt: String, said: Said) -> OperatorAct {
+    OperatorAct::Ask(Request::Answer { prompt, said, as_is: false })
 }
 
 /// How an offered prompt differs from the one that was expected.
@@ -305,37 +306,37 @@ mod tests {
 
     #[test]
     fn a_refused_answer_is_followed_by_the_right_one() {
-        let mut course = Course::new(scenario("QA-009").unwrap());
-        let asked = course.watched(waiting("a", "Enter name (max 20 chars):"), NOW);
-        assert!(matches!(&asked[..], [Effect::Ask(Request::Answer { .. })]));
+        let mut operator = Operator::new(scenario("QA-009").unwrap());
+        let asked = operator.watched(waiting("a", "Enter name (max 20 chars):"), NOW);
+        assert!(matches!(&asked[..], [OperatorAct::Ask(Request::Answer { .. })]));
         let reason = "at most 20 characters".to_owned();
-        let again = course.responded(Response::Refused { reason }, NOW);
+        let again = operator.responded(Response::Refused { reason }, NOW);
         let said = Said::Text("twenty characters ok".to_owned());
-        assert_eq!(again, [Effect::Ask(Request::Answer { prompt: "a".to_owned(), said, as_is: false })]);
-        assert!(course.responded(taken("a"), NOW).is_empty());
-        assert_eq!(course.watched(waiting("b", "Enter commit message:"), NOW).len(), 1);
-        course.responded(taken("b"), NOW);
-        course.ended(0);
-        assert!(course.is_done() && course.problems().is_empty(), "{:?}", course.problems());
+        assert_eq!(again, [OperatorAct::Ask(Request::Answer { prompt: "a".to_owned(), said, as_is: false })]);
+        assert!(operator.responded(taken("a"), NOW).is_empty());
+        assert_eq!(operator.watched(waiting("b", "Enter commit message:"), NOW).len(), 1);
+        operator.responded(taken("b"), NOW);
+        operator.ended(0);
+        assert!(operator.is_done() && operator.problems().is_empty(), "{:?}", operator.problems());
     }
 
     #[test]
     fn what_differs_is_told() {
-        let check = |play: &dyn Fn(&mut Course), expected: &str| {
-            let mut course = Course::new(scenario("QA-019").unwrap());
-            play(&mut course);
-            let problems = course.problems().join("; ");
+        let check = |play: &dyn Fn(&mut Operator), expected: &str| {
+            let mut operator = Operator::new(scenario("QA-019").unwrap());
+            play(&mut operator);
+            let problems = operator.problems().join("; ");
             assert!(problems.contains(expected), "{problems}");
         };
-        check(&|course| course.ended(1), "ended with code 1 before a prompt with \"Note:\"");
+        check(&|operator| operator.ended(1), "ended with code 1 before a prompt with \"Note:\"");
         check(
-            &|course| drop(course.watched(waiting("a", "Delete it?"), NOW)),
+            &|operator| drop(operator.watched(waiting("a", "Delete it?"), NOW)),
             "\"Delete it?\" was offered where \"Note:\"",
         );
         check(
-            &|course| {
-                course.watched(waiting("a", "Note:"), NOW);
-                course.responded(Response::Done, NOW);
+            &|operator| {
+                operator.watched(waiting("a", "Note:"), NOW);
+                operator.responded(Response::Done, NOW);
             },
             "was not accepted",
         );
