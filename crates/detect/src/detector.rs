@@ -542,13 +542,13 @@ impl Detector {
         let silent = self.clock.silent_since(now) + terms.silence;
         let silent = match terms.strict {
             true => silent,
-            false => silent.min(changed + Terms::BYTES_ENOUGH),
+            false => silent.min(changed + verdict::BYTES_ENOUGH),
         };
         let rested = match reading.place {
             Place::Composer { .. } if terms.strict => (changed + terms.rest).max(silent),
             // A spinner means work, unless it turns on for long beside an agent that says nothing more.
             Place::Composer { .. } => {
-                (changed + terms.rest).max(silent).min(changed_words + Terms::WORDS_ENOUGH.max(terms.rest))
+                (changed + terms.rest).max(silent).min(changed_words + verdict::WORDS_ENOUGH.max(terms.rest))
             }
             Place::Line { .. } | Place::Block => changed_words + terms.rest,
         };

@@ -17,7 +17,7 @@ pub(crate) struct KeyReader {
     half_typed: u32,
 }
 
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum KeyState {
     #[default]
     Ground,
@@ -39,6 +39,23 @@ enum KeyState {
 /// Whether any of this is a key, as opposed to a terminal's own replies.
 pub fn holds_keys(bytes: &[u8]) -> bool {
     KeyReader::default().read(bytes).keys
+}
+
+/// One bullet for each character that could be part of a secret. What makes no secret stays: Enter and other control
+/// keys, arrows and function keys, and the terminal's replies to queries.
+///
+/// Programs that read key by key switch the terminal's echo off as well and show the text themselves, or do not, where
+/// it is a secret. Which of both cannot be told from the keys, so their text is hidden too.
+pub fn without_text(keys: &str) -> String {
+    let mut reader = KeyReader::default();
+    let hide = |char: char| {
+        let before = reader.state;
+        char.to_string().bytes().for_each(|byte| reader.step(byte, &mut Typed::default()));
+        let is_alt = before == KeyState::Escape && reader.state == KeyState::Ground;
+        let is_text = before == KeyState::Ground || is_alt;
+        if is_text && !char.is_control() { '•' } else { char }
+    };
+    keys.chars().map(hide).collect()
 }
 
 impl KeyReader {
@@ -205,6 +222,24 @@ mod tests {
             ("é", "keys"),
         ] {
             check(input, expected);
+        }
+    }
+
+    #[test]
+    fn text_is_hidden_and_keys_are_not() {
+        for (keys, expected) in [
+            ("hunter2\r", "•••••••\r"),
+            ("pässwort", "••••••••"),
+            ("\x1b[A\x1b[B\r", "\x1b[A\x1b[B\r"),
+            ("\x1bOA\t\x7f\x03", "\x1bOA\t\x7f\x03"),
+            ("\x1b[200~se cret\x1b[201~", "\x1b[200~•••••••\x1b[201~"),
+            ("\x1b]11;rgb:0/0/0\x1b\\x", "\x1b]11;rgb:0/0/0\x1b\\•"),
+            ("\x1bx", "\x1b•"),
+            ("\x1b", "\x1b"),
+            ("\x1b[1;5", "\x1b[1;5"),
+            ("", ""),
+        ] {
+            assert_eq!(without_text(keys), expected, "{keys:?}");
         }
     }
 

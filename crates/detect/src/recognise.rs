@@ -263,8 +263,16 @@ impl Reading {
     pub(crate) fn told_as(mut self, cut: Option<Cut>, rules: &DialogRules) -> Self {
         let Some(cut) = cut else { return self };
         let more = rules.more.as_ref().map(|more| format!(" {more}.")).unwrap_or_default();
-        self.excerpt = format!("[{}] {}", cut.in_short(), self.excerpt);
-        self.detail = format!("[{}.{more}]\n{}", cut.in_words(), self.detail);
+        let (in_short, in_full) = cut.in_words();
+        self.excerpt = format!("[{in_short}] {}", self.excerpt);
+        self.detail = format!("[{in_full}.{more}]\n{}", self.detail);
+        self
+    }
+
+    /// The question stands in another line than the cursor's.
+    fn asked_as(mut self, asked: &str, excerpt: &str) -> Self {
+        self.excerpt = excerpt.trim().to_owned();
+        self.identity = format!("{}\n{asked}", self.identity);
         self
     }
 

@@ -103,21 +103,9 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
 
 /// How many of these bytes are whole characters. Bytes that can never become one count: they are shown as `�`.
 fn whole_characters(bytes: &[u8]) -> usize {
-    match std::str::from_utf8(bytes) {
-        Ok(_) => bytes.len(),
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        // Wrong somewhere before the end: only an unfinished tail is kept back.
-        Err(_) => {
-            let tail = bytes.len().saturating_sub(3);
-            (tail..bytes.len())
-                .find(|&at| is_unfinished(bytes.get(at..).unwrap_or_default()))
-                .unwrap_or(bytes.len())
-        }
-    }
-}
-
-fn is_unfinished(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+    let tail = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+    let is_unfinished = std::str::from_utf8(tail).is_err_and(|error| error.error_len().is_none());
+    if is_unfinished { bytes.len() - tail.len() } else { bytes.len() }
 }
 
 #[cfg(test)]

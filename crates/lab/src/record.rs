@@ -7,7 +7,6 @@
 //! The clock counts whole microseconds, as the file does, and a deadline is observed at the moment at which it was due.
 //! So a replay gives the detector the same observations at the same moments, and it sees the same prompts.
 
-mod hide;
 mod label;
 
 use std::ffi::OsString;
@@ -16,7 +15,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use atlasbridge_detect::recording::{Replayed, note};
-use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
+use atlasbridge_detect::{
+    Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits, without_text,
+};
 use atlasbridge_model::mask::mask;
 use atlasbridge_pty::{
     ChildEvent, GuardianNote, HostInput, HostOutput, PollFd, PollFlags, RawTerminal, ReadOutcome, Session,
@@ -27,7 +28,6 @@ use atlasbridge_wire::session::End;
 use serde_json::json;
 
 use crate::cast::CastWriter;
-use hide::hidden;
 
 /// Between a polite request to end and SIGKILL, as in `run`.
 const STOP_GRACE: Duration = Duration::from_secs(3);
@@ -457,7 +457,7 @@ impl Notes {
         let written = if is_shown {
             self.writer.input(at, &text)
         } else {
-            let hidden = hidden(&text);
+            let hidden = without_text(&text);
             self.hides_keys |= hidden != text;
             self.writer.input(at, &hidden)
         };

@@ -134,21 +134,17 @@ impl Child {
     /// The leader does it. It knows whether the number is still the tool's, knows it before we do, and may, being of
     /// the same session, continue also a tool of another user (`sudo`).
     pub fn signal_tool(&self, signal: Signal) -> io::Result<()> {
-        self.signal_by_leader(signal.number())
+        self.ask_leader(signal.number(), HostRequest::Signal)
     }
 
     /// Ends the tool's process group without asking it.
     pub fn kill_tool(&self) -> io::Result<()> {
-        self.signal_by_leader(libc::SIGKILL)
+        self.ask_leader(libc::SIGKILL, HostRequest::Signal)
     }
 
     /// Signals the tool and none of its children: what somebody sent to us alone was meant for it alone.
     pub fn signal_tool_alone(&self, signal: Signal) -> io::Result<()> {
         self.ask_leader(signal.number(), HostRequest::SignalTool)
-    }
-
-    fn signal_by_leader(&self, number: i32) -> io::Result<()> {
-        self.ask_leader(number, HostRequest::Signal)
     }
 
     fn ask_leader(&self, number: i32, request: fn(u8) -> HostRequest) -> io::Result<()> {

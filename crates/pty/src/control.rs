@@ -14,12 +14,12 @@ use crate::terminal::{Termios, WindowSize};
 /// The inner terminal, to be asked and resized.
 #[derive(Debug)]
 pub struct Control {
-    master: Arc<OwnedFd>,
-    terminal: TerminalId,
+    pub(super) master: Arc<OwnedFd>,
+    pub(super) terminal: TerminalId,
     /// The settings that we gave it; the tool may have changed them since.
-    lent: Termios,
+    pub(super) lent: Termios,
     /// The kernel's own settings for a new terminal.
-    fresh: Termios,
+    pub(super) fresh: Termios,
 }
 
 /// How the inner terminal treats what is typed now; the tool changes it at will.
@@ -61,10 +61,6 @@ impl Default for LineMode {
 }
 
 impl Control {
-    pub(crate) fn new(master: Arc<OwnedFd>, terminal: TerminalId, lent: Termios, fresh: Termios) -> Self {
-        Self { master, terminal, lent, fresh }
-    }
-
     /// Gives the terminal these settings, those of the outer one, unless the tool has made its own. A job that comes
     /// to the front finds the terminal as the shell hands it over, and not as it was while the shell edited a line.
     pub fn lend(&mut self, settings: Termios) -> io::Result<()> {

@@ -99,9 +99,6 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
     if letters.len() <= 5 && letters.iter().take(2).map(char::to_ascii_lowercase).eq(['y', 'n']) {
         return None;
     }
-    let key_of = |letter: &char| {
-        if exact { *letter } else { letter.to_ascii_lowercase() }
-    };
     // The lines above may say what each letter does.
     let (first_row, explained) = listed::lettered(look).unwrap_or_default();
     let explanation = |letter: &char| {
@@ -110,14 +107,10 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
     };
     let labels: Option<Vec<&str>> = letters.iter().map(explanation).collect();
     let choices = letters.iter().enumerate().map(|(index, letter)| {
-        let strokes = look.answer(&key_of(letter).to_string());
+        let key = if exact { *letter } else { letter.to_ascii_lowercase() };
         match labels.as_ref().and_then(|labels| labels.get(index)) {
-            Some(label) => labels::choice(label, strokes),
-            None => Choice {
-                label: letter.to_string(),
-                strokes: Some(strokes),
-                effect: letter_effect(key_of(letter)),
-            },
+            Some(label) => labels::choice(label, look.answer(&key.to_string())),
+            None => letter_choice(look, *letter, key),
         }
     });
     let choices = choices.collect();
@@ -128,12 +121,13 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
     Some(reading.with_choices(choices))
 }
 
-fn letter_effect(key: char) -> Effect {
-    match key {
+fn letter_choice(look: &Look<'_>, label: char, key: char) -> Choice {
+    let effect = match key {
         'y' => Effect::Accepts,
         'n' | 'q' => Effect::Refuses,
         _ => Effect::Other,
-    }
+    };
+    Choice { label: label.to_string(), strokes: Some(look.answer(&key.to_string())), effect }
 }
 
 /// Each letter once; the one in upper case is what Enter takes.
@@ -150,11 +144,7 @@ fn expands(look: &Look<'_>, question: &str) -> Option<Reading> {
     }
     let choices = letters.iter().map(|letter| {
         let key = letter.to_ascii_lowercase();
-        Choice {
-            label: key.to_string(),
-            strokes: Some(look.answer(&key.to_string())),
-            effect: letter_effect(key),
-        }
+        letter_choice(look, key, key)
     });
     let choices = choices.collect();
     Some(Reading::line(look, Kind::MultipleChoice, 80, question).with_choices(choices))

@@ -30,9 +30,7 @@ fn numbered(look: &Look<'_>, dialog: &DialogRules, usual: Option<&Numbered>) -> 
         None => None,
     };
     let found = own.as_ref().or(usual)?;
-    let fits =
-        dialog.anchor.is_match(&found.above(look.page)) && footer_fits(dialog, &found.below(look.page));
-    if !fits {
+    if !dialog.fits(&found.above(look.page), &found.below(look.page)) {
         return None;
     }
     let begun = match &dialog.begins {
@@ -43,14 +41,8 @@ fn numbered(look: &Look<'_>, dialog: &DialogRules, usual: Option<&Numbered>) -> 
     anchored.reading(look.page, dialog)
 }
 
-fn footer_fits(dialog: &DialogRules, below: &str) -> bool {
-    dialog.footer.as_ref().is_none_or(|footer| footer.is_match(below))
-}
-
 fn marked(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
-    let fits = |menu: &Menu| {
-        dialog.anchor.is_match(&menu.above(look.page)) && footer_fits(dialog, &menu.below(look.page))
-    };
+    let fits = |menu: &Menu| dialog.fits(&menu.above(look.page), &menu.below(look.page));
     let menu = Menu::open(look, dialog.row.as_deref()).find(fits)?;
     menu.reading_by(look.page, dialog)
 }
@@ -73,9 +65,7 @@ fn keyed(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let footer = (0..=last).rev().take_while(is_text).last()?;
     let top = (0..footer).rev().find(|&row| is_rule(page.text(row)))? + 1;
     let is_typed_below = composer::find(page).is_some_and(|found| found.row >= top);
-    let fits = dialog.anchor.is_match(&page.words(top, footer))
-        && footer_fits(dialog, &page.words(footer, last + 1));
-    if is_typed_below || !fits {
+    if is_typed_below || !dialog.fits(&page.words(top, footer), &page.words(footer, last + 1)) {
         return None;
     }
     let choices = keyed_choices(page, footer, last, dialog)?;
@@ -117,15 +107,14 @@ const NEAR: usize = 4;
 fn bare(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let page = look.page;
     let last = page.last_row()?;
-    let row = (last.saturating_sub(NEAR)..=last)
-        .rev()
-        .find(|&row| dialog.anchor.is_match(page.inner(row).trim()))?;
+    let mut rows = (last.saturating_sub(NEAR)..=last).rev();
+    let row = rows.find(|&row| dialog.anchor.is_match(page.inner(row).trim()))?;
+    let text = page.inner(row).trim();
     let below: Vec<&str> = (row + 1..=last).map(|row| page.inner(row).trim()).collect();
-    if composer::find(page).is_some() || !footer_fits(dialog, &below.join(" ")) {
+    if composer::find(page).is_some() || !dialog.fits(text, &below.join(" ")) {
         return None;
     }
     let kind = dialog.kind.unwrap_or(Kind::ConfirmEnter);
-    let text = page.inner(row).trim();
     let detail = page.block(row.saturating_sub(8), last);
     Some(Reading::block(kind, 90, text, detail, text.to_owned()).by(dialog))
 }

@@ -141,6 +141,12 @@ impl DialogRules {
         [&self.anchor].into_iter().chain(labels.into_iter().chain(parts).flatten())
     }
 
+    /// This is the dialog, by the words above its rows and below them.
+    pub(crate) fn fits(&self, above: &str, below: &str) -> bool {
+        let footer_fits = || self.footer.as_ref().is_none_or(|footer| footer.is_match(below));
+        self.anchor.is_match(above) && footer_fits()
+    }
+
     /// A pack has told them.
     pub(crate) fn is_packed(&self) -> bool {
         !self.name.text.is_empty()
