@@ -1,6 +1,6 @@
 //! What a program did with a dialog, by its own word: lines that it writes afterwards, and reports of its hooks. Pure.
 //!
-//! It only ever takes trust away. Whoever draws a dialog can draw such a line too, so none of them proves that an answer was
+//! It only ever takes trust away. A program that draws a dialog can draw such a line too, so none of them proves that an answer was
 //! taken; but an answer that the program itself belies is never told as applied.
 
 use atlasbridge_model::Effect;

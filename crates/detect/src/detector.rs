@@ -43,13 +43,13 @@ const MISSING: Duration = Duration::from_millis(250);
 const MISSING_AFTER_INPUT: Duration = Duration::from_millis(40);
 /// After Enter an agent's empty box means nothing for this long: spinners come late on a busy machine.
 const AFTER_SENDING: Duration = Duration::from_millis(1200);
-/// A key at the terminal shows in an empty box within this; until then somebody has begun to write, and needs no
+/// A key at the terminal shows in an empty box within this; until then a person has begun to write, and needs no
 /// message that the box is empty. Codex took 120 ms while it started.
 const AFTER_KEY: Duration = Duration::from_millis(300);
 /// How long an Enter at the terminal counts as an answer on its way. A tool that shows nothing within it did not
 /// take it.
 const ANSWERING: Duration = Duration::from_secs(1);
-/// While a dialog stands and nobody reads, the kernel is asked again after this, until the dialog is told.
+/// While a dialog stands and no process reads, the kernel is asked again after this, until the dialog is told.
 const LISTENS_AGAIN: Duration = Duration::from_millis(250);
 /// A caller that does not answer `AskKernel` is asked again after this.
 const UNANSWERED: Duration = Duration::from_secs(1);
@@ -186,7 +186,7 @@ impl Detector {
         Marks::of(&self.screen.page(), self.config.pack.as_deref())
     }
 
-    /// Somebody has just pressed Enter at the terminal, and the tool's answer to it has not been seen yet: whatever
+    /// A person has just pressed Enter at the terminal, and the tool's answer to it has not been seen yet: what
     /// stands there in a moment, even the same words, is another prompt.
     pub fn is_being_answered(&self, no: SightingNo, now: Moment) -> bool {
         let standing = self.standing.as_ref().filter(|standing| standing.sighting.no == no);
@@ -194,7 +194,7 @@ impl Detector {
             && self.clock.sent.is_some_and(|sent| now < sent + ANSWERING)
     }
 
-    /// Somebody is in the middle of answering at the terminal. In a dialog any key may be the answer, and has shown what
+    /// A person is in the middle of answering at the terminal. In a dialog any key may be the answer, and has shown what
     /// it did within a moment; elsewhere a line that was begun is not forgotten.
     pub fn typed_since(&self, no: SightingNo, now: Moment) -> bool {
         let standing = self.standing.as_ref().filter(|standing| standing.sighting.no == no);
@@ -521,7 +521,7 @@ impl Detector {
         self.candidate = None;
         self.clock.echo_until = None;
         let mut standing = Standing::new(sighting, reading, look, &self.status, announced);
-        // What was typed between the question's appearance and this look may be its answer: nobody else's.
+        // What was typed between the question's appearance and this look may be its answer, and is no answer to another prompt.
         standing.local_keys = self.clock.typed.is_some_and(|typed| typed >= since);
         standing.sent = standing.local_keys && self.clock.sent.is_some_and(|sent| sent >= since);
         standing.submitted = standing.sent;
@@ -532,7 +532,7 @@ impl Detector {
 
     /// When the reading has stood, and the screen has rested, as long as the terms say.
     fn ripe(&self, reading: &Reading, terms: Terms, since: Moment, now: Moment) -> Moment {
-        // "Don't know" after "nobody reads" is no news: only time since then speaks for a prompt.
+        // "Don't know" after "no process reads" is no news: only time since then speaks for a prompt.
         let vetoed = match self.kernel.wait {
             Waits::Unknown => self.clock.vetoed,
             Waits::Read | Waits::Poll | Waits::Nobody => Moment::default(),

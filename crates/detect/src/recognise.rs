@@ -86,7 +86,7 @@ pub(crate) enum Place {
     Line { question: String },
     /// A dialog drawn around or above the cursor.
     Block,
-    /// The input box of an agent. `drafted`: somebody has begun to write in it.
+    /// The input box of an agent. `drafted`: a person has begun to write in it.
     Composer { drafted: bool },
 }
 
@@ -172,7 +172,7 @@ impl Look<'_> {
         self.pack.as_deref()
     }
 
-    /// The program has written on below this row, and the cursor stands behind its words: whatever asks above was
+    /// The program has written on below this row, and the cursor stands behind its words: what asks above was
     /// answered, or given up, and keys would go to what stands at the cursor. A hidden cursor is parked anywhere.
     pub(crate) fn is_past(&self, row: usize) -> bool {
         let line = &self.line;
@@ -258,7 +258,7 @@ impl Reading {
     }
 
     /// # What is not shown is told
-    /// Whoever answers from elsewhere sees an excerpt, and the detail on demand: both begin with the word that they are
+    /// A person who answers from elsewhere sees an excerpt, and the detail on demand: both begin with the word that they are
     /// not the whole, and the detail says how the person at the terminal sees the rest.
     pub(crate) fn told_as(mut self, cut: Option<Cut>, rules: &DialogRules) -> Self {
         let Some(cut) = cut else { return self };

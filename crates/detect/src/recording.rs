@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use atlasbridge_model::{Sighting, SightingNo};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::{Departure, Detector, DetectorConfig, Drift, Event, KernelWait, Moment, Observation, Waits};
 
@@ -64,19 +63,16 @@ impl Recording {
     /// Reads the text of a `.cast` file. Unknown kinds of events are skipped.
     pub fn parse(text: &str) -> Result<Self, NotARecording> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        let (number, header) = lines.next().ok_or(NotARecording { line: 1 })?;
+        let (number, header) = lines.next().unwrap_or_default();
         let wrong = |line: usize| NotARecording { line: line + 1 };
-        let header: Value = serde_json::from_str(header).map_err(|_| wrong(number))?;
-        let side =
-            |name: &str| header.get(name).and_then(Value::as_u64).and_then(|side| u16::try_from(side).ok());
-        let (Some(cols), Some(rows), Some(2)) = (side("width"), side("height"), side("version")) else {
+        let header: Header = serde_json::from_str(header).map_err(|_| wrong(number))?;
+        if header.version != 2 {
             return Err(wrong(number));
-        };
-        let mut recording = Self { cols, rows, steps: Vec::new(), end: Moment::default() };
+        }
+        let mut recording =
+            Self { cols: header.width, rows: header.height, steps: Vec::new(), end: Moment::default() };
         for (number, line) in lines {
-            let event: Value = serde_json::from_str(line).map_err(|_| wrong(number))?;
-            let at = moment(&event).ok_or_else(|| wrong(number))?;
-            let what = what(&event).ok_or_else(|| wrong(number))?;
+            let (at, what) = event(line).ok_or_else(|| wrong(number))?;
             recording.end = recording.end.max(at);
             recording.steps.extend(what.map(|what| Step { at, what }));
         }
@@ -84,25 +80,28 @@ impl Recording {
     }
 }
 
-fn moment(event: &Value) -> Option<Moment> {
-    let seconds = event.get(0)?.as_f64().filter(|seconds| (0.0..1e9).contains(seconds))?;
-    Some(Moment(Duration::from_secs_f64(seconds)))
+#[derive(Deserialize)]
+struct Header {
+    version: u16,
+    width: u16,
+    height: u16,
 }
 
-/// `None`: not an event. `Some(None)`: an event of a kind that we do not need.
-fn what(event: &Value) -> Option<Option<What>> {
-    let text = event.get(2)?.as_str()?;
-    let what = match event.get(1)?.as_str()? {
-        "o" => What::Output(text.to_owned()),
-        "i" => What::Input(text.to_owned()),
+/// `None`: not an event. An event of a kind that we do not need has a moment and no more.
+fn event(line: &str) -> Option<(Moment, Option<What>)> {
+    let (seconds, kind, text): (f64, String, String) = serde_json::from_str(line).ok()?;
+    let seconds = Some(seconds).filter(|seconds| (0.0..1e9).contains(seconds))?;
+    let what = match kind.as_str() {
+        "o" => Some(What::Output(text)),
+        "i" => Some(What::Input(text)),
         "r" => {
             let (cols, rows) = text.split_once('x')?;
-            What::Resize { cols: cols.parse().ok()?, rows: rows.parse().ok()? }
+            Some(What::Resize { cols: cols.parse().ok()?, rows: rows.parse().ok()? })
         }
-        "k" => What::Kernel(serde_json::from_str::<KernelEvent>(text).ok()?.0),
-        _ => return Some(None),
+        "k" => Some(What::Kernel(serde_json::from_str::<KernelEvent>(&text).ok()?.0)),
+        _ => None,
     };
-    Some(Some(what))
+    Some((Moment(Duration::from_secs_f64(seconds)), what))
 }
 
 /// The text of a `k` event.

@@ -22,7 +22,7 @@ use crate::page::{Cursor, Page, PageLine, TextRun};
 
 /// The emulator misbehaves below this (a wide character needs two columns).
 const SMALLEST: u16 = 2;
-/// No real window is larger; the grid's memory stays bounded whatever a resize says.
+/// No real window is larger; the grid's memory stays bounded for every resize.
 const LARGEST: u16 = 2000;
 
 /// What the tool's output looks like on a terminal.

@@ -29,7 +29,7 @@ const SETTLE_STARTING: Duration = Duration::from_millis(700);
 const SETTLE_BARE: Duration = Duration::from_millis(1500);
 /// An agent's input box counts as idle when the whole screen has rested: spinners turn faster than this.
 const IDLE_REST: Duration = Duration::from_millis(450);
-/// The same where the kernel says nothing, whatever the program claims: "done" comes before the last words are
+/// The same where the kernel says nothing, for every claim of the program: "done" comes before the last words are
 /// painted, and a tool that has just started says "ready" while it still loads.
 const IDLE_REST_BLIND: Duration = Duration::from_millis(1000);
 /// And before the first key no byte may have come for this long, which a tool that loads cannot keep.
@@ -43,7 +43,7 @@ const IDLE_SILENCE_OF_SILENT: Duration = Duration::from_millis(2000);
 pub(crate) const BYTES_ENOUGH: Duration = Duration::from_millis(1500);
 /// And some keep a frozen spinner turning: words that rest this long are enough.
 pub(crate) const WORDS_ENOUGH: Duration = Duration::from_secs(3);
-/// How many times as long a dialog that the tool's pack knows may stand before nobody who reads makes it doubtful: a
+/// How many times as long a dialog that the tool's pack knows may stand unread before it is doubted: a
 /// tool that is starved on a busy machine was seen not to listen for two seconds under its first dialog.
 const BUSY_LOOP: u32 = 3;
 /// Blocked in a read behind some text that no family knows.
@@ -105,7 +105,7 @@ pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
 /// The same for a dialog that is drawn as far as it ever will be.
 fn judge_drawn(reading: &Reading, known: Circumstances) -> Option<Terms> {
     match reading.place {
-        // Somebody writes there, or left a draft: news only once nothing has moved for long.
+        // A person writes there, or left a draft: news only once nothing has moved for long.
         Place::Composer { drafted: true } => {
             return composer(reading, known).map(|terms| Terms { rest: known.stuck_timeout, ..terms });
         }
@@ -173,7 +173,7 @@ fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
     })
 }
 
-/// Only possible, at once: whoever asks has waited already.
+/// Only possible, at once: the caller has waited already.
 pub(crate) fn possible() -> Terms {
     Terms {
         confidence: 60,

@@ -300,7 +300,7 @@ impl Recorder {
             match self.terminal.write(&self.unshown)? {
                 WriteOutcome::Wrote(count) => drop(self.unshown.drain(..count)),
                 WriteOutcome::WouldBlock => return Ok(()),
-                // Nobody looks any more; the hang-up signal follows.
+                // The terminal is gone; the hang-up signal follows.
                 WriteOutcome::Closed => self.unshown.clear(),
             }
         }

@@ -131,7 +131,7 @@ pub fn planned_scenario(word: &str) -> Option<&'static Planned> {
     PLANNED.iter().find(|scenario| is_named(word, scenario.id, scenario.name))
 }
 
-/// By letters and digits alone: a name has blanks and a stroke, and nobody types those at a shell.
+/// By letters and digits alone: a name has blanks and a stroke, which are awkward at a shell.
 fn is_named(word: &str, id: &str, name: &str) -> bool {
     let letters = |text: &str| -> String {
         let kept = text.chars().filter(|char| char.is_alphanumeric());

@@ -109,7 +109,7 @@ impl Child {
     }
 
     /// Tells the guardian what to put right should we die. Send it after entering raw mode and after leaving it. The
-    /// guardian will not touch a terminal that somebody has changed since.
+    /// guardian will not touch a terminal that another process has changed since.
     ///
     /// Without a leader there is no guardian, which [`ChildEvent::LeaderLost`] has said; that is no error here.
     pub fn note(&self, note: &GuardianNote) -> io::Result<()> {
@@ -142,7 +142,7 @@ impl Child {
         self.ask_leader(libc::SIGKILL, HostRequest::Signal)
     }
 
-    /// Signals the tool and none of its children: what somebody sent to us alone was meant for it alone.
+    /// Signals the tool and none of its children: a signal that was sent to us alone was meant for it alone.
     pub fn signal_tool_alone(&self, signal: Signal) -> io::Result<()> {
         self.ask_leader(signal.number(), HostRequest::SignalTool)
     }
@@ -164,7 +164,7 @@ impl Child {
         }
     }
 
-    /// Signals whoever is in front of the inner terminal: under a shell, the job and not the shell.
+    /// Signals the group in front of the inner terminal: under a shell, the job and not the shell.
     pub fn signal_foreground(&self, signal: Signal) -> io::Result<()> {
         let group = foreground_group(&self.master).ok_or(Errno::SRCH)?;
         // SAFETY: no memory is involved.
@@ -181,7 +181,7 @@ impl Child {
 
 impl Drop for Child {
     /// Lets the leader go, and collects it. It exits at once when the socket ends, so that the wait is one for a
-    /// wake-up; the limit is for a leader that somebody has stopped.
+    /// wake-up; the limit is for a leader that was stopped.
     fn drop(&mut self) {
         let _ = shutdown(&self.link, Shutdown::Both);
         let Some(leader) = Pid::from_raw(self.leader) else {

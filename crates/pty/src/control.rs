@@ -93,7 +93,7 @@ impl Control {
         Termios::of(&self.master)
     }
 
-    /// The settings that matter to somebody who types. The kernel refuses them to no holder of a master; if it did,
+    /// The settings that matter to a typist. The kernel refuses them to no holder of a master; if it did,
     /// the settings of a fresh terminal are the answer.
     pub fn line_mode(&self) -> LineMode {
         self.termios().map(|settings| LineMode::of(&settings)).unwrap_or_default()
@@ -104,7 +104,7 @@ impl Control {
         foreground_group(&self.master)
     }
 
-    /// How many bytes were typed that nobody has read yet. Of a line that the kernel collects, only whole ones count.
+    /// How many bytes were typed and not read yet. Of a line that the kernel collects, only whole ones count.
     /// `None` where the kernel does not say.
     pub fn unread_input(&self) -> Option<u64> {
         rustix::io::ioctl_fionread(self.tools_side().ok()?).ok()
@@ -117,19 +117,19 @@ impl Control {
     }
 
     /// The tool's end of the terminal: only there does the kernel show and drop the queue of typed bytes. It is opened
-    /// for one question and closed again, because the end of a session shows as nobody having it open.
+    /// for one question and closed again, because the end of a session shows as no process having it open.
     fn tools_side(&self) -> io::Result<OwnedFd> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         Ok(rustix::pty::ioctl_tiocgptpeer(&self.master, flags)?)
     }
 
     /// Whether a process of another session waits for the terminal: the server of tmux or screen, a pinentry. They
-    /// read for the program in front, so [`Control::probe`] finds nobody.
+    /// read for the program in front, so [`Control::probe`] finds no waiting process.
     pub fn is_awaited_elsewhere(&self) -> bool {
         probe_elsewhere(self.foreground_group(), self.terminal)
     }
 
-    /// Whether somebody in front of the terminal waits for it: see [`Probe`].
+    /// Whether a process in front of the terminal waits for it: see [`Probe`].
     pub fn probe(&self) -> Probe {
         probe(self.foreground_group(), self.terminal, self.line_mode())
     }

@@ -118,7 +118,7 @@ fn make_raw(terminal: &OwnedFd, saved: &Termios, keep_output_processing: bool) -
 
 /// # Only what is ours
 ///
-/// Settings that are no longer as we made them were changed by somebody else, most likely a shell that took the
+/// Settings that are no longer as we made them were changed by another program, most likely a shell that took the
 /// terminal back while we were stopped and is editing a line: ours to leave alone. SIGTTOU is blocked meanwhile, or
 /// restoring from the background would stop us, on our way out, for ever.
 fn restore(terminal: &OwnedFd, saved: &Termios, raw: &Termios) -> io::Result<()> {

@@ -149,7 +149,7 @@ impl Leader {
             become_tool(report, image, foreground);
         }
         after_fork::close(report);
-        // The tool does the same: whoever is first, the group exists when either relies on it.
+        // The tool does the same: whichever is first, the group exists when either relies on it.
         // SAFETY: no memory is involved.
         unsafe { libc::setpgid(pid, pid) };
         // SAFETY: the path ends in NUL. The tool has the host's directory; the leader must not keep it from being
@@ -199,8 +199,8 @@ impl Leader {
             self.report(ChildEvent::Started { pid });
             return;
         }
-        // SAFETY: no status is asked for. The process has said its last word and is exiting; killed, because somebody
-        // could have stopped it in between, and this wait must end.
+        // SAFETY: no status is asked for. The process has said its last word and is exiting; killed, because it
+        // could have been stopped in between, and this wait must end.
         unsafe {
             libc::kill(pid, libc::SIGKILL);
             libc::waitpid(pid, ptr::null_mut(), 0);
@@ -221,7 +221,7 @@ impl Leader {
             if libc::WIFSTOPPED(status) {
                 let signal = libc::WSTOPSIG(status);
                 if matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
-                    // It needs the terminal itself, whoever has it: it is what to put in front next.
+                    // It needs the terminal itself, in place of any other group: it is what to put in front next.
                     set_foreground(own_group());
                     self.in_front = None;
                 }
@@ -324,7 +324,7 @@ impl Leader {
 
     /// # Guardian's promise
     ///
-    /// Whatever ended the host, the outer terminal is usable and the tool knows. The writing comes last: it is the
+    /// However the host ended, the outer terminal is usable and the tool knows. The writing comes last: it is the
     /// only step that could wait, if the terminal could not be opened for us alone.
     fn host_is_gone(&self) -> ! {
         let words = self.restore_settings();
@@ -340,7 +340,7 @@ impl Leader {
         after_fork::exit(0);
     }
 
-    /// Returns what to write then. Settings that are no longer those the host had set belong to somebody else, most
+    /// Returns what to write then. Settings that are no longer those the host had set belong to another program, most
     /// likely a shell that is already editing a line: they are left alone, and so is its prompt.
     fn restore_settings(&self) -> Option<&'static [&'static [u8]]> {
         let change = self.note.restore?;
@@ -423,7 +423,7 @@ fn borrow(descriptor: RawFd) -> BorrowedFd<'static> {
     unsafe { BorrowedFd::borrow_raw(descriptor) }
 }
 
-/// What `ps` shows, so that nobody takes it for a second session host.
+/// What `ps` shows, so that it is not taken for a second session host.
 fn set_name() {
     // SAFETY: the name ends in NUL within 16 bytes.
     unsafe { libc::prctl(libc::PR_SET_NAME, c"atlasbridge-tty".as_ptr()) };

@@ -100,7 +100,7 @@ pub enum InputKind {
     Terminal,
     /// A file, a pipe or a socket: bytes, and an end.
     Stream,
-    /// `/dev/null` or the like: nobody.
+    /// `/dev/null` or the like: no bytes ever.
     Nobody,
 }
 

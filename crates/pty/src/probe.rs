@@ -1,8 +1,8 @@
-//! The kernel's word on whether somebody waits for the terminal.
+//! The kernel's word on whether a process waits for the terminal.
 //!
 //! It looks at every thread of the terminal's foreground process group and asks in which system call it is blocked,
-//! and on which file. A blocking `read` of the terminal is a program that waits for input, near certainly; nobody
-//! waiting is a program that is busy, near certainly; an event loop polls the terminal at all times, and there the
+//! and on which file. A blocking `read` of the terminal is a program that waits for input, near certainly; no
+//! thread waiting is a program that is busy, near certainly; an event loop polls the terminal at all times, and there the
 //! screen must tell (measured over 300 prompts, DESIGN §3).
 //!
 //! It reads procfs and nothing else, never waits, and never fails: what cannot be read is `Unknown`. Programs of
@@ -66,9 +66,9 @@ pub struct Probe {
     /// The kernel shows what is typed. Canonical without echo is a password.
     pub echo: bool,
     pub foreground_group: Option<i32>,
-    /// Who waits for it, where somebody does: who reads before who polls.
+    /// The thread that waits for it, if one does: who reads before who polls.
     pub waiting: Option<WaitingThread>,
-    /// Somebody in front of it runs, or is about to: perhaps towards a read.
+    /// A thread in front of it runs, or is about to: perhaps towards a read.
     pub is_running: bool,
 }
 
@@ -89,17 +89,17 @@ impl WaitingThread {
     }
 }
 
-/// Whether somebody in front of the terminal waits for it. In the order in which one thread's answer overrules
+/// Whether a thread in front of the terminal waits for it. In the order in which one thread's answer overrules
 /// another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TtyWait {
-    /// Nobody.
+    /// None does.
     None,
-    /// Somebody polls it, perhaps among other things.
+    /// One polls it, perhaps among other things.
     Poll,
-    /// Somebody could not be looked at.
+    /// One could not be looked at.
     Unknown,
-    /// Somebody is blocked in reading it.
+    /// One is blocked in reading it.
     Read,
 }
 
@@ -161,7 +161,7 @@ struct WaiterSearch {
     threads_left: usize,
     /// Who was found to wait for it.
     waiting: Option<WaitingThread>,
-    /// Somebody was found outside of any call.
+    /// A thread was found outside of any call.
     is_running: bool,
 }
 
@@ -236,8 +236,7 @@ impl Thread {
             Err(_) if !self.directory.exists() => return TtyWait::None,
             Err(_) => TtyWait::Unknown,
         };
-        // A stopped thread still shows the call that it will resume, and a dead one cannot be looked at, whoever it
-        // was.
+        // A stopped thread still shows the call that it will resume, and a dead one cannot be looked at.
         if wait == TtyWait::None || self.can_wait() { wait } else { TtyWait::None }
     }
 
@@ -382,7 +381,7 @@ impl BlockedIn {
     }
 }
 
-/// A group lies within one session and a session has one terminal, so whoever is in the group is in front of ours.
+/// A group lies within one session and a session has one terminal, so each member of the group is in front of ours.
 /// Asked of the kernel and not of procfs, because it is asked for every process of the machine.
 fn group_of(process: i32) -> Option<i32> {
     // SAFETY: no memory is involved. Not rustix's: kernel threads are in group 0, which it takes for impossible.

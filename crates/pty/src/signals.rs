@@ -42,7 +42,7 @@ impl Signal {
         Self::ALL.into_iter().find(|signal| signal.number() == number)
     }
 
-    /// Whether being ignored at our start is a wish of whoever started us (`nohup`, a shell without job control); for
+    /// Whether being ignored at our start is a wish of the process that started us (`nohup`, a shell without job control); for
     /// the others it is an accident, and one that would make `waitpid` blind.
     fn may_be_refused(self) -> bool {
         match self {
@@ -83,7 +83,7 @@ impl Signals {
         // SAFETY: the set is initialised and outlives the call.
         let raw =
             checked(unsafe { libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
-        // SAFETY: signalfd just made this descriptor, and nobody else knows it.
+        // SAFETY: signalfd just made this descriptor, and no other code knows it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(raw) };
         Ok(Self { descriptor })
     }
@@ -114,9 +114,9 @@ impl AsFd for Signals {
 /// Whether stopping ourselves did stop us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// We were stopped, and somebody has continued us.
+    /// We were stopped, and another process has continued us.
     Continued,
-    /// There is nobody to continue us, so we were not stopped: the kernel drops the signal in an orphaned group, and
+    /// There is no process to continue us, so we were not stopped: the kernel drops the signal in an orphaned group, and
     /// one that we were started to ignore stays ignored.
     Refused,
 }

@@ -68,9 +68,9 @@ impl Termios {
         self
     }
 
-    /// These settings for a program that is about to start. A terminal that does not edit lines is in the hands of somebody
-    /// who reads key by key, a shell's line editor, a pager, a program that has started us from its own screen; those
-    /// settings are nobody's but theirs, and a fresh terminal's are taken with this one's special characters.
+    /// These settings for a program that is about to start. A terminal that does not edit lines is in the hands of a program
+    /// that reads key by key: a shell's line editor, a pager, one that has started us from its own screen. Those settings
+    /// are that program's alone, and a fresh terminal's are taken with this one's special characters.
     pub(crate) fn for_start(self, fresh: Self) -> Self {
         let settings = match self.has_local_flag(libc::ICANON) {
             true => self,

@@ -40,7 +40,7 @@ impl Lines {
         self.held.extend_from_slice(bytes);
     }
 
-    /// More has come than one frame may hold, and nobody has asked for it.
+    /// More has come than one frame may hold, and was not asked for.
     pub fn is_full(&self) -> bool {
         self.held.len() >= MAX_FRAME
     }

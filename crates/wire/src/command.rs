@@ -211,7 +211,7 @@ pub struct SessionView {
     /// Prompts that wait for an answer, or for their turn.
     #[serde(default)]
     pub waiting: u64,
-    /// Too many answers came over channels: no more are taken from there until somebody resumes it.
+    /// Too many answers came over channels: no more are taken from there until an operator resumes it.
     #[serde(default)]
     pub paused: bool,
 }

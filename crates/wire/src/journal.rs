@@ -1,7 +1,8 @@
 //! What a session host leaves on disk before and after it types, one JSON line each.
 //!
 //! The host's memory answers while it lives; the journal speaks for it when it was killed. No entry for a reply:
-//! it was certainly not typed. An intent without an outcome: nobody can say, and nobody tries again.
+//! it was certainly not typed. An intent without an outcome: whether it was typed is unknown, and it is
+//! not tried again.
 
 use std::collections::HashMap;
 

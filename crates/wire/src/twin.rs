@@ -211,7 +211,7 @@ impl TryFrom<Choice> for model::Choice {
     }
 }
 
-/// A word of a later version is a grant that nobody here can read.
+/// A word of a later version is a grant that this one cannot read.
 fn grant(word: &str) -> model::Grant {
     model::Grant::ALL.into_iter().find(|grant| grant.as_str() == word).unwrap_or(model::Grant::Unknown)
 }
@@ -244,7 +244,7 @@ impl From<Value> for answer::Value {
     }
 }
 
-/// What somebody said.
+/// An answer in the words of its sender.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Said {
@@ -296,7 +296,7 @@ pub enum Outcome {
     PromptChanged,
     TypingLocally,
     NotTaken,
-    /// Nobody read the terminal: nothing was typed.
+    /// No process read the terminal: nothing was typed.
     NotReading,
     ToolGone,
     TooLate,

@@ -117,7 +117,7 @@ pub enum Departure {
     LocalInput,
     /// Our stroke.
     Injected,
-    /// Nobody we know typed. `echoed`: text appeared right behind the question as if typed.
+    /// No key of the terminal and no stroke of ours. `echoed`: text appeared right behind the question as if typed.
     Unprompted {
         echoed: bool,
     },

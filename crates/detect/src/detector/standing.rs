@@ -148,7 +148,7 @@ impl Standing {
             }
             Place::Block => self.announced_anew(status) || answered(look) > self.answered,
             Place::Composer { .. } => {
-                // What stands in the box has not been taken yet, whatever its first letter swept from the screen.
+                // What stands in the box has not been taken yet, though its first letter may have swept from the screen.
                 let drafted = Place::Composer { drafted: true };
                 let is_written = reading.is_some_and(|reading| reading.place == drafted);
                 self.sent && !is_written && self.surroundings != surroundings(look)

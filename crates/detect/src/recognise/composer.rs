@@ -131,7 +131,7 @@ pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
     Some(reading)
 }
 
-/// Somebody has begun to write: text before the cursor, or, where the cursor is elsewhere, text behind the marker
+/// A person has begun to write: text before the cursor, or, where the cursor is elsewhere, text behind the marker
 /// that is neither dim nor coloured as an invitation is.
 fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     static INVITES: Pattern = pattern!(r#"^(?:[>❯›]?\s*|●\s*▋)(Type your message|Ask \w+|Try ")"#);
@@ -139,7 +139,7 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     let Some(line) = page.lines.get(row) else {
         return false;
     };
-    // Nobody but a person writes before the cursor, and what is written may begin as an invitation does.
+    // Only a person writes before the cursor, and what is written may begin as an invitation does.
     if page.cursor.row == row && page.cursor.visible && is_written_before(page, row) {
         return true;
     }
@@ -176,7 +176,7 @@ fn is_written_before(page: &Page, row: usize) -> bool {
     typed.into_iter().any(|char| !char.is_whitespace())
 }
 
-/// An input box without a frame that somebody writes in, known by what its pack says of it and of the rows below.
+/// An input box without a frame that a person writes in, known by what its pack says of it and of the rows below.
 fn written_in(look: &Look<'_>) -> Option<Box> {
     let page = look.page;
     let known = look.pack()?.idle.as_ref()?.filled_box.as_deref()?;

@@ -1,4 +1,4 @@
-//! Where a dialog shows less than the whole: said in so many words, because nobody approves what they did not see without
+//! Where a dialog shows less than the whole: said in so many words, because no person should approve what they did not see without
 //! knowing that.
 
 use super::labels::{Pattern, pattern};

@@ -49,7 +49,7 @@ pub(crate) fn accepted(label: &str) -> Effect {
     }
 }
 
-/// Beside a bare yes every longer one says more than yes, whatever it says.
+/// Beside a bare yes every longer one says more than yes.
 pub(crate) fn beside_each_other(rows: &mut [Choice]) {
     let is_bare = |row: &Choice| row.effect == Effect::Accepts && is_bare(&row.label);
     if rows.iter().any(is_bare) {
@@ -94,7 +94,7 @@ pub(crate) fn hinted_key(label: &str) -> Option<String> {
 }
 
 /// The same for a row without a number, which has no other key of its own: `Continue (tab)`. Not Enter, which takes
-/// the row that is highlighted, whatever it is.
+/// the row that is highlighted, which may be any.
 pub(crate) fn only_key(label: &str) -> Option<String> {
     static TAB: Pattern = pattern!(r"(?i)\s\((shift\s?\+\s?)?tab\)$");
     let tab = || {

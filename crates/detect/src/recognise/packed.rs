@@ -76,7 +76,7 @@ fn keyed(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     Some(Reading::rows(kind, 90, &excerpt, &subject, page.block(top, last), choices).by(dialog))
 }
 
-/// `None`: a key or a word is not understood, so nobody knows what the others do.
+/// `None`: a key or a word is not understood, so what the others do is not known.
 fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &DialogRules) -> Option<Vec<Choice>> {
     static KEYED: Pattern = pattern!(r"(?i)^(enter|return|esc|escape|tab|shift\+tab) to (.+)$");
     let mut choices = Vec::new();

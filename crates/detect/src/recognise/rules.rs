@@ -28,7 +28,7 @@ pub(crate) struct DialogRules {
     pub(crate) kind: Option<Kind>,
     #[serde(default)]
     pub(crate) keys: Keys,
-    /// Answers the refusing row, whatever `keys` says.
+    /// Answers the refusing row in place of `keys`.
     refuse_key: Option<RefuseKey>,
     /// Labels that refuse and labels that accept; others are judged by their words.
     refuses: Option<LazyRegex>,
@@ -111,7 +111,7 @@ pub(crate) enum Below {
     Label,
 }
 
-/// The kinds that a dialog can have: an idle box and a prompt that nobody recognises are none.
+/// The kinds that a dialog can have: an idle box and a prompt that no family recognises are none.
 fn kind_of_dialog<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>, D::Error> {
     let kinds = [Kind::YesNo, Kind::MultipleChoice, Kind::ConfirmEnter, Kind::FreeText, Kind::Password];
     let name = String::deserialize(deserializer)?;
@@ -169,7 +169,7 @@ impl DialogRules {
     }
 
     /// # Silence-never-approves invariant
-    /// Silence takes a row that refuses, so a pack cannot make one of a row whose words accept: nobody takes that row but
+    /// Silence takes a row that refuses, so a pack cannot make one of a row whose words accept: that row is taken by
     /// a person, by its label.
     pub(crate) fn effect(&self, label: &str) -> Effect {
         let by_words = labels::effect(label);

@@ -12,7 +12,7 @@ static SAYS_HIDDEN: Pattern = pattern!(
     r"(?i)[\[(](?:input (?:is|will be) (?:masked|hidden|invisible)|hidden|masked|(?:typing|input) (?:will )?not (?:be )?(?:shown|echoed|visible))[\])]\s*[:?>]*$"
 );
 
-/// The kernel reads a line and hides it: nothing else is read so, whatever the text says.
+/// The kernel reads a line and hides it: nothing else is read so, and the text need not say it.
 pub(super) fn hidden_line(look: &Look<'_>) -> Option<Reading> {
     if !look.kernel.hides_a_line() {
         return None;

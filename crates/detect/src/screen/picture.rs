@@ -1,7 +1,7 @@
-//! The screen as people see it, for somebody who watches from elsewhere. Nothing is recognised on it.
+//! The screen as people see it, for a person who watches from elsewhere. Nothing is recognised on it.
 //!
 //! # Masked-before-it-leaves invariant
-//! A picture never shows what looks like a secret, nor text that the tool hides: whoever makes one may send it.
+//! A picture never shows what looks like a secret, nor text that the tool hides: it may be sent as it is.
 
 use std::ops::Range;
 

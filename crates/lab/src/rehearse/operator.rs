@@ -15,7 +15,8 @@ pub(crate) struct Operator {
     /// Which act of which prompt comes next.
     prompt: usize,
     act: usize,
-    turn: Turn,
+    /// With the id of its prompt; `None`: the next prompt is to be offered.
+    turn: Option<(Turn, String)>,
     /// Offered and not looked at yet.
     queue: VecDeque<(PromptView, SystemTime)>,
     known: BTreeSet<String>,
@@ -34,18 +35,17 @@ pub(crate) struct Offer {
     pub(crate) answered_at: Option<SystemTime>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is to happen to the prompt that was offered last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// The next prompt is to be offered.
-    Next,
     /// The hub is to respond to an answer.
-    Answering { prompt: String },
+    Answering,
     /// The tool is to withdraw it.
-    Leaving { prompt: String },
+    Leaving,
     /// It was withdrawn, and the hub is to refuse an answer.
-    TooLate { prompt: String },
+    TooLate,
     /// It was answered at the keyboard and is to go.
-    Typing { prompt: String },
+    Typing,
 }
 
 /// What the operator does now.
@@ -61,7 +61,7 @@ impl Operator {
             scenario,
             prompt: 0,
             act: 0,
-            turn: Turn::Next,
+            turn: None,
             queue: VecDeque::new(),
             known: BTreeSet::new(),
             present: Vec::new(),
@@ -79,7 +79,7 @@ impl Operator {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.turn == Turn::Next && self.prompt == self.scenario.prompts.len() && self.queue.is_empty()
+        self.turn.is_none() && self.prompt == self.scenario.prompts.len() && self.queue.is_empty()
     }
 
     /// The hub's list has changed.
@@ -95,24 +95,21 @@ impl Operator {
 
     /// The hub has responded to the last answer.
     pub(crate) fn responded(&mut self, response: Response, now: SystemTime) -> Vec<OperatorAct> {
-        let (prompt, problem) = match &self.turn {
-            Turn::Answering { prompt } => (prompt.clone(), self.complaint(response)),
-            Turn::TooLate { prompt } => {
-                let is_refused = matches!(response, Response::Refused { .. });
-                let problem = || format!("a late answer was not refused: {response:?}");
-                (prompt.clone(), (!is_refused).then(problem))
-            }
-            Turn::Next | Turn::Leaving { .. } | Turn::Typing { .. } => {
-                self.fail(format!("the hub said something unasked: {response:?}"));
-                return Vec::new();
+        let is_refused = matches!(response, Response::Refused { .. });
+        let problem = match &self.turn {
+            Some((Turn::Answering, _)) => self.complaint(response),
+            Some((Turn::TooLate, _)) if is_refused => None,
+            Some((Turn::TooLate, _)) => Some(format!("a late answer was not refused: {response:?}")),
+            None | Some((Turn::Leaving | Turn::Typing, _)) => {
+                Some(format!("the hub said something unasked: {response:?}"))
             }
         };
-        match problem {
-            Some(problem) => {
-                self.fail(problem);
+        match (problem, &self.turn) {
+            (None, Some((_, prompt))) => self.advance(prompt.clone(), now),
+            (problem, _) => {
+                self.problems.extend(problem);
                 Vec::new()
             }
-            None => self.advance(prompt, now),
         }
     }
 
@@ -138,28 +135,26 @@ impl Operator {
     /// What is being waited for, to end a sentence.
     pub(crate) fn expectation(&self) -> String {
         match (&self.turn, self.scenario.prompts.get(self.prompt)) {
-            (Turn::Next, Some(expected)) => {
-                format!("a prompt with {:?} was offered", expected.says)
+            (None, Some(expected)) => format!("a prompt with {:?} was offered", expected.says),
+            (None, None) => "it should".to_owned(),
+            (Some((Turn::Answering, _)), _) => "the hub had responded to the answer".to_owned(),
+            (Some((Turn::Leaving, _)), _) => "the prompt was withdrawn".to_owned(),
+            (Some((Turn::TooLate, _)), _) => "the hub had refused the late answer".to_owned(),
+            (Some((Turn::Typing, _)), _) => {
+                "the prompt that was answered at the keyboard had gone".to_owned()
             }
-            (Turn::Next, None) => "it should".to_owned(),
-            (Turn::Answering { .. }, _) => "the hub had responded to the answer".to_owned(),
-            (Turn::Leaving { .. }, _) => "the prompt was withdrawn".to_owned(),
-            (Turn::TooLate { .. }, _) => "the hub had refused the late answer".to_owned(),
-            (Turn::Typing { .. }, _) => "the prompt that was answered at the keyboard had gone".to_owned(),
         }
     }
 
     fn go_on(&mut self, now: SystemTime) -> Vec<OperatorAct> {
         match self.turn.clone() {
-            Turn::Next => self.take_offer(now),
-            Turn::Leaving { prompt } if !self.present.contains(&prompt) => {
-                self.turn = Turn::TooLate { prompt: prompt.clone() };
+            None => self.take_offer(now),
+            Some((Turn::Leaving, prompt)) if !self.present.contains(&prompt) => {
+                self.turn = Some((Turn::TooLate, prompt.clone()));
                 vec![ask(prompt, Said::Approve)]
             }
-            Turn::Typing { prompt } if !self.present.contains(&prompt) => self.advance(prompt, now),
-            Turn::Answering { .. } | Turn::Leaving { .. } | Turn::TooLate { .. } | Turn::Typing { .. } => {
-                Vec::new()
-            }
+            Some((Turn::Typing, prompt)) if !self.present.contains(&prompt) => self.advance(prompt, now),
+            Some((Turn::Answering | Turn::Leaving | Turn::TooLate | Turn::Typing, _)) => Vec::new(),
         }
     }
 
@@ -171,7 +166,7 @@ impl Operator {
         }
         self.prompt += 1;
         self.act = 0;
-        self.turn = Turn::Next;
+        self.turn = None;
         self.take_offer(now)
     }
 
@@ -198,20 +193,13 @@ impl Operator {
         {
             offer.answered_at = Some(now);
         }
-        match act {
-            Act::Say(said) | Act::Refused(said, _) => {
-                self.turn = Turn::Answering { prompt: prompt.clone() };
-                vec![ask(prompt, said)]
-            }
-            Act::Leave => {
-                self.turn = Turn::Leaving { prompt };
-                Vec::new()
-            }
-            Act::Type(keys) => {
-                self.turn = Turn::Typing { prompt };
-                vec![OperatorAct::Type(keys)]
-            }
-        }
+        let (turn, acts) = match act {
+            Act::Say(said) | Act::Refused(said, _) => (Turn::Answering, vec![ask(prompt.clone(), said)]),
+            Act::Leave => (Turn::Leaving, Vec::new()),
+            Act::Type(keys) => (Turn::Typing, vec![OperatorAct::Type(keys)]),
+        };
+        self.turn = Some((turn, prompt));
+        acts
     }
 
     /// What is wrong with the response to an answer.

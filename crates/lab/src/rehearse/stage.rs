@@ -290,7 +290,7 @@ impl Home {
     }
 }
 
-/// # Nobody is left
+/// # No process is left
 /// Everything that a rehearsal starts stays below this process. It is ended and collected before the directory goes: a hub
 /// that were only told to stop would still write there, and a session host start another one.
 impl Drop for Home {
