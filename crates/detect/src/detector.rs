@@ -28,7 +28,7 @@ mod drift;
 mod explain;
 mod standing;
 
-pub use contract::{Departure, DetectorConfig, Drift, Event, Observation, Told};
+pub use contract::{Departure, DetectorConfig, DetectorEvent, Drift, Observation, ToolWord};
 pub use explain::Explanation;
 
 use clock::{Clock, TextHash, Wake};
@@ -98,7 +98,7 @@ impl Detector {
         }
     }
 
-    pub fn observe(&mut self, observation: Observation<'_>, now: Moment) -> Vec<Event> {
+    pub fn observe(&mut self, observation: Observation<'_>, now: Moment) -> Vec<DetectorEvent> {
         self.clock.now = self.clock.now.max(now);
         match observation {
             Observation::Output(bytes) => return self.output(bytes, now),
@@ -242,7 +242,7 @@ impl Detector {
         self.clock.last_output
     }
 
-    fn output(&mut self, bytes: &[u8], now: Moment) -> Vec<Event> {
+    fn output(&mut self, bytes: &[u8], now: Moment) -> Vec<DetectorEvent> {
         let changes = self.status.changes();
         self.status.feed(bytes);
         if self.status.changes() != changes {
@@ -256,7 +256,7 @@ impl Detector {
         self.answer_queries()
     }
 
-    fn answer_queries(&mut self) -> Vec<Event> {
+    fn answer_queries(&mut self) -> Vec<DetectorEvent> {
         let asked = self.status.take_queries();
         let tells = self.config.pack.as_ref().is_none_or(|pack| pack.tells_status);
         if asked == 0 || !tells {
@@ -264,7 +264,7 @@ impl Detector {
         }
         let answers = asked.min(MOST_ANSWERS.saturating_sub(self.answered));
         self.answered += answers;
-        (0..answers).map(|_| Event::AnswerStatusQuery(REPLY.to_vec())).collect()
+        (0..answers).map(|_| DetectorEvent::AnswerStatusQuery(REPLY.to_vec())).collect()
     }
 
     fn typed(&mut self, bytes: &[u8], now: Moment) {
@@ -314,7 +314,7 @@ impl Detector {
         self.clock.stir(now);
     }
 
-    fn deadline(&mut self, now: Moment) -> Vec<Event> {
+    fn deadline(&mut self, now: Moment) -> Vec<DetectorEvent> {
         if self.clock.held.is_some_and(|since| now >= since + HELD) {
             self.screen.release();
             self.clock.held = None;
@@ -323,13 +323,13 @@ impl Detector {
         match self.clock.look_at {
             Some(due) if now >= due => {
                 self.clock.look_at = Some(now + UNANSWERED);
-                vec![Event::AskKernel]
+                vec![DetectorEvent::AskKernel]
             }
             _ => Vec::new(),
         }
     }
 
-    fn ended(&mut self) -> Vec<Event> {
+    fn ended(&mut self) -> Vec<DetectorEvent> {
         self.clock = Clock { now: self.clock.now, last_output: self.clock.last_output, ..Clock::default() };
         self.candidate = None;
         self.word = None;
@@ -359,7 +359,7 @@ impl Detector {
     }
 
     /// Reads the screen together with the kernel's word and decides.
-    fn look(&mut self, kernel: KernelWait, now: Moment) -> Vec<Event> {
+    fn look(&mut self, kernel: KernelWait, now: Moment) -> Vec<DetectorEvent> {
         let page = self.screen.page();
         let before = std::mem::replace(&mut self.kernel, kernel);
         self.clock.looked(TextHash::of(&page), now);
@@ -468,7 +468,7 @@ impl Detector {
         reading: &Reading,
         terms: Terms,
         wake: &mut Wake,
-        events: &mut Vec<Event>,
+        events: &mut Vec<DetectorEvent>,
     ) {
         let now = wake.now;
         let fingerprint = fingerprint_of(&reading.identity);
@@ -513,10 +513,10 @@ impl Detector {
         };
         let announced = reading.kind != Kind::Idle || self.config.announce_idle;
         if let Some(how) = self.meet(reading).filter(|_| announced) {
-            events.push(Event::Drift { no: sighting.no, how });
+            events.push(DetectorEvent::Drift { no: sighting.no, how });
         }
         if announced {
-            events.push(Event::Seen(sighting.clone()));
+            events.push(DetectorEvent::Seen(sighting.clone()));
         }
         self.candidate = None;
         self.clock.echo_until = None;
@@ -566,7 +566,7 @@ impl Detector {
     }
 
     /// The standing prompt is no more.
-    fn leave(&mut self, look: &Look<'_>, events: &mut Vec<Event>) {
+    fn leave(&mut self, look: &Look<'_>, events: &mut Vec<DetectorEvent>) {
         let Some(standing) = self.standing.take() else {
             return;
         };
@@ -592,9 +592,9 @@ impl Detector {
     }
 }
 
-fn depart(events: &mut Vec<Event>, standing: Standing, how: Departure) {
+fn depart(events: &mut Vec<DetectorEvent>, standing: Standing, how: Departure) {
     if standing.announced {
-        events.push(Event::Gone { no: standing.sighting.no, how });
+        events.push(DetectorEvent::Gone { no: standing.sighting.no, how });
     }
 }
 

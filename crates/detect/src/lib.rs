@@ -27,7 +27,9 @@ mod status;
 pub mod recording;
 
 pub use deed::{Did, Marks, did};
-pub use detector::{Departure, Detector, DetectorConfig, Drift, Event, Explanation, Observation, Told};
+pub use detector::{
+    Departure, Detector, DetectorConfig, DetectorEvent, Drift, Explanation, Observation, ToolWord,
+};
 pub use hooks::{ClaudeRequest, CodexRequest, Decision, HookEvent, HookRequest, ToolUse};
 pub use keys::{holds_keys, without_text};
 pub use moment::Moment;

@@ -8,7 +8,9 @@ use std::time::Duration;
 use atlasbridge_model::{Sighting, SightingNo};
 use serde::{Deserialize, Serialize};
 
-use crate::{Departure, Detector, DetectorConfig, Drift, Event, KernelWait, Moment, Observation, Waits};
+use crate::{
+    Departure, Detector, DetectorConfig, DetectorEvent, Drift, KernelWait, Moment, Observation, Waits,
+};
 
 /// A parsed asciicast.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -218,25 +220,27 @@ impl<'a> Replay<'a> {
     fn give(&mut self, observation: Observation<'_>, at: Moment) {
         for event in self.detector.observe(observation, at) {
             match event {
-                Event::Seen(_) | Event::Gone { .. } => note(&mut self.seen, event, at),
-                Event::AskKernel => self.give(Observation::Kernel(self.kernel), at),
-                Event::Drift { no, how } => self.drifts.push((no, how)),
+                DetectorEvent::Seen(_) | DetectorEvent::Gone { .. } => note(&mut self.seen, event, at),
+                DetectorEvent::AskKernel => self.give(Observation::Kernel(self.kernel), at),
+                DetectorEvent::Drift { no, how } => self.drifts.push((no, how)),
                 // What the terminal answered then is in the recording.
-                Event::AnswerStatusQuery(_) => {}
+                DetectorEvent::AnswerStatusQuery(_) => {}
             }
         }
     }
 }
 
 /// Keeps the list of what was seen, and when and how it went.
-pub fn note(seen: &mut Vec<Replayed>, event: Event, at: Moment) {
+pub fn note(seen: &mut Vec<Replayed>, event: DetectorEvent, at: Moment) {
     match event {
-        Event::Seen(sighting) => seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None }),
-        Event::Gone { no, how } => {
+        DetectorEvent::Seen(sighting) => {
+            seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None })
+        }
+        DetectorEvent::Gone { no, how } => {
             for replayed in seen.iter_mut().filter(|replayed| replayed.sighting.no == no) {
                 (replayed.gone_at, replayed.gone_how) = (Some(at), Some(how));
             }
         }
-        Event::Drift { .. } | Event::AskKernel | Event::AnswerStatusQuery(_) => {}
+        DetectorEvent::Drift { .. } | DetectorEvent::AskKernel | DetectorEvent::AnswerStatusQuery(_) => {}
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atlasbridge_detect::{
-    Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Packs, Told, Waits,
+    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Packs, ToolWord, Waits,
 };
 use atlasbridge_model::{Kind, Level, Sighting};
 
@@ -42,15 +42,15 @@ impl Session {
     fn give(&mut self, observation: Observation<'_>) -> &mut Self {
         for event in self.detector.observe(observation, self.now) {
             match event {
-                Event::AskKernel => {
+                DetectorEvent::AskKernel => {
                     self.give(Observation::Kernel(self.kernel));
                 }
-                Event::Seen(Sighting { no, kind, excerpt, .. }) => {
+                DetectorEvent::Seen(Sighting { no, kind, excerpt, .. }) => {
                     self.told.push(format!("{no} {kind} {excerpt}"))
                 }
-                Event::Gone { no, how } => self.told.push(format!("{no} gone {how:?}")),
-                Event::Drift { no, how } => self.told.push(format!("{no} drift {}", how.as_str())),
-                Event::AnswerStatusQuery(bytes) => {
+                DetectorEvent::Gone { no, how } => self.told.push(format!("{no} gone {how:?}")),
+                DetectorEvent::Drift { no, how } => self.told.push(format!("{no} drift {}", how.as_str())),
+                DetectorEvent::AnswerStatusQuery(bytes) => {
                     self.told.push(format!("answer {}", String::from_utf8_lossy(&bytes)));
                 }
             }
@@ -444,8 +444,8 @@ fn what_was_typed_before_the_question_was_seen_counts() {
     session.told(&["1 yes_no Delete it? (y/n)", "1 gone LocalInput"]);
 }
 
-const WAITS: Observation<'_> = Observation::Told(Told::Waits { title: "approve Bash" });
-const GOES_ON: Observation<'_> = Observation::Told(Told::GoesOn);
+const WAITS: Observation<'_> = Observation::Told(ToolWord::Waits { title: "approve Bash" });
+const GOES_ON: Observation<'_> = Observation::Told(ToolWord::GoesOn);
 const BLOCKED: &str = "\x1b]7501;state=blocked:app=claude-code:kind=permission\x07";
 const WORKING: &str = "\x1b]7501;state=working:app=claude-code\x07";
 const DIALOG: &str =

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use atlasbridge_detect::recording::{Recording, What};
 use atlasbridge_detect::{
-    Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Pack, Packs, Waits,
+    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Pack, Packs, Waits,
 };
 
 /// Bytes of output in the full run.
@@ -91,9 +91,11 @@ impl Session {
         let begun = Instant::now();
         for event in self.detector.observe(observation, self.now) {
             match event {
-                Event::AskKernel => self.give(Observation::Kernel(self.kernel)),
-                Event::Seen(_) => self.seen += 1,
-                Event::Gone { .. } | Event::Drift { .. } | Event::AnswerStatusQuery(_) => {}
+                DetectorEvent::AskKernel => self.give(Observation::Kernel(self.kernel)),
+                DetectorEvent::Seen(_) => self.seen += 1,
+                DetectorEvent::Gone { .. }
+                | DetectorEvent::Drift { .. }
+                | DetectorEvent::AnswerStatusQuery(_) => {}
             }
         }
         assert!(begun.elapsed() < LONGEST, "{observation:?} took {:?}", begun.elapsed());

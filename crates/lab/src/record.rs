@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use atlasbridge_detect::recording::{Replayed, note};
 use atlasbridge_detect::{
-    Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits, without_text,
+    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Waits, without_text,
 };
 use atlasbridge_model::mask::mask;
 use atlasbridge_pty::{
@@ -481,14 +481,14 @@ impl Notes {
     fn observe(&mut self, observation: Observation<'_>, at: Moment) {
         for event in self.detector.observe(observation, at) {
             match event {
-                Event::AskKernel => {
+                DetectorEvent::AskKernel => {
                     let written = self.writer.kernel(at, self.kernel);
                     self.keep(written);
                     self.observe(Observation::Kernel(self.kernel), at);
                 }
                 // A recording shows the tool as it is on this terminal: only `run` answers for it.
-                Event::AnswerStatusQuery(_) | Event::Drift { .. } => {}
-                Event::Seen(_) | Event::Gone { .. } => note(&mut self.seen, event, at),
+                DetectorEvent::AnswerStatusQuery(_) | DetectorEvent::Drift { .. } => {}
+                DetectorEvent::Seen(_) | DetectorEvent::Gone { .. } => note(&mut self.seen, event, at),
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use atlasbridge_wire::twin::Said;
+use atlasbridge_wire::twin::SaidText;
 use serde::Deserialize;
 
 /// One rehearsal.
@@ -81,9 +81,9 @@ pub(crate) struct Expected {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Act {
     /// This answer must be taken by the tool.
-    Say(Said),
+    Say(SaidText),
     /// This answer must be refused, in words that contain the text; the prompt waits on.
-    Refused(Said, &'static str),
+    Refused(SaidText, &'static str),
     /// Nothing, until the tool withdraws it; an answer after that must be refused.
     Leave,
     /// Keys at the terminal itself; the prompt must go.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A whole screen, or the rows that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct PictureChange {
     #[serde(rename = "c")]
     pub columns: u16,
     #[serde(rename = "h")]
@@ -20,11 +20,11 @@ pub struct Change {
     pub is_whole: bool,
     /// Row number and its runs.
     #[serde(rename = "r", default, skip_serializing_if = "Vec::is_empty")]
-    pub rows: Vec<(u16, Vec<Run>)>,
+    pub rows: Vec<(u16, Vec<PictureRun>)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct PictureRun {
     #[serde(rename = "t")]
     pub text: String,
     /// Cells that the text covers, where it is not one for each character.
@@ -47,24 +47,26 @@ pub enum Colour {
     Rgb(u8, u8, u8),
 }
 
-impl From<&model::Change> for Change {
+impl From<&model::Change> for PictureChange {
     fn from(change: &model::Change) -> Self {
         let model::Change { columns, height, cursor, is_alternate, ref rows, is_whole } = *change;
-        let rows = rows.iter().map(|(number, row)| (*number, row.runs.iter().map(Run::from).collect()));
+        let rows =
+            rows.iter().map(|(number, row)| (*number, row.runs.iter().map(PictureRun::from).collect()));
         Self { columns, height, cursor, is_alternate, is_whole, rows: rows.collect() }
     }
 }
 
-impl From<Change> for model::Change {
-    fn from(twin: Change) -> Self {
-        let Change { columns, height, cursor, is_alternate, is_whole, rows } = twin;
-        let row = |runs: Vec<Run>| model::Row { runs: runs.into_iter().map(model::Run::from).collect() };
+impl From<PictureChange> for model::Change {
+    fn from(twin: PictureChange) -> Self {
+        let PictureChange { columns, height, cursor, is_alternate, is_whole, rows } = twin;
+        let row =
+            |runs: Vec<PictureRun>| model::Row { runs: runs.into_iter().map(model::Run::from).collect() };
         let rows = rows.into_iter().map(|(number, runs)| (number, row(runs))).collect();
         Self { columns, height, cursor, is_alternate, is_whole, rows }
     }
 }
 
-impl From<&model::Run> for Run {
+impl From<&model::Run> for PictureRun {
     fn from(run: &model::Run) -> Self {
         let mut style = run.style;
         Self {
@@ -77,8 +79,8 @@ impl From<&model::Run> for Run {
     }
 }
 
-impl From<Run> for model::Run {
-    fn from(twin: Run) -> Self {
+impl From<PictureRun> for model::Run {
+    fn from(twin: PictureRun) -> Self {
         let mut style = model::Style {
             foreground: Colour::back(twin.foreground),
             background: Colour::back(twin.background),

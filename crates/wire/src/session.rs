@@ -9,7 +9,7 @@ pub use atlasbridge_model::Key;
 use atlasbridge_model::lifecycle::Departure;
 use serde::{Deserialize, Serialize};
 
-use crate::picture::Change;
+use crate::picture::PictureChange;
 use crate::twin::{DepartureText, Outcome, Sighting, Value};
 
 /// Everything that a hub must know of a session; sent first on each connection.
@@ -38,7 +38,7 @@ pub enum FromSession {
     /// The answer to [`ToSession::HowAreYou`].
     Health(Health),
     /// The screen while it is watched: whole at first, then what changed.
-    Picture(Change),
+    Picture(PictureChange),
     /// The answer to [`ToSession::Screen`]: plain lines, masked and cut.
     ScreenText {
         asked: u64,

@@ -247,7 +247,7 @@ impl From<Value> for answer::Value {
 /// An answer in the words of its sender.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum SaidText {
     Approve,
     Deny,
     DenyWith(String),
@@ -256,20 +256,20 @@ pub enum Said {
     Text(String),
 }
 
-impl From<Said> for answer::Said {
-    fn from(twin: Said) -> Self {
+impl From<SaidText> for answer::Said {
+    fn from(twin: SaidText) -> Self {
         match twin {
-            Said::Approve => answer::Said::Approve,
-            Said::Deny => answer::Said::Deny,
-            Said::DenyWith(reason) => answer::Said::DenyWith(reason),
-            Said::UseDefault => answer::Said::UseDefault,
-            Said::Cancel => answer::Said::Cancel,
-            Said::Text(text) => answer::Said::Text(text),
+            SaidText::Approve => answer::Said::Approve,
+            SaidText::Deny => answer::Said::Deny,
+            SaidText::DenyWith(reason) => answer::Said::DenyWith(reason),
+            SaidText::UseDefault => answer::Said::UseDefault,
+            SaidText::Cancel => answer::Said::Cancel,
+            SaidText::Text(text) => answer::Said::Text(text),
         }
     }
 }
 
-impl std::fmt::Debug for Said {
+impl std::fmt::Debug for SaidText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         answer::Said::from(self.clone()).fmt(f)
     }

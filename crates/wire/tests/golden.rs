@@ -7,12 +7,12 @@ use atlasbridge_model::{Entry, Takes, picture};
 use atlasbridge_wire::command::{
     ChannelView, ChoiceView, ConstraintsView, HubView, LoginView, PromptView, Request, Response, SessionView,
 };
-use atlasbridge_wire::journal::Entry as JournalEntry;
-use atlasbridge_wire::picture::Change;
+use atlasbridge_wire::journal::JournalEntry;
+use atlasbridge_wire::picture::PictureChange;
 use atlasbridge_wire::session::{
     End, FromSession, Health, Inject, Key, Report, SessionInfo, ToSession, Typing, TypingOutcome, Unread,
 };
-use atlasbridge_wire::twin::{Choice, ChoiceEffect, Outcome, Said, Sighting, Stroke};
+use atlasbridge_wire::twin::{Choice, ChoiceEffect, Outcome, SaidText, Sighting, Stroke};
 use atlasbridge_wire::{Greeting, Hello, Role, decode, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -193,7 +193,7 @@ fn what_a_hook_adds() {
         );
     }
     check(
-        Request::Answer { prompt: "p".into(), said: Said::DenyWith("later".into()), as_is: false },
+        Request::Answer { prompt: "p".into(), said: SaidText::DenyWith("later".into()), as_is: false },
         r#"{"request":"answer","prompt":"p","said":{"deny_with":"later"}}"#,
     );
 }
@@ -267,7 +267,7 @@ fn coloured_row() -> picture::Row {
 /// There and back through the twin: nothing of the picture is lost.
 #[track_caller]
 fn check_picture(change: picture::Change, text: &str) {
-    let twin = Change::from(&change);
+    let twin = PictureChange::from(&change);
     check(FromSession::Picture(twin.clone()), text);
     assert_eq!(picture::Change::from(twin), change);
 }
@@ -322,15 +322,15 @@ fn requests() {
     check(Request::Approvals, r#"{"request":"approvals"}"#);
     check(Request::Watch, r#"{"request":"watch"}"#);
     check(
-        Request::Answer { prompt: "3f2a".into(), said: Said::Approve, as_is: false },
+        Request::Answer { prompt: "3f2a".into(), said: SaidText::Approve, as_is: false },
         r#"{"request":"answer","prompt":"3f2a","said":"approve"}"#,
     );
     check(
-        Request::Answer { prompt: "3f2a".into(), said: Said::Text("2".into()), as_is: false },
+        Request::Answer { prompt: "3f2a".into(), said: SaidText::Text("2".into()), as_is: false },
         r#"{"request":"answer","prompt":"3f2a","said":{"text":"2"}}"#,
     );
     check(
-        Request::Answer { prompt: "3f2a".into(), said: Said::Text("!ls".into()), as_is: true },
+        Request::Answer { prompt: "3f2a".into(), said: SaidText::Text("!ls".into()), as_is: true },
         r#"{"request":"answer","prompt":"3f2a","said":{"text":"!ls"},"as_is":true}"#,
     );
     check(

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::SystemTime;
 
 use atlasbridge_wire::command::{PromptView, Request, Response};
-use atlasbridge_wire::twin::Said;
+use atlasbridge_wire::twin::SaidText;
 
 use crate::scenario::{Act, Expected, Scenario};
 
@@ -151,7 +151,7 @@ impl Operator {
             None => self.take_offer(now),
             Some((Turn::Leaving, prompt)) if !self.present.contains(&prompt) => {
                 self.turn = Some((Turn::TooLate, prompt.clone()));
-                vec![ask(prompt, Said::Approve)]
+                vec![ask(prompt, SaidText::Approve)]
             }
             Some((Turn::Typing, prompt)) if !self.present.contains(&prompt) => self.advance(prompt, now),
             Some((Turn::Answering | Turn::Leaving | Turn::TooLate | Turn::Typing, _)) => Vec::new(),
@@ -222,7 +222,7 @@ impl Operator {
     }
 }
 
-fn ask(prompt: String, said: Said) -> OperatorAct {
+fn ask(prompt: String, said: SaidText) -> OperatorAct {
     OperatorAct::Ask(Request::Answer { prompt, said, as_is: false })
 }
 
@@ -299,7 +299,7 @@ mod tests {
         assert!(matches!(&asked[..], [OperatorAct::Ask(Request::Answer { .. })]));
         let reason = "at most 20 characters".to_owned();
         let again = operator.responded(Response::Refused { reason }, NOW);
-        let said = Said::Text("twenty characters ok".to_owned());
+        let said = SaidText::Text("twenty characters ok".to_owned());
         assert_eq!(again, [OperatorAct::Ask(Request::Answer { prompt: "a".to_owned(), said, as_is: false })]);
         assert!(operator.responded(taken("a"), NOW).is_empty());
         assert_eq!(operator.watched(waiting("b", "Enter commit message:"), NOW).len(), 1);

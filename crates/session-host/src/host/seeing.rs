@@ -1,6 +1,6 @@
 //! What the detector says: prompts that come and go, and questions for the kernel.
 
-use atlasbridge_detect::{Departure, Drift, Event, KernelWait, Observation, Waits};
+use atlasbridge_detect::{Departure, DetectorEvent as Event, Drift, KernelWait, Observation, Waits};
 use atlasbridge_model::{Kind, Sighting, SightingNo, lifecycle};
 use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
