@@ -36,14 +36,11 @@ impl Marks {
         let Some(last) = last else {
             return Self::default();
         };
-        let count = |marks: &[LazyRegex]| {
-            let lines = page.lines.iter().skip(last + 1).map(|line| line.text.trim());
-            lines.filter(|text| marks.iter().any(|mark| mark.is_match(text))).count()
-        };
-        Self {
-            accepted: pack.map_or(0, |pack| count(&pack.accepted)),
-            refused: pack.map_or(0, |pack| count(&pack.refused)),
-        }
+        let count = |marks: &[LazyRegex]| page.count_marks(last + 1, marks);
+        pack.map_or_else(Self::default, |pack| Self {
+            accepted: count(&pack.accepted),
+            refused: count(&pack.refused),
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! One look at the screen, as plain values: rows of text, what is highlighted, where the cursor stands.
 
+use crate::packs::LazyRegex;
+
 /// The screen at one moment.
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
@@ -70,14 +72,9 @@ impl Page {
 
     pub(crate) fn cursor_line(&self) -> CursorLine {
         let row = self.cursor.row.min(self.lines.len().saturating_sub(1));
-        let mut first = row;
-        while first > 0 && self.lines[first - 1].wraps {
-            first -= 1;
-        }
-        let mut last = row;
-        while last + 1 < self.lines.len() && self.lines[last].wraps {
-            last += 1;
-        }
+        let first = self.first_of_line(row);
+        let below = (row + 1..self.lines.len()).take_while(|&below| self.lines[below - 1].wraps);
+        let last = below.last().unwrap_or(row);
         let mut before: String = (first..row).map(|row| self.filled(row)).collect();
         let here = self.text(row);
         before.extend(here.chars().take(self.cursor.column));
@@ -90,6 +87,17 @@ impl Page {
             after.push_str(self.text(row));
         }
         CursorLine { first, last, before, gap, after: after.trim_end().to_owned() }
+    }
+
+    /// The first row of a line that the terminal wrapped.
+    pub(crate) fn first_of_line(&self, row: usize) -> usize {
+        (0..row).rev().take_while(|&above| self.lines[above].wraps).last().unwrap_or(row)
+    }
+
+    /// Lines from `first` on that one of these patterns knows.
+    pub(crate) fn count_marks(&self, first: usize, marks: &[LazyRegex]) -> usize {
+        let lines = self.lines.iter().skip(first).map(|line| line.text.trim());
+        lines.filter(|text| marks.iter().any(|mark| mark.is_match(text))).count()
     }
 
     /// A wrapped row keeps the blanks at its end: they belong to the line.

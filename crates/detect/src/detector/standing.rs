@@ -230,9 +230,7 @@ fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {
 
 /// Lines that tell of an answered dialog.
 fn answered(look: &Look<'_>) -> usize {
-    let marks = look.pack().map_or(&[][..], |pack| &pack.answered);
-    let lines = look.page.lines.iter().map(|line| line.text.trim());
-    lines.filter(|text| marks.iter().any(|mark| mark.is_match(text))).count()
+    look.pack().map_or(0, |pack| look.page.count_marks(0, &pack.answered))
 }
 
 /// The upper part of the screen: what an agent has said. Its input box and hints are in the lower part. A logo is no word: it

@@ -230,8 +230,8 @@ impl Menu {
         }
         let question_row = match begins {
             Some(row) if asks => row,
-            None | Some(_) if asks => first_of_line(page, nearest),
-            None | Some(_) => first_of_line(page, dialog::question_row(page, top, self.first)?),
+            None | Some(_) if asks => page.first_of_line(nearest),
+            None | Some(_) => page.first_of_line(dialog::question_row(page, top, self.first)?),
         };
         if !asks || !page.inner(question_row).starts_with(['?', '◆', '▲']) {
             return self.whole_reading(page, top, question_row, &DialogRules::default());
@@ -242,7 +242,7 @@ impl Menu {
 
     /// What the question is about, without a hint of keys.
     fn subject_of(&self, question: &str) -> String {
-        let hint = KEY_HINT.captures(question).and_then(|captures| captures.get(0));
+        let hint = KEY_HINT.find(question);
         question[..hint.map_or(question.len(), |hint| hint.start())].trim_end().to_owned()
     }
 
@@ -288,14 +288,8 @@ fn without_sign(question: &str) -> &str {
     question.trim_start_matches(['?', '◆', '◇', '▲']).trim()
 }
 
-/// The first row of a line that the terminal wrapped.
-fn first_of_line(page: &Page, row: usize) -> usize {
-    let wrapped = |row: &usize| *row > 0 && page.lines[*row - 1].wraps;
-    std::iter::successors(Some(row), |row| wrapped(row).then(|| row - 1)).last().unwrap_or(row)
-}
-
 fn wrapped_line(page: &Page, row: usize) -> String {
-    page.words(first_of_line(page, row), row + 1)
+    page.words(page.first_of_line(row), row + 1)
 }
 
 /// Where the label begins, and the label without a hint that is drawn fainter.

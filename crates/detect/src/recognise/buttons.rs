@@ -158,8 +158,7 @@ fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, Opt
         .iter()
         .map(|&row| {
             let text = page.inner(row).trim();
-            let bar = BAR.captures(text).and_then(|captures| captures.get(0));
-            bar.map_or(text, |bar| &text[..bar.start()])
+            BAR.find(text).map_or(text, |bar| &text[..bar.start()])
         })
         .collect();
     let tag = tag_width(&texts);

@@ -271,17 +271,11 @@ impl NumberedRow {
 fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<NumberedRow>> {
     let last = page.last_row()?;
     let mut found: Vec<NumberedRow> = Vec::new();
-    let mut row = last + 1;
     // From the bottom upwards, until a row numbered 1 closes the group.
-    while row > 0 {
-        row -= 1;
-        let Some(mut next) = row_at(page, row, pattern) else {
-            continue;
-        };
+    for next in (0..=last).rev().filter_map(|row| row_at(page, row, pattern)) {
         if found.last().is_some_and(|below| below.number != next.number + 1 || below.row - next.row > 8) {
             found.clear();
         }
-        next.last = row;
         let number = next.number;
         found.push(next);
         if number == 1 {
@@ -324,10 +318,7 @@ fn row_at(page: &Page, row: usize, pattern: &Regex) -> Option<NumberedRow> {
 /// The label without the box that a tick goes into: ticking changes no identity.
 fn unticked(label: &str) -> &str {
     static TICK: Pattern = pattern!(r"^(?:\[[ xX✓✔*]?\]|[☐☑☒◯◉○])\s*");
-    match TICK.captures(label).and_then(|captures| captures.get(0)) {
-        Some(tick) => &label[tick.end()..],
-        None => label,
-    }
+    TICK.find(label).map_or(label, |tick| &label[tick.end()..])
 }
 
 /// A label ends where a column of descriptions begins.
@@ -460,15 +451,13 @@ pub(super) fn paragraph(page: &Page, row: usize, first_row: usize) -> String {
 }
 
 fn question_rows(page: &Page, row: usize, first_row: usize) -> Range<usize> {
-    let mut first = row;
     // A question that was wrapped begins in the line above.
-    while first > 0
-        && !page.is_blank(first - 1)
-        && !is_rule(page.text(first - 1))
-        && did_not_fit(page, first - 1, page.inner(first).trim())
-    {
-        first -= 1;
-    }
+    let goes_on = |at: &usize| {
+        let above = at - 1;
+        let is_text = !page.is_blank(above) && !is_rule(page.text(above));
+        is_text && did_not_fit(page, above, page.inner(*at).trim())
+    };
+    let first = (1..=row).rev().take_while(goes_on).last().map_or(row, |at| at - 1);
     first..(first..first_row).find(|&row| page.is_blank(row)).unwrap_or(first_row)
 }
 

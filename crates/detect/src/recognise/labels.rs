@@ -79,7 +79,7 @@ static HINTS: Pattern = pattern!(
 /// The label without the hint of its key, `(y)`, `(esc)`, and without `(default)`.
 pub(crate) fn without_hint(label: &str) -> &str {
     let label = label.trim();
-    match HINTS.captures(label).and_then(|captures| captures.get(0)) {
+    match HINTS.find(label) {
         Some(hint) if hint.start() > 0 => label[..hint.start()].trim_end(),
         _ => label,
     }

@@ -59,16 +59,9 @@ const GAP: usize = 2;
 
 /// First row of the lines that a person would read with the question: up to a rule, or the limit.
 pub(crate) fn subject_from(look: &Look<'_>) -> usize {
-    let mut first = look.line.first;
-    let lowest = first.saturating_sub(SUBJECT_LINES);
-    while first > lowest {
-        let text = look.page.text(first - 1);
-        if is_rule(text) {
-            break;
-        }
-        first -= 1;
-    }
-    first
+    let first = look.line.first;
+    let above = (first.saturating_sub(SUBJECT_LINES)..first).rev();
+    above.take_while(|&row| !is_rule(look.page.text(row))).last().unwrap_or(first)
 }
 
 /// The question of an agent with the lines right above it, where its command or its file stands: who sees no more than
