@@ -64,18 +64,6 @@ impl CastWriter {
         self.event(at, "o", &text)
     }
 
-    pub(crate) fn input(&mut self, at: Moment, text: &str) -> io::Result<()> {
-        self.event(at, "i", text)
-    }
-
-    pub(crate) fn resized(&mut self, at: Moment, cols: u16, rows: u16) -> io::Result<()> {
-        self.event(at, "r", &format!("{cols}x{rows}"))
-    }
-
-    pub(crate) fn remark(&mut self, at: Moment, text: &str) -> io::Result<()> {
-        self.event(at, "m", text)
-    }
-
     /// Written only if it is another than before.
     pub(crate) fn kernel(&mut self, at: Moment, kernel: KernelWait) -> io::Result<()> {
         if self.kernel == Some(kernel) {
@@ -89,7 +77,7 @@ impl CastWriter {
         self.file.flush()
     }
 
-    fn event(&mut self, at: Moment, kind: &str, text: &str) -> io::Result<()> {
+    pub(crate) fn event(&mut self, at: Moment, kind: &str, text: &str) -> io::Result<()> {
         // Six digits: the clock of a recording counts whole microseconds.
         let seconds = format!("{}.{:06}", at.0.as_secs(), at.0.subsec_micros());
         writeln!(self.file, "[{seconds}, {}, {}]", json!(kind), json!(text))

@@ -284,7 +284,7 @@ impl Recorder {
                 let bytes = buffer.get(..count).unwrap_or_default();
                 self.unshown.extend_from_slice(bytes);
                 self.show()?;
-                self.notes.output(bytes, at);
+                self.notes.observe(Observation::Output(bytes), at);
             }
             ReadOutcome::WouldBlock => {}
             ReadOutcome::End => {
@@ -357,7 +357,7 @@ impl Recorder {
             let _ = self.session.control.resize(size);
             let now = self.now();
             let _ = self.let_come(now);
-            self.notes.resized(size, now);
+            self.notes.observe(Observation::Resized { cols: size.cols, rows: size.rows }, now);
         }
     }
 
@@ -410,7 +410,7 @@ impl Recorder {
         label: PathBuf,
     ) -> RecordingResult {
         let now = self.now();
-        self.notes.ended(now);
+        self.notes.observe(Observation::ToolEnded, now);
         let _ = self.raw.suspend();
         self.tell_guardian(false);
         let mut notes = self.notes;
@@ -446,46 +446,31 @@ struct Notes {
 }
 
 impl Notes {
-    fn output(&mut self, bytes: &[u8], at: Moment) {
-        let written = self.writer.output(at, bytes);
-        self.keep(written);
-        self.observe(Observation::Output(bytes), at);
-    }
-
     fn keys(&mut self, keys: &[u8], is_shown: bool, at: Moment) {
-        let text = String::from_utf8_lossy(keys);
-        let written = if is_shown {
-            self.writer.input(at, &text)
-        } else {
-            let hidden = without_text(&text);
-            self.hides_keys |= hidden != text;
-            self.writer.input(at, &hidden)
-        };
+        let text = String::from_utf8_lossy(keys).into_owned();
+        let noted = if is_shown { text.clone() } else { without_text(&text) };
+        self.hides_keys |= noted != text;
+        let written = self.writer.event(at, "i", &noted);
         self.keep(written);
         self.observe(Observation::LocalInput(keys), at);
     }
 
-    fn resized(&mut self, size: WindowSize, at: Moment) {
-        let WindowSize { cols, rows, .. } = size;
-        let written = self.writer.resized(at, cols, rows);
-        self.keep(written);
-        self.observe(Observation::Resized { cols, rows }, at);
-    }
-
-    fn ended(&mut self, at: Moment) {
-        let written = self.writer.remark(at, "the tool has ended");
-        self.keep(written);
-        self.observe(Observation::ToolEnded, at);
-    }
-
+    /// What the detector observes is what the file holds.
     fn observe(&mut self, observation: Observation<'_>, at: Moment) {
+        let written = match observation {
+            Observation::Output(bytes) => self.writer.output(at, bytes),
+            Observation::Resized { cols, rows } => self.writer.event(at, "r", &format!("{cols}x{rows}")),
+            Observation::Kernel(kernel) => self.writer.kernel(at, kernel),
+            Observation::ToolEnded => self.writer.event(at, "m", "the tool has ended"),
+            // Keys are written by `keys`, which knows whether they are hidden. A deadline needs no event, and the others
+            // are of `run` alone.
+            Observation::LocalInput(_) | Observation::Deadline => Ok(()),
+            Observation::Injected { .. } | Observation::Untaken | Observation::Told(_) => Ok(()),
+        };
+        self.keep(written);
         for event in self.detector.observe(observation, at) {
             match event {
-                DetectorEvent::AskKernel => {
-                    let written = self.writer.kernel(at, self.kernel);
-                    self.keep(written);
-                    self.observe(Observation::Kernel(self.kernel), at);
-                }
+                DetectorEvent::AskKernel => self.observe(Observation::Kernel(self.kernel), at),
                 // A recording shows the tool as it is on this terminal: only `run` answers for it.
                 DetectorEvent::AnswerStatusQuery(_) | DetectorEvent::Drift { .. } => {}
                 DetectorEvent::Seen(_) | DetectorEvent::Gone { .. } => note(&mut self.seen, event, at),
