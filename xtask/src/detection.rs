@@ -9,6 +9,8 @@ mod figures;
 mod labels;
 mod page;
 mod score;
+#[path = "../../crates/detect/tests/support/variants.rs"]
+mod variants;
 mod widths;
 
 use std::collections::BTreeMap;
@@ -189,9 +191,12 @@ fn play(labelled: &Labelled) -> Played {
     };
     let seed = labelled.name.bytes().map(u64::from).sum();
     let variants = vec![
-        ("as recorded, cut into random pieces", otherwise(&recording.in_pieces(seed))),
-        ("beside a spinner of 20 Hz", otherwise(&recording.with_spinner())),
-        ("made 120 columns wide, and back, whenever it pauses", otherwise(&recording.widened(WIDE))),
+        ("as recorded, cut into random pieces", otherwise(&variants::in_pieces(recording, seed))),
+        ("beside a spinner of 20 Hz", otherwise(&variants::with_spinner(recording))),
+        (
+            "made 120 columns wide, and back, whenever it pauses",
+            otherwise(&variants::widened(recording, WIDE)),
+        ),
     ];
     let without = config_without_pack(&labelled.tool);
     Played {

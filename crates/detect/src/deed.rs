@@ -1,6 +1,6 @@
 //! What a program did with a dialog, by its own word: lines that it writes afterwards, and reports of its hooks. Pure.
 //!
-//! It only ever takes trust away. Whoever draws a dialog can draw such a line too, so none of them proves that an answer was
+//! It only ever takes trust away. A program that draws a dialog can draw such a line too, so none of them proves that an answer was
 //! taken; but an answer that the program itself belies is never told as applied.
 
 use atlasbridge_model::Effect;
@@ -36,14 +36,11 @@ impl Marks {
         let Some(last) = last else {
             return Self::default();
         };
-        let count = |marks: &[LazyRegex]| {
-            let lines = page.lines.iter().skip(last + 1).map(|line| line.text.trim());
-            lines.filter(|text| marks.iter().any(|mark| mark.is_match(text))).count()
-        };
-        Self {
-            accepted: pack.map_or(0, |pack| count(&pack.accepted)),
-            refused: pack.map_or(0, |pack| count(&pack.refused)),
-        }
+        let count = |marks: &[LazyRegex]| page.count_marks(last + 1, marks);
+        pack.map_or_else(Self::default, |pack| Self {
+            accepted: count(&pack.accepted),
+            refused: count(&pack.refused),
+        })
     }
 }
 

@@ -28,8 +28,8 @@ mod drift;
 mod explain;
 mod standing;
 
-pub use contract::{Departure, DetectorConfig, Drift, Event, Observation, Told};
-pub use explain::{Explanation, Verdict};
+pub use contract::{Departure, DetectorConfig, DetectorEvent, Drift, Observation, ToolWord};
+pub use explain::Explanation;
 
 use clock::{Clock, TextHash, Wake};
 use drift::Word;
@@ -43,13 +43,13 @@ const MISSING: Duration = Duration::from_millis(250);
 const MISSING_AFTER_INPUT: Duration = Duration::from_millis(40);
 /// After Enter an agent's empty box means nothing for this long: spinners come late on a busy machine.
 const AFTER_SENDING: Duration = Duration::from_millis(1200);
-/// A key at the terminal shows in an empty box within this; until then somebody has begun to write, and needs no
+/// A key at the terminal shows in an empty box within this; until then a person has begun to write, and needs no
 /// message that the box is empty. Codex took 120 ms while it started.
 const AFTER_KEY: Duration = Duration::from_millis(300);
 /// How long an Enter at the terminal counts as an answer on its way. A tool that shows nothing within it did not
 /// take it.
 const ANSWERING: Duration = Duration::from_secs(1);
-/// While a dialog stands and nobody reads, the kernel is asked again after this, until the dialog is told.
+/// While a dialog stands and no process reads, the kernel is asked again after this, until the dialog is told.
 const LISTENS_AGAIN: Duration = Duration::from_millis(250);
 /// A caller that does not answer `AskKernel` is asked again after this.
 const UNANSWERED: Duration = Duration::from_secs(1);
@@ -98,7 +98,7 @@ impl Detector {
         }
     }
 
-    pub fn observe(&mut self, observation: Observation<'_>, now: Moment) -> Vec<Event> {
+    pub fn observe(&mut self, observation: Observation<'_>, now: Moment) -> Vec<DetectorEvent> {
         self.clock.now = self.clock.now.max(now);
         match observation {
             Observation::Output(bytes) => return self.output(bytes, now),
@@ -186,7 +186,7 @@ impl Detector {
         Marks::of(&self.screen.page(), self.config.pack.as_deref())
     }
 
-    /// Somebody has just pressed Enter at the terminal, and the tool's answer to it has not been seen yet: whatever
+    /// A person has just pressed Enter at the terminal, and the tool's answer to it has not been seen yet: what
     /// stands there in a moment, even the same words, is another prompt.
     pub fn is_being_answered(&self, no: SightingNo, now: Moment) -> bool {
         let standing = self.standing.as_ref().filter(|standing| standing.sighting.no == no);
@@ -194,7 +194,7 @@ impl Detector {
             && self.clock.sent.is_some_and(|sent| now < sent + ANSWERING)
     }
 
-    /// Somebody is in the middle of answering at the terminal. In a dialog any key may be the answer, and has shown what
+    /// A person is in the middle of answering at the terminal. In a dialog any key may be the answer, and has shown what
     /// it did within a moment; elsewhere a line that was begun is not forgotten.
     pub fn typed_since(&self, no: SightingNo, now: Moment) -> bool {
         let standing = self.standing.as_ref().filter(|standing| standing.sighting.no == no);
@@ -242,7 +242,7 @@ impl Detector {
         self.clock.last_output
     }
 
-    fn output(&mut self, bytes: &[u8], now: Moment) -> Vec<Event> {
+    fn output(&mut self, bytes: &[u8], now: Moment) -> Vec<DetectorEvent> {
         let changes = self.status.changes();
         self.status.feed(bytes);
         if self.status.changes() != changes {
@@ -256,7 +256,7 @@ impl Detector {
         self.answer_queries()
     }
 
-    fn answer_queries(&mut self) -> Vec<Event> {
+    fn answer_queries(&mut self) -> Vec<DetectorEvent> {
         let asked = self.status.take_queries();
         let tells = self.config.pack.as_ref().is_none_or(|pack| pack.tells_status);
         if asked == 0 || !tells {
@@ -264,7 +264,7 @@ impl Detector {
         }
         let answers = asked.min(MOST_ANSWERS.saturating_sub(self.answered));
         self.answered += answers;
-        (0..answers).map(|_| Event::AnswerStatusQuery(REPLY.to_vec())).collect()
+        (0..answers).map(|_| DetectorEvent::AnswerStatusQuery(REPLY.to_vec())).collect()
     }
 
     fn typed(&mut self, bytes: &[u8], now: Moment) {
@@ -314,7 +314,7 @@ impl Detector {
         self.clock.stir(now);
     }
 
-    fn deadline(&mut self, now: Moment) -> Vec<Event> {
+    fn deadline(&mut self, now: Moment) -> Vec<DetectorEvent> {
         if self.clock.held.is_some_and(|since| now >= since + HELD) {
             self.screen.release();
             self.clock.held = None;
@@ -323,13 +323,13 @@ impl Detector {
         match self.clock.look_at {
             Some(due) if now >= due => {
                 self.clock.look_at = Some(now + UNANSWERED);
-                vec![Event::AskKernel]
+                vec![DetectorEvent::AskKernel]
             }
             _ => Vec::new(),
         }
     }
 
-    fn ended(&mut self) -> Vec<Event> {
+    fn ended(&mut self) -> Vec<DetectorEvent> {
         self.clock = Clock { now: self.clock.now, last_output: self.clock.last_output, ..Clock::default() };
         self.candidate = None;
         self.word = None;
@@ -359,7 +359,7 @@ impl Detector {
     }
 
     /// Reads the screen together with the kernel's word and decides.
-    fn look(&mut self, kernel: KernelWait, now: Moment) -> Vec<Event> {
+    fn look(&mut self, kernel: KernelWait, now: Moment) -> Vec<DetectorEvent> {
         let page = self.screen.page();
         let before = std::mem::replace(&mut self.kernel, kernel);
         self.clock.looked(TextHash::of(&page), now);
@@ -468,7 +468,7 @@ impl Detector {
         reading: &Reading,
         terms: Terms,
         wake: &mut Wake,
-        events: &mut Vec<Event>,
+        events: &mut Vec<DetectorEvent>,
     ) {
         let now = wake.now;
         let fingerprint = fingerprint_of(&reading.identity);
@@ -513,15 +513,15 @@ impl Detector {
         };
         let announced = reading.kind != Kind::Idle || self.config.announce_idle;
         if let Some(how) = self.meet(reading).filter(|_| announced) {
-            events.push(Event::Drift { no: sighting.no, how });
+            events.push(DetectorEvent::Drift { no: sighting.no, how });
         }
         if announced {
-            events.push(Event::Seen(sighting.clone()));
+            events.push(DetectorEvent::Seen(sighting.clone()));
         }
         self.candidate = None;
         self.clock.echo_until = None;
         let mut standing = Standing::new(sighting, reading, look, &self.status, announced);
-        // What was typed between the question's appearance and this look may be its answer: nobody else's.
+        // What was typed between the question's appearance and this look may be its answer, and is no answer to another prompt.
         standing.local_keys = self.clock.typed.is_some_and(|typed| typed >= since);
         standing.sent = standing.local_keys && self.clock.sent.is_some_and(|sent| sent >= since);
         standing.submitted = standing.sent;
@@ -532,7 +532,7 @@ impl Detector {
 
     /// When the reading has stood, and the screen has rested, as long as the terms say.
     fn ripe(&self, reading: &Reading, terms: Terms, since: Moment, now: Moment) -> Moment {
-        // "Don't know" after "nobody reads" is no news: only time since then speaks for a prompt.
+        // "Don't know" after "no process reads" is no news: only time since then speaks for a prompt.
         let vetoed = match self.kernel.wait {
             Waits::Unknown => self.clock.vetoed,
             Waits::Read | Waits::Poll | Waits::Nobody => Moment::default(),
@@ -542,13 +542,13 @@ impl Detector {
         let silent = self.clock.silent_since(now) + terms.silence;
         let silent = match terms.strict {
             true => silent,
-            false => silent.min(changed + Terms::BYTES_ENOUGH),
+            false => silent.min(changed + verdict::BYTES_ENOUGH),
         };
         let rested = match reading.place {
             Place::Composer { .. } if terms.strict => (changed + terms.rest).max(silent),
             // A spinner means work, unless it turns on for long beside an agent that says nothing more.
             Place::Composer { .. } => {
-                (changed + terms.rest).max(silent).min(changed_words + Terms::WORDS_ENOUGH.max(terms.rest))
+                (changed + terms.rest).max(silent).min(changed_words + verdict::WORDS_ENOUGH.max(terms.rest))
             }
             Place::Line { .. } | Place::Block => changed_words + terms.rest,
         };
@@ -566,7 +566,7 @@ impl Detector {
     }
 
     /// The standing prompt is no more.
-    fn leave(&mut self, look: &Look<'_>, events: &mut Vec<Event>) {
+    fn leave(&mut self, look: &Look<'_>, events: &mut Vec<DetectorEvent>) {
         let Some(standing) = self.standing.take() else {
             return;
         };
@@ -592,9 +592,9 @@ impl Detector {
     }
 }
 
-fn depart(events: &mut Vec<Event>, standing: Standing, how: Departure) {
+fn depart(events: &mut Vec<DetectorEvent>, standing: Standing, how: Departure) {
     if standing.announced {
-        events.push(Event::Gone { no: standing.sighting.no, how });
+        events.push(DetectorEvent::Gone { no: standing.sighting.no, how });
     }
 }
 

@@ -12,13 +12,13 @@ pub(crate) struct Typed {
 /// Reads the byte stream of the person's terminal, across writes.
 #[derive(Debug, Default)]
 pub(crate) struct KeyReader {
-    state: State,
+    state: KeyState,
     /// Printable characters since the last Enter, Ctrl-C, Ctrl-U or Escape.
     half_typed: u32,
 }
 
-#[derive(Debug, Default, Clone, Copy)]
-enum State {
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum KeyState {
     #[default]
     Ground,
     Escape,
@@ -41,6 +41,23 @@ pub fn holds_keys(bytes: &[u8]) -> bool {
     KeyReader::default().read(bytes).keys
 }
 
+/// One bullet for each character that could be part of a secret. What makes no secret stays: Enter and other control
+/// keys, arrows and function keys, and the terminal's replies to queries.
+///
+/// Programs that read key by key switch the terminal's echo off as well and show the text themselves, or do not, where
+/// it is a secret. Which of both cannot be told from the keys, so their text is hidden too.
+pub fn without_text(keys: &str) -> String {
+    let mut reader = KeyReader::default();
+    let hide = |char: char| {
+        let before = reader.state;
+        char.to_string().bytes().for_each(|byte| reader.step(byte, &mut Typed::default()));
+        let is_alt = before == KeyState::Escape && reader.state == KeyState::Ground;
+        let is_text = before == KeyState::Ground || is_alt;
+        if is_text && !char.is_control() { '•' } else { char }
+    };
+    keys.chars().map(hide).collect()
+}
+
 impl KeyReader {
     pub(crate) fn half_typed(&self) -> bool {
         self.half_typed > 0
@@ -57,8 +74,8 @@ impl KeyReader {
             self.step(byte, &mut typed);
         }
         // A lone Escape is a key: no reply ends there.
-        if matches!(self.state, State::Escape) {
-            self.state = State::Ground;
+        if matches!(self.state, KeyState::Escape) {
+            self.state = KeyState::Ground;
             self.escape(&mut typed);
         }
         typed
@@ -66,53 +83,53 @@ impl KeyReader {
 
     fn step(&mut self, byte: u8, typed: &mut Typed) {
         self.state = match (self.state, byte) {
-            (State::Ground, 0x1b) => State::Escape,
-            (State::Ground, _) => {
+            (KeyState::Ground, 0x1b) => KeyState::Escape,
+            (KeyState::Ground, _) => {
                 self.key(byte, typed);
-                State::Ground
+                KeyState::Ground
             }
-            (State::Escape, b'[') => State::Csi { private: 0, any: false, dollar: false },
-            (State::Escape, b']' | b'P' | b'_' | b'^') => State::Text,
-            (State::Escape, b'O') => State::Ss3,
-            (State::Escape, 0x1b) => {
+            (KeyState::Escape, b'[') => KeyState::Csi { private: 0, any: false, dollar: false },
+            (KeyState::Escape, b']' | b'P' | b'_' | b'^') => KeyState::Text,
+            (KeyState::Escape, b'O') => KeyState::Ss3,
+            (KeyState::Escape, 0x1b) => {
                 self.escape(typed);
-                State::Escape
+                KeyState::Escape
             }
             // Alt with a key.
-            (State::Escape, _) => {
+            (KeyState::Escape, _) => {
                 typed.keys = true;
-                State::Ground
+                KeyState::Ground
             }
-            (State::Csi { private, any, dollar }, _) => self.csi(private, any, dollar, byte, typed),
-            (State::Mouse(left), _) if left > 1 => State::Mouse(left - 1),
-            (State::Mouse(_), _) => State::Ground,
-            (State::Ss3, _) => {
+            (KeyState::Csi { private, any, dollar }, _) => self.csi(private, any, dollar, byte, typed),
+            (KeyState::Mouse(left), _) if left > 1 => KeyState::Mouse(left - 1),
+            (KeyState::Mouse(_), _) => KeyState::Ground,
+            (KeyState::Ss3, _) => {
                 typed.keys = true;
-                State::Ground
+                KeyState::Ground
             }
-            (State::Text, 0x07) => State::Ground,
-            (State::Text, 0x1b) => State::TextEscape,
-            (State::Text, _) => State::Text,
-            (State::TextEscape, _) => State::Ground,
+            (KeyState::Text, 0x07) => KeyState::Ground,
+            (KeyState::Text, 0x1b) => KeyState::TextEscape,
+            (KeyState::Text, _) => KeyState::Text,
+            (KeyState::TextEscape, _) => KeyState::Ground,
         };
     }
 
-    fn csi(&mut self, private: u8, any: bool, dollar: bool, byte: u8, typed: &mut Typed) -> State {
+    fn csi(&mut self, private: u8, any: bool, dollar: bool, byte: u8, typed: &mut Typed) -> KeyState {
         match byte {
-            b'?' | b'<' | b'=' | b'>' if !any => State::Csi { private: byte, any: true, dollar },
-            b'$' => State::Csi { private, any: true, dollar: true },
-            0x20..=0x3f => State::Csi { private, any: true, dollar },
-            b'M' if private == 0 && !any => State::Mouse(3),
+            b'?' | b'<' | b'=' | b'>' if !any => KeyState::Csi { private: byte, any: true, dollar },
+            b'$' => KeyState::Csi { private, any: true, dollar: true },
+            0x20..=0x3f => KeyState::Csi { private, any: true, dollar },
+            b'M' if private == 0 && !any => KeyState::Mouse(3),
             0x40..=0x7e => {
                 if !is_reply(private, any, dollar, byte) {
                     typed.keys = true;
                 }
-                State::Ground
+                KeyState::Ground
             }
             // Not a sequence after all.
             _ => {
                 self.key(byte, typed);
-                State::Ground
+                KeyState::Ground
             }
         }
     }
@@ -205,6 +222,24 @@ mod tests {
             ("é", "keys"),
         ] {
             check(input, expected);
+        }
+    }
+
+    #[test]
+    fn text_is_hidden_and_keys_are_not() {
+        for (keys, expected) in [
+            ("hunter2\r", "•••••••\r"),
+            ("pässwort", "••••••••"),
+            ("\x1b[A\x1b[B\r", "\x1b[A\x1b[B\r"),
+            ("\x1bOA\t\x7f\x03", "\x1bOA\t\x7f\x03"),
+            ("\x1b[200~se cret\x1b[201~", "\x1b[200~•••••••\x1b[201~"),
+            ("\x1b]11;rgb:0/0/0\x1b\\x", "\x1b]11;rgb:0/0/0\x1b\\•"),
+            ("\x1bx", "\x1b•"),
+            ("\x1b", "\x1b"),
+            ("\x1b[1;5", "\x1b[1;5"),
+            ("", ""),
+        ] {
+            assert_eq!(without_text(keys), expected, "{keys:?}");
         }
     }
 

@@ -28,10 +28,10 @@ pub mod recording;
 
 pub use deed::{Did, Marks, did};
 pub use detector::{
-    Departure, Detector, DetectorConfig, Drift, Event, Explanation, Observation, Told, Verdict,
+    Departure, Detector, DetectorConfig, DetectorEvent, Drift, Explanation, Observation, ToolWord,
 };
 pub use hooks::{ClaudeRequest, CodexRequest, Decision, HookEvent, HookRequest, ToolUse};
-pub use keys::holds_keys;
+pub use keys::{holds_keys, without_text};
 pub use moment::Moment;
 pub use packs::{Pack, PackError, PackErrors, Packs, Proved};
 pub use screen::{InputModes, Screen};

@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::recognise::Manner;
+use serde::Deserialize;
+
+use crate::recognise::DialogRules;
 use crate::status::Claim;
 
 mod lazy;
 mod schema;
 mod words;
 
-pub(crate) use lazy::LazyRegex;
+pub(crate) use lazy::{LazyRegex, Located};
 pub(crate) use words::{Words, words};
 
 /// The packs of the binary, by file name.
@@ -37,11 +39,11 @@ const EMBEDDED: &[(&str, &str)] = &[
 
 /// All packs that a session may choose from.
 #[derive(Debug, Clone)]
-pub struct Packs(Vec<Entry>);
+pub struct Packs(Vec<PackSource>);
 
 /// A built-in pack is read when it is chosen: a session needs one of them, and patterns take milliseconds.
 #[derive(Debug, Clone)]
-enum Entry {
+enum PackSource {
     BuiltIn(usize),
     Own(Arc<Pack>),
 }
@@ -49,7 +51,7 @@ enum Entry {
 impl Packs {
     /// Those in the binary.
     pub fn embedded() -> Self {
-        Self((0..EMBEDDED.len()).map(Entry::BuiltIn).collect())
+        Self((0..EMBEDDED.len()).map(PackSource::BuiltIn).collect())
     }
 
     /// The person's own files over those in the binary. A pack of the same name takes the place of the built-in
@@ -67,16 +69,16 @@ impl Packs {
     }
 
     fn add(&mut self, pack: Pack) {
-        let known = self.0.iter_mut().find(|entry| entry.is_named(&pack.name));
+        let known = self.0.iter_mut().find(|source| source.is_named(&pack.name));
         match known {
-            Some(entry) => {
-                let under = entry.pack().filter(|_| pack.extends);
-                *entry = Entry::Own(Arc::new(match under {
+            Some(source) => {
+                let under = source.pack().filter(|_| pack.extends);
+                *source = PackSource::Own(Arc::new(match under {
                     Some(under) => pack.over(&under),
                     None => pack,
                 }));
             }
-            None => self.0.push(Entry::Own(Arc::new(pack))),
+            None => self.0.push(PackSource::Own(Arc::new(pack))),
         }
     }
 
@@ -85,12 +87,12 @@ impl Packs {
     pub fn for_program(&self, program: &str) -> Option<Arc<Pack>> {
         let name = Path::new(program).file_name()?.to_str()?;
         let name = name.strip_suffix(".exe").unwrap_or(name);
-        let own_words = self.0.iter().find_map(|entry| match entry {
-            Entry::Own(pack) if pack.name == GENERIC => Some(pack),
-            Entry::Own(_) | Entry::BuiltIn(_) => None,
+        let own_words = self.0.iter().find_map(|source| match source {
+            PackSource::Own(pack) if pack.name == GENERIC => Some(pack),
+            PackSource::Own(_) | PackSource::BuiltIn(_) => None,
         });
-        let known = self.0.iter().find(|entry| entry.is_for(name));
-        match (known.and_then(Entry::pack), own_words) {
+        let known = self.0.iter().find(|source| source.is_for(name));
+        match (known.and_then(PackSource::pack), own_words) {
             (Some(pack), Some(words)) if pack.words.is_none() => {
                 Some(Arc::new(Pack { words: words.words.clone(), ..(*pack).clone() }))
             }
@@ -101,20 +103,19 @@ impl Packs {
 
     /// Every pack, read.
     pub fn iter(&self) -> impl Iterator<Item = Arc<Pack>> {
-        self.0.iter().filter_map(Entry::pack)
+        self.0.iter().filter_map(PackSource::pack)
     }
 }
 
-impl Entry {
+impl PackSource {
     fn pack(&self) -> Option<Arc<Pack>> {
         static READ: [OnceLock<Option<Arc<Pack>>>; EMBEDDED.len()] =
             [const { OnceLock::new() }; EMBEDDED.len()];
         match self {
-            Entry::Own(pack) => Some(Arc::clone(pack)),
-            Entry::BuiltIn(index) => {
-                let (file, text) = EMBEDDED[*index];
+            PackSource::Own(pack) => Some(Arc::clone(pack)),
+            PackSource::BuiltIn(index) => {
                 // A test proves that all of them can be read.
-                let read = || schema::parse(text, Path::new(file), true).ok().map(Arc::new);
+                let read = || schema::parse_built_in(EMBEDDED[*index].1).map(Arc::new);
                 READ[*index].get_or_init(read).clone()
             }
         }
@@ -122,16 +123,18 @@ impl Entry {
 
     fn is_named(&self, name: &str) -> bool {
         match self {
-            Entry::Own(pack) => pack.name == name,
-            Entry::BuiltIn(index) => EMBEDDED[*index].0.strip_suffix(".toml") == Some(name),
+            PackSource::Own(pack) => pack.name == name,
+            PackSource::BuiltIn(index) => EMBEDDED[*index].0.strip_suffix(".toml") == Some(name),
         }
     }
 
     /// Asked without reading a built-in pack whole. The generic one is never chosen: it holds for every program.
     fn is_for(&self, program: &str) -> bool {
         let is_for = match self {
-            Entry::Own(pack) => pack.binaries.iter().any(|binary| binary == program),
-            Entry::BuiltIn(index) => schema::binaries(EMBEDDED[*index].1).any(|binary| binary == program),
+            PackSource::Own(pack) => pack.binaries.iter().any(|binary| binary == program),
+            PackSource::BuiltIn(index) => {
+                schema::binaries(EMBEDDED[*index].1).any(|binary| binary == program)
+            }
         };
         (is_for || self.is_named(program)) && !self.is_named(GENERIC)
     }
@@ -150,7 +153,7 @@ pub struct Pack {
     keys_after: Duration,
     version_args: Option<Vec<String>>,
     proved: Vec<Proved>,
-    pub(crate) dialogs: Vec<Dialog>,
+    pub(crate) dialogs: Vec<DialogRules>,
     pub(crate) idle: Option<Idle>,
     pub(crate) busy: Vec<LazyRegex>,
     /// Lines that it writes when a dialog was answered.
@@ -167,61 +170,33 @@ pub struct Pack {
 }
 
 /// A version that the pack was proved on, and the recordings that prove it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Proved {
     pub version: String,
     pub recordings: Vec<String>,
 }
 
-/// A dialog of the tool.
-#[derive(Debug, Clone)]
-pub(crate) struct Dialog {
-    pub(crate) rows: Rows,
-    /// Must be found in the lines above the rows, joined by blanks.
-    pub(crate) anchor: LazyRegex,
-    /// Must be found in the lines below the rows, if given.
-    pub(crate) footer: Option<LazyRegex>,
-    /// The line that it begins with, where nothing is drawn around it.
-    pub(crate) begins: Option<LazyRegex>,
-    /// How a row looks, where it does not look as usual: groups `marker`, `key`, `label`.
-    pub(crate) row: Option<LazyRegex>,
-    pub(crate) manner: Manner,
-}
-
-/// The shape of a dialog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rows {
-    /// `❯ 1. Yes`.
-    Numbered,
-    /// `❯ Yes`, the others without a marker.
-    Marked,
-    /// Side by side, told apart by colour.
-    Buttons,
-    /// Letters in the line of the cursor.
-    Letters,
-    /// No rows: the last line names a key for each answer, `Enter to stay · Esc to cancel`.
-    Keys,
-    /// Nothing to choose: Enter, or a text.
-    Nothing,
-}
-
 /// The empty input box of the tool.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(crate) struct Idle {
     /// What an empty box invites to; not a draft.
     pub(crate) invitation: Option<LazyRegex>,
     /// The box with a text in it, and all that stands below it.
-    pub(crate) box_: Option<LazyRegex>,
+    #[serde(rename = "box")]
+    pub(crate) filled_box: Option<LazyRegex>,
     /// The line of the cursor, for tools that have no box.
     pub(crate) line: Option<LazyRegex>,
-    /// Nothing is written while the box waits: whoever writes, works.
+    /// Nothing is written while the box waits: a tool that writes, works.
+    #[serde(rename = "silent")]
     pub(crate) is_silent: bool,
 }
 
 impl Pack {
     /// Reads a pack. `file` is only named in errors.
     pub fn parse(text: &str, file: &Path) -> Result<Self, PackErrors> {
-        schema::parse(text, file, false)
+        schema::parse(text, file)
     }
 
     pub fn name(&self) -> &str {
@@ -270,6 +245,15 @@ impl Pack {
     pub(crate) fn claim_of_title(&self, title: &str) -> Option<Claim> {
         let found = self.titles.iter().find(|(pattern, _)| pattern.is_match(title));
         found.map(|(_, claim)| *claim)
+    }
+
+    /// All of them but its words.
+    fn patterns(&self) -> impl Iterator<Item = &LazyRegex> {
+        let lists = [&self.busy, &self.answered, &self.accepted, &self.refused].into_iter().flatten();
+        let titles = self.titles.iter().map(|(title, _)| title);
+        let idle =
+            self.idle.iter().flat_map(|idle| [&idle.invitation, &idle.filled_box, &idle.line]).flatten();
+        lists.chain(titles).chain(idle).chain(self.dialogs.iter().flat_map(DialogRules::patterns))
     }
 
     /// Its own dialogs first, then those of the pack under it.

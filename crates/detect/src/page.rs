@@ -1,32 +1,34 @@
 //! One look at the screen, as plain values: rows of text, what is highlighted, where the cursor stands.
 
+use crate::packs::LazyRegex;
+
 /// The screen at one moment.
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<PageLine>,
     pub(crate) cursor: Cursor,
     pub(crate) cols: usize,
     pub(crate) alternate: bool,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Line {
+pub(crate) struct PageLine {
     /// Without trailing blanks.
     pub(crate) text: String,
     /// The line goes on in the next row.
     pub(crate) wraps: bool,
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Vec<TextRun>,
 }
 
 /// Characters `start..end` of a row that look alike. Style zero is plain text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct TextRun {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) style: u64,
 }
 
-impl Run {
+impl TextRun {
     /// Reverse video, or a background of its own.
     pub(crate) fn is_reversed(self) -> bool {
         self.style & 1 != 0 || self.style >> 38 != 0
@@ -70,14 +72,9 @@ impl Page {
 
     pub(crate) fn cursor_line(&self) -> CursorLine {
         let row = self.cursor.row.min(self.lines.len().saturating_sub(1));
-        let mut first = row;
-        while first > 0 && self.lines[first - 1].wraps {
-            first -= 1;
-        }
-        let mut last = row;
-        while last + 1 < self.lines.len() && self.lines[last].wraps {
-            last += 1;
-        }
+        let first = self.first_of_line(row);
+        let below = (row + 1..self.lines.len()).take_while(|&below| self.lines[below - 1].wraps);
+        let last = below.last().unwrap_or(row);
         let mut before: String = (first..row).map(|row| self.filled(row)).collect();
         let here = self.text(row);
         before.extend(here.chars().take(self.cursor.column));
@@ -92,11 +89,27 @@ impl Page {
         CursorLine { first, last, before, gap, after: after.trim_end().to_owned() }
     }
 
+    /// The first row of a line that the terminal wrapped.
+    pub(crate) fn first_of_line(&self, row: usize) -> usize {
+        (0..row).rev().take_while(|&above| self.lines[above].wraps).last().unwrap_or(row)
+    }
+
+    /// Lines from `first` on that one of these patterns knows.
+    pub(crate) fn count_marks(&self, first: usize, marks: &[LazyRegex]) -> usize {
+        let lines = self.lines.iter().skip(first).map(|line| line.text.trim());
+        lines.filter(|text| marks.iter().any(|mark| mark.is_match(text))).count()
+    }
+
     /// A wrapped row keeps the blanks at its end: they belong to the line.
     fn filled(&self, row: usize) -> String {
         let text = self.text(row);
         let missing = self.cols.saturating_sub(text.chars().count());
         if !text.is_ascii() { text.to_owned() } else { format!("{text}{}", " ".repeat(missing)) }
+    }
+
+    /// Nothing stands in this row but its frame.
+    pub(crate) fn is_blank(&self, row: usize) -> bool {
+        self.inner(row).trim().is_empty()
     }
 
     /// The last row that shows anything; a spinner that turns alone in its row is nothing.
@@ -113,9 +126,18 @@ impl Page {
 
     /// Rows `first..=last` as text, frames removed, without blank lines at either end.
     pub(crate) fn block(&self, first: usize, last: usize) -> String {
-        let rows: Vec<&str> = (first..=last.min(self.lines.len().saturating_sub(1)))
-            .map(|row| self.inner(row).trim_end())
-            .collect();
+        self.block_of(first, last, |_| true)
+    }
+
+    /// The same without rules: they say nothing, and would fill what a message can hold.
+    pub(crate) fn block_without_rules(&self, first: usize, last: usize) -> String {
+        self.block_of(first, last, |text| !is_rule(text))
+    }
+
+    fn block_of(&self, first: usize, last: usize, keeps: impl Fn(&str) -> bool) -> String {
+        let rows =
+            (first..=last.min(self.lines.len().saturating_sub(1))).filter(|&row| keeps(self.text(row)));
+        let rows: Vec<&str> = rows.map(|row| self.inner(row).trim_end()).collect();
         rows.join("\n").trim_matches('\n').to_owned()
     }
 
@@ -152,10 +174,13 @@ impl Page {
 
     /// Whether any character of the row at `column..` is highlighted by its background.
     pub(crate) fn is_reversed_at(&self, row: usize, column: usize) -> bool {
-        self.lines.get(row).is_some_and(|line| {
-            line.runs.iter().any(|run| run.start <= column && column < run.end && run.is_reversed())
-        })
+        self.ground_at(row, column) != 0
     }
+}
+
+/// Blanks before the first character.
+pub(crate) fn indent(text: &str) -> usize {
+    text.chars().take_while(|char| *char == ' ').count()
 }
 
 /// Dim, or grey: what is said beside the point, such as hints and invitations.
@@ -185,24 +210,8 @@ pub(crate) fn lit_one(styles: &[u64]) -> Option<usize> {
 
 /// Characters that turn while something works.
 pub(crate) fn is_spinner(char: char) -> bool {
-    matches!(
-        char,
-        '\u{2800}'
-            ..='\u{28ff}'
-                | '◐'
-                | '◓'
-                | '◑'
-                | '◒'
-                | '◴'
-                | '◷'
-                | '◶'
-                | '◵'
-                | '✢'
-                | '✳'
-                | '✶'
-                | '✻'
-                | '✽'
-    )
+    const SPINNERS: &str = "◐◓◑◒◴◷◶◵✢✳✶✻✽";
+    matches!(char, '\u{2800}'..='\u{28ff}') || SPINNERS.contains(char)
 }
 
 /// The row without a spinner that turns apart from all words: alone in its row, or at the end behind a gap. A
@@ -247,12 +256,7 @@ fn strip_frame(text: &str) -> &str {
 /// A row that only draws: a rule, the top or bottom of a box.
 pub(crate) fn is_rule(text: &str) -> bool {
     let text = text.trim();
-    let drawn = text
-        .chars()
-        .filter(|char| {
-            matches!(char, '─' | '━' | '═' | '╌' | '┄' | '┈' | '▄' | '▀' | '▁' | '▔' | '-' | '_' | '=' | '╍')
-        })
-        .count();
+    let drawn = text.chars().filter(|char| "─━═╌┄┈▄▀▁▔-_=╍".contains(*char)).count();
     let all = text.chars().count();
     drawn >= 4 && (drawn * 10 >= all * 7 || text.starts_with(['╭', '╰', '┌', '└', '╔', '╚', '┏', '┗']))
 }
@@ -260,5 +264,5 @@ pub(crate) fn is_rule(text: &str) -> bool {
 /// A rule that divides a dialog and does not bound it.
 pub(crate) fn is_dashed(text: &str) -> bool {
     let text = text.trim();
-    !text.is_empty() && text.chars().all(|char| matches!(char, '╌' | '╍' | '┄' | '┅' | '┈' | '┉'))
+    !text.is_empty() && text.chars().all(|char| "╌╍┄┅┈┉".contains(char))
 }

@@ -36,13 +36,13 @@ mod yes_no;
 
 mod cut;
 pub(crate) mod labels;
-mod manner;
+mod rules;
 
 pub(crate) use composer::{box_top, is_busy, without_marker};
 pub(crate) use cut::Cut;
 pub(crate) use dialog::moves;
 pub(crate) use line::stated_picks;
-pub(crate) use manner::{Below, Keys, Manner};
+pub(crate) use rules::{DialogRules, Keys, Rows};
 
 /// All that a recogniser may know.
 pub(crate) struct Look<'a> {
@@ -86,7 +86,7 @@ pub(crate) enum Place {
     Line { question: String },
     /// A dialog drawn around or above the cursor.
     Block,
-    /// The input box of an agent. `drafted`: somebody has begun to write in it.
+    /// The input box of an agent. `drafted`: a person has begun to write in it.
     Composer { drafted: bool },
 }
 
@@ -172,7 +172,7 @@ impl Look<'_> {
         self.pack.as_deref()
     }
 
-    /// The program has written on below this row, and the cursor stands behind its words: whatever asks above was
+    /// The program has written on below this row, and the cursor stands behind its words: what asks above was
     /// answered, or given up, and keys would go to what stands at the cursor. A hidden cursor is parked anywhere.
     pub(crate) fn is_past(&self, row: usize) -> bool {
         let line = &self.line;
@@ -207,21 +207,13 @@ impl Look<'_> {
 impl Reading {
     /// A question in the cursor's line. Its detail begins with the lines just above: the subject is often there.
     pub(crate) fn line(look: &Look<'_>, kind: Kind, base: u8, question: &str) -> Self {
+        let detail = look.page.block(line::subject_from(look), look.line.last);
         Self {
-            kind,
-            base,
-            excerpt: question.trim().to_owned(),
-            detail: look.page.block(line::subject_from(look), look.line.last),
-            choices: None,
             constraints: line::constraints(question),
             offers_default: line::offers_default(question),
-            takes: Takes::NOTHING,
             entry: look.entry(),
             place: Place::Line { question: look.line.before.clone() },
-            identity: format!("{kind}\n{}", question.trim()),
-            family: "",
-            dialog: None,
-            is_bare: false,
+            ..Self::block(kind, base, question, detail, question.trim().to_owned())
         }
     }
 
@@ -245,20 +237,42 @@ impl Reading {
         }
     }
 
-    /// Read in the manner that a pack tells.
-    pub(crate) fn by(mut self, manner: &Manner) -> Self {
-        self.dialog = manner.name.clone();
+    /// A dialog with its rows, known again by what it is about and by their labels.
+    pub(crate) fn rows(
+        kind: Kind,
+        base: u8,
+        excerpt: &str,
+        subject: &str,
+        detail: String,
+        choices: Vec<Choice>,
+    ) -> Self {
+        let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
+        let identity = format!("{subject}\n{}", labels.join("\n"));
+        Self::block(kind, base, excerpt, detail, identity).with_choices(choices)
+    }
+
+    /// Read by these rules, which may be a pack's.
+    pub(crate) fn by(mut self, rules: &DialogRules) -> Self {
+        self.dialog = rules.is_packed().then(|| rules.name.text.clone());
         self
     }
 
     /// # What is not shown is told
-    /// Whoever answers from elsewhere sees an excerpt, and the detail on demand: both begin with the word that they are
+    /// A person who answers from elsewhere sees an excerpt, and the detail on demand: both begin with the word that they are
     /// not the whole, and the detail says how the person at the terminal sees the rest.
-    pub(crate) fn told_as(mut self, cut: Option<Cut>, manner: &Manner) -> Self {
+    pub(crate) fn told_as(mut self, cut: Option<Cut>, rules: &DialogRules) -> Self {
         let Some(cut) = cut else { return self };
-        let more = manner.more.as_ref().map(|more| format!(" {more}.")).unwrap_or_default();
-        self.excerpt = format!("[{}] {}", cut.in_short(), self.excerpt);
-        self.detail = format!("[{}.{more}]\n{}", cut.in_words(), self.detail);
+        let more = rules.more.as_ref().map(|more| format!(" {more}.")).unwrap_or_default();
+        let (in_short, in_full) = cut.in_words();
+        self.excerpt = format!("[{in_short}] {}", self.excerpt);
+        self.detail = format!("[{in_full}.{more}]\n{}", self.detail);
+        self
+    }
+
+    /// The question stands in another line than the cursor's.
+    fn asked_as(mut self, asked: &str, excerpt: &str) -> Self {
+        self.excerpt = excerpt.trim().to_owned();
+        self.identity = format!("{}\n{asked}", self.identity);
         self
     }
 

@@ -3,14 +3,14 @@
 //! Pure like the rest: the text of a file comes in, sightings come out. The kernel's answers are in the file
 //! (`k` events), so a replay sees what a session would have seen.
 
-mod variants;
-
 use std::time::Duration;
 
 use atlasbridge_model::{Sighting, SightingNo};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
-use crate::{Departure, Detector, DetectorConfig, Drift, Event, KernelWait, Moment, Observation, Waits};
+use crate::{
+    Departure, Detector, DetectorConfig, DetectorEvent, Drift, KernelWait, Moment, Observation, Waits,
+};
 
 /// A parsed asciicast.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,19 +65,16 @@ impl Recording {
     /// Reads the text of a `.cast` file. Unknown kinds of events are skipped.
     pub fn parse(text: &str) -> Result<Self, NotARecording> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        let (number, header) = lines.next().ok_or(NotARecording { line: 1 })?;
+        let (number, header) = lines.next().unwrap_or_default();
         let wrong = |line: usize| NotARecording { line: line + 1 };
-        let header: Value = serde_json::from_str(header).map_err(|_| wrong(number))?;
-        let side =
-            |name: &str| header.get(name).and_then(Value::as_u64).and_then(|side| u16::try_from(side).ok());
-        let (Some(cols), Some(rows), Some(2)) = (side("width"), side("height"), side("version")) else {
+        let header: Header = serde_json::from_str(header).map_err(|_| wrong(number))?;
+        if header.version != 2 {
             return Err(wrong(number));
-        };
-        let mut recording = Self { cols, rows, steps: Vec::new(), end: Moment::default() };
+        }
+        let mut recording =
+            Self { cols: header.width, rows: header.height, steps: Vec::new(), end: Moment::default() };
         for (number, line) in lines {
-            let event: Value = serde_json::from_str(line).map_err(|_| wrong(number))?;
-            let at = moment(&event).ok_or_else(|| wrong(number))?;
-            let what = what(&event).ok_or_else(|| wrong(number))?;
+            let (at, what) = event(line).ok_or_else(|| wrong(number))?;
             recording.end = recording.end.max(at);
             recording.steps.extend(what.map(|what| Step { at, what }));
         }
@@ -85,37 +82,58 @@ impl Recording {
     }
 }
 
-fn moment(event: &Value) -> Option<Moment> {
-    let seconds = event.get(0)?.as_f64().filter(|seconds| (0.0..1e9).contains(seconds))?;
-    Some(Moment(Duration::from_secs_f64(seconds)))
+#[derive(Deserialize)]
+struct Header {
+    version: u16,
+    width: u16,
+    height: u16,
 }
 
-/// `None`: not an event. `Some(None)`: an event of a kind that we do not need.
-fn what(event: &Value) -> Option<Option<What>> {
-    let text = event.get(2)?.as_str()?;
-    let what = match event.get(1)?.as_str()? {
-        "o" => What::Output(text.to_owned()),
-        "i" => What::Input(text.to_owned()),
+/// `None`: not an event. An event of a kind that we do not need has a moment and no more.
+fn event(line: &str) -> Option<(Moment, Option<What>)> {
+    let (seconds, kind, text): (f64, String, String) = serde_json::from_str(line).ok()?;
+    let seconds = Some(seconds).filter(|seconds| (0.0..1e9).contains(seconds))?;
+    let what = match kind.as_str() {
+        "o" => Some(What::Output(text)),
+        "i" => Some(What::Input(text)),
         "r" => {
             let (cols, rows) = text.split_once('x')?;
-            What::Resize { cols: cols.parse().ok()?, rows: rows.parse().ok()? }
+            Some(What::Resize { cols: cols.parse().ok()?, rows: rows.parse().ok()? })
         }
-        "k" => What::Kernel(kernel(text)?),
-        _ => return Some(None),
+        "k" => Some(What::Kernel(serde_json::from_str::<KernelEvent>(&text).ok()?.0)),
+        _ => None,
     };
-    Some(Some(what))
+    Some((Moment(Duration::from_secs_f64(seconds)), what))
 }
 
-fn kernel(text: &str) -> Option<KernelWait> {
-    let said: Value = serde_json::from_str(text).ok()?;
-    let wait = match said.get("wait")?.as_str()? {
-        "read" => Waits::Read,
-        "poll" => Waits::Poll,
-        "none" => Waits::Nobody,
-        _ => Waits::Unknown,
-    };
-    let flag = |name: &str| said.get(name).and_then(Value::as_bool);
-    Some(KernelWait { wait, canonical: flag("canonical")?, echo: flag("echo")? })
+/// The text of a `k` event.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+struct KernelEvent(#[serde(with = "KernelText")] KernelWait);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "KernelWait")]
+struct KernelText {
+    #[serde(with = "WaitsText")]
+    wait: Waits,
+    canonical: bool,
+    echo: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Waits", rename_all = "snake_case")]
+enum WaitsText {
+    Read,
+    Poll,
+    #[serde(rename = "none")]
+    Nobody,
+    #[serde(other)]
+    Unknown,
+}
+
+/// The kernel's word as a recording holds it.
+pub fn kernel_text(kernel: KernelWait) -> String {
+    serde_json::to_string(&KernelEvent(kernel)).unwrap_or_default()
 }
 
 /// Plays the recording to the end and tells what was seen.
@@ -202,22 +220,27 @@ impl<'a> Replay<'a> {
     fn give(&mut self, observation: Observation<'_>, at: Moment) {
         for event in self.detector.observe(observation, at) {
             match event {
-                Event::Seen(sighting) => {
-                    self.seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None });
-                }
-                Event::Gone { no, how } => self.gone(no, how, at),
-                Event::AskKernel => self.give(Observation::Kernel(self.kernel), at),
-                Event::Drift { no, how } => self.drifts.push((no, how)),
+                DetectorEvent::Seen(_) | DetectorEvent::Gone { .. } => note(&mut self.seen, event, at),
+                DetectorEvent::AskKernel => self.give(Observation::Kernel(self.kernel), at),
+                DetectorEvent::Drift { no, how } => self.drifts.push((no, how)),
                 // What the terminal answered then is in the recording.
-                Event::AnswerStatusQuery(_) => {}
+                DetectorEvent::AnswerStatusQuery(_) => {}
             }
         }
     }
+}
 
-    fn gone(&mut self, no: SightingNo, how: Departure, at: Moment) {
-        if let Some(replayed) = self.seen.iter_mut().find(|replayed| replayed.sighting.no == no) {
-            replayed.gone_at = Some(at);
-            replayed.gone_how = Some(how);
+/// Keeps the list of what was seen, and when and how it went.
+pub fn note(seen: &mut Vec<Replayed>, event: DetectorEvent, at: Moment) {
+    match event {
+        DetectorEvent::Seen(sighting) => {
+            seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None })
         }
+        DetectorEvent::Gone { no, how } => {
+            for replayed in seen.iter_mut().filter(|replayed| replayed.sighting.no == no) {
+                (replayed.gone_at, replayed.gone_how) = (Some(at), Some(how));
+            }
+        }
+        DetectorEvent::Drift { .. } | DetectorEvent::AskKernel | DetectorEvent::AnswerStatusQuery(_) => {}
     }
 }

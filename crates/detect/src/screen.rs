@@ -18,17 +18,17 @@ use alacritty_terminal::term::cell::{Cell, Flags, LineLength};
 use alacritty_terminal::term::{Config, Term, TermMode};
 use alacritty_terminal::vte::ansi::{Color, NamedColor, Processor, Timeout};
 
-use crate::page::{Cursor, Line, Page, Run};
+use crate::page::{Cursor, Page, PageLine, TextRun};
 
 /// The emulator misbehaves below this (a wide character needs two columns).
 const SMALLEST: u16 = 2;
-/// No real window is larger; the grid's memory stays bounded whatever a resize says.
+/// No real window is larger; the grid's memory stays bounded for every resize.
 const LARGEST: u16 = 2000;
 
 /// What the tool's output looks like on a terminal.
 pub struct Screen {
     term: Term<Listener>,
-    parser: Processor<Held>,
+    parser: Processor<OpenUpdate>,
     title: Title,
     /// Lines that scrolled off before the last resize.
     older: VecDeque<String>,
@@ -75,17 +75,17 @@ impl Screen {
         let grid = self.term.grid();
         let cursor = grid.cursor.point;
         let row = usize::try_from(cursor.line.0).unwrap_or(0);
-        let lines: Vec<Line> = (0..grid.screen_lines()).map(|row| self.line(row)).collect();
+        let lines: Vec<PageLine> = (0..grid.screen_lines()).map(|row| self.line(row)).collect();
         let column = self.char_index(cursor);
         let cursor = Cursor { row, column, visible: self.term.mode().contains(TermMode::SHOW_CURSOR) };
         Page { lines, cursor, cols: grid.columns(), alternate: self.is_alternate() }
     }
 
-    fn line(&self, row: usize) -> Line {
+    fn line(&self, row: usize) -> PageLine {
         let cells = &self.term.grid()[GridLine(row as i32)];
         let length = cells.line_length();
         let mut text = String::with_capacity(length.0);
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<TextRun> = Vec::new();
         let mut index = 0;
         for column in 0..length.0 {
             let cell = &cells[Column(column)];
@@ -96,12 +96,12 @@ impl Screen {
             let style = style_of(cell);
             match runs.last_mut() {
                 Some(run) if run.style == style && run.end == index => run.end += 1,
-                _ => runs.push(Run { start: index, end: index + 1, style }),
+                _ => runs.push(TextRun { start: index, end: index + 1, style }),
             }
             index += 1;
         }
         text.truncate(text.trim_end().len());
-        Line { text, wraps: self.wraps(row), runs }
+        PageLine { text, wraps: self.wraps(row), runs }
     }
 
     /// The row's line goes on in the next row.
@@ -126,13 +126,6 @@ impl Screen {
         let mut text = self.rows().join("\n");
         text.truncate(text.trim_end().len());
         text
-    }
-
-    /// The last `max_chars` characters of the text.
-    pub fn tail_text(&self, max_chars: usize) -> String {
-        let text = self.text();
-        let skipped = text.chars().count().saturating_sub(max_chars);
-        text.chars().skip(skipped).collect()
     }
 
     /// Row and column, from zero.
@@ -192,6 +185,10 @@ const TITLE_CHARS: usize = 200;
 
 impl EventListener for Listener {
     fn send_event(&self, event: Event) {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the emulator's own events: all but titles are dropped"
+        )]
         match event {
             Event::Title(title) => *self.0.lock() = title.chars().take(TITLE_CHARS).collect(),
             Event::ResetTitle => self.0.lock().clear(),
@@ -202,9 +199,9 @@ impl EventListener for Listener {
 
 /// Whether a synchronized update is open. The emulator's own type would read a clock.
 #[derive(Default)]
-struct Held(bool);
+struct OpenUpdate(bool);
 
-impl Timeout for Held {
+impl Timeout for OpenUpdate {
     fn set_timeout(&mut self, _: Duration) {
         self.0 = true;
     }
@@ -263,14 +260,9 @@ fn shown(cell: &Cell) -> char {
 fn style_of(cell: &Cell) -> u64 {
     let flags =
         u64::from((cell.flags & (Flags::INVERSE | Flags::BOLD | Flags::DIM | Flags::UNDERLINE)).bits());
-    let ground = match cell.bg {
-        Color::Named(NamedColor::Background) => 0,
-        color => color_number(color),
-    };
-    let ink = match cell.fg {
-        Color::Named(NamedColor::Foreground) => 0,
-        color => color_number(color),
-    };
+    let number = |color, plain| if color == Color::Named(plain) { 0 } else { color_number(color) };
+    let ground = number(cell.bg, NamedColor::Background);
+    let ink = number(cell.fg, NamedColor::Foreground);
     flags | ink << 12 | ground << 38
 }
 

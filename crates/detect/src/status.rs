@@ -22,11 +22,11 @@ pub(crate) struct Status {
     queries: u32,
     matched: usize,
     payload: Vec<u8>,
-    state: State,
+    state: OscState,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum OscState {
     #[default]
     Prefix,
     Payload,
@@ -61,7 +61,7 @@ impl Status {
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
-            if self.state == State::Prefix && self.matched == 0 {
+            if self.state == OscState::Prefix && self.matched == 0 {
                 match rest.iter().position(|&byte| byte == 0x1b) {
                     Some(at) => rest = &rest[at..],
                     None => return,
@@ -74,7 +74,7 @@ impl Status {
 
     fn step(&mut self, byte: u8) {
         match self.state {
-            State::Prefix => {
+            OscState::Prefix => {
                 self.matched = match byte {
                     _ if byte == PREFIX[self.matched] => self.matched + 1,
                     0x1b => 1,
@@ -83,26 +83,26 @@ impl Status {
                 if self.matched == PREFIX.len() {
                     self.matched = 0;
                     self.payload.clear();
-                    self.state = State::Payload;
+                    self.state = OscState::Payload;
                 }
             }
-            State::Payload => match byte {
+            OscState::Payload => match byte {
                 0x07 => self.finish(),
-                0x1b => self.state = State::PayloadEscape,
+                0x1b => self.state = OscState::PayloadEscape,
                 _ if self.payload.len() < PAYLOAD_BYTES => self.payload.push(byte),
-                _ => self.state = State::Prefix,
+                _ => self.state = OscState::Prefix,
             },
-            State::PayloadEscape => {
+            OscState::PayloadEscape => {
                 if byte == b'\\' {
                     self.finish();
                 }
-                self.state = State::Prefix;
+                self.state = OscState::Prefix;
             }
         }
     }
 
     fn finish(&mut self) {
-        self.state = State::Prefix;
+        self.state = OscState::Prefix;
         let payload = String::from_utf8_lossy(&self.payload).into_owned();
         self.queries = self.queries.saturating_add(u32::from(payload == "?"));
         let Some(claim) = parse(&payload) else { return };

@@ -29,7 +29,7 @@ const SETTLE_STARTING: Duration = Duration::from_millis(700);
 const SETTLE_BARE: Duration = Duration::from_millis(1500);
 /// An agent's input box counts as idle when the whole screen has rested: spinners turn faster than this.
 const IDLE_REST: Duration = Duration::from_millis(450);
-/// The same where the kernel says nothing, whatever the program claims: "done" comes before the last words are
+/// The same where the kernel says nothing, for every claim of the program: "done" comes before the last words are
 /// painted, and a tool that has just started says "ready" while it still loads.
 const IDLE_REST_BLIND: Duration = Duration::from_millis(1000);
 /// And before the first key no byte may have come for this long, which a tool that loads cannot keep.
@@ -40,10 +40,10 @@ const IDLE_SILENCE: Duration = Duration::from_millis(300);
 /// for longer than this cannot be told from one that has finished.
 const IDLE_SILENCE_OF_SILENT: Duration = Duration::from_millis(2000);
 /// But some tools send bytes for ever: text that rests this long is enough.
-const BYTES_ENOUGH: Duration = Duration::from_millis(1500);
+pub(crate) const BYTES_ENOUGH: Duration = Duration::from_millis(1500);
 /// And some keep a frozen spinner turning: words that rest this long are enough.
-const WORDS_ENOUGH: Duration = Duration::from_secs(3);
-/// How many times as long a dialog that the tool's pack knows may stand before nobody who reads makes it doubtful: a
+pub(crate) const WORDS_ENOUGH: Duration = Duration::from_secs(3);
+/// How many times as long a dialog that the tool's pack knows may stand unread before it is doubted: a
 /// tool that is starved on a busy machine was seen not to listen for two seconds under its first dialog.
 const BUSY_LOOP: u32 = 3;
 /// Blocked in a read behind some text that no family knows.
@@ -81,16 +81,13 @@ pub(crate) struct Terms {
     pub(crate) settle: Duration,
     /// The whole screen must have been unchanged this long.
     pub(crate) rest: Duration,
-    /// No byte may have come for this long, unless the screen has rested for [`Terms::BYTES_ENOUGH`].
+    /// No byte may have come for this long, unless the screen has rested for [`BYTES_ENOUGH`].
     pub(crate) silence: Duration,
     /// However long the screen has rested.
     pub(crate) strict: bool,
 }
 
 impl Terms {
-    pub(crate) const BYTES_ENOUGH: Duration = BYTES_ENOUGH;
-    pub(crate) const WORDS_ENOUGH: Duration = WORDS_ENOUGH;
-
     /// Below the threshold a prompt is only possible, which is what low confidence means.
     pub(crate) fn confidence(self, threshold: u8) -> Option<Confidence> {
         let possible = self.confidence < threshold;
@@ -101,17 +98,14 @@ impl Terms {
 /// The terms for a reading; `None` is a veto.
 pub(crate) fn judge(reading: &Reading, known: Circumstances) -> Option<Terms> {
     let terms = judge_drawn(reading, known)?;
-    let settle = match reading.is_bare {
-        true => terms.settle.max(SETTLE_BARE),
-        false => terms.settle,
-    };
-    Some(Terms { settle, ..terms })
+    let least = if reading.is_bare { SETTLE_BARE } else { Duration::ZERO };
+    Some(Terms { settle: terms.settle.max(least), ..terms })
 }
 
 /// The same for a dialog that is drawn as far as it ever will be.
 fn judge_drawn(reading: &Reading, known: Circumstances) -> Option<Terms> {
     match reading.place {
-        // Somebody writes there, or left a draft: news only once nothing has moved for long.
+        // A person writes there, or left a draft: news only once nothing has moved for long.
         Place::Composer { drafted: true } => {
             return composer(reading, known).map(|terms| Terms { rest: known.stuck_timeout, ..terms });
         }
@@ -119,13 +113,7 @@ fn judge_drawn(reading: &Reading, known: Circumstances) -> Option<Terms> {
         Place::Line { .. } | Place::Block => {}
     }
     let is_text = reading.base < 80;
-    let certain = Terms {
-        confidence: reading.base,
-        settle: SETTLE,
-        rest: Duration::ZERO,
-        silence: Duration::ZERO,
-        strict: false,
-    };
+    let certain = Terms { confidence: reading.base, settle: SETTLE, ..possible() };
     if known.told {
         return Some(Terms { confidence: CERTAIN, ..certain });
     }
@@ -185,7 +173,7 @@ fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
     })
 }
 
-/// Only possible, at once: whoever asks has waited already.
+/// Only possible, at once: the caller has waited already.
 pub(crate) fn possible() -> Terms {
     Terms {
         confidence: 60,

@@ -17,7 +17,7 @@ pub enum Waits {
     Read,
     /// The terminal is in a `poll`, `select` or `epoll` set: event loops always are, busy or not.
     Poll,
-    /// Nobody waits on the terminal: not a prompt, unless another session reads for it (tmux, pinentry).
+    /// No process waits on the terminal: not a prompt, unless another session reads for it (tmux, pinentry).
     Nobody,
     /// The kernel would not or could not say.
     Unknown,

@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Packs, Waits};
+use atlasbridge_detect::{
+    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Packs, Waits,
+};
 use atlasbridge_model::{Choices, Kind, SafeDefault, Sighting};
 
 const KEYS: KernelWait = KernelWait { wait: Waits::Poll, canonical: false, echo: false };
@@ -20,7 +22,7 @@ fn seen(tool: &str, cols: u16, screen: &str) -> Option<Sighting> {
     while let Some(due) = detector.next_deadline().filter(|due| due.0 < Duration::from_millis(1900)) {
         detector.observe(Observation::Deadline, due);
         for event in detector.observe(Observation::Kernel(KEYS), due) {
-            if let Event::Seen(sighting) = event {
+            if let DetectorEvent::Seen(sighting) = event {
                 return Some(sighting);
             }
         }
@@ -261,7 +263,7 @@ fn a_first_word_in_the_box_of_opencode_is_no_answer_yet() {
 }
 
 /// Lets the time pass, with a kernel that says what it says of agents.
-fn rest(detector: &mut Detector, until: u64) -> Vec<Event> {
+fn rest(detector: &mut Detector, until: u64) -> Vec<DetectorEvent> {
     let mut events = Vec::new();
     while let Some(due) = detector.next_deadline().filter(|due| due.0 < Duration::from_millis(until)) {
         detector.observe(Observation::Deadline, due);

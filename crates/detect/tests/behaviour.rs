@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atlasbridge_detect::{
-    Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Packs, Told, Waits,
+    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Packs, ToolWord, Waits,
 };
 use atlasbridge_model::{Kind, Level, Sighting};
 
@@ -42,15 +42,15 @@ impl Session {
     fn give(&mut self, observation: Observation<'_>) -> &mut Self {
         for event in self.detector.observe(observation, self.now) {
             match event {
-                Event::AskKernel => {
+                DetectorEvent::AskKernel => {
                     self.give(Observation::Kernel(self.kernel));
                 }
-                Event::Seen(Sighting { no, kind, excerpt, .. }) => {
+                DetectorEvent::Seen(Sighting { no, kind, excerpt, .. }) => {
                     self.told.push(format!("{no} {kind} {excerpt}"))
                 }
-                Event::Gone { no, how } => self.told.push(format!("{no} gone {how:?}")),
-                Event::Drift { no, how } => self.told.push(format!("{no} drift {}", how.as_str())),
-                Event::AnswerStatusQuery(bytes) => {
+                DetectorEvent::Gone { no, how } => self.told.push(format!("{no} gone {how:?}")),
+                DetectorEvent::Drift { no, how } => self.told.push(format!("{no} drift {}", how.as_str())),
+                DetectorEvent::AnswerStatusQuery(bytes) => {
                     self.told.push(format!("answer {}", String::from_utf8_lossy(&bytes)));
                 }
             }
@@ -404,25 +404,26 @@ fn an_editor_waits_and_nothing_is_guessed() {
     );
     let mut session = Session::new(POLL);
     session.output(&screen).wait(3000).told(&[]);
-    let explanation = session.detector.explain(session.now).to_string();
-    assert!(explanation.contains("recogniser of an editor"), "{explanation}");
-    assert!(explanation.contains("idle"), "{explanation}");
+    let told = session.detector.explain(session.now);
+    assert_eq!(told.read_by.as_deref(), Some("recogniser of an editor"));
+    assert!(told.evidence_for.iter().any(|line| line.starts_with("the text reads as idle")), "{told:?}");
 }
 
 #[test]
 fn every_verdict_says_why() {
     let mut session = Session::new(NOBODY);
     session.output("Continue? [y/N] ").wait(500);
-    let vetoed = session.detector.explain(session.now).to_string();
-    assert!(vetoed.starts_with("No prompt, though the text reads as yes_no\n"), "{vetoed}");
-    assert!(vetoed.contains("against: the kernel: nobody waits for the terminal"), "{vetoed}");
-    assert!(vetoed.contains("waits for somebody to read the terminal"), "{vetoed}");
+    let vetoed = session.detector.explain(session.now);
+    assert_eq!(vetoed.read_by.as_deref(), Some("recogniser of yes or no"));
+    assert_eq!(vetoed.evidence_for[0], "the text reads as yes_no (0.95 by itself)");
+    assert_eq!(vetoed.evidence_against, ["the kernel: nobody waits for the terminal"]);
+    assert_eq!(vetoed.waiting_for.as_deref(), Some("somebody to read the terminal"));
     session.kernel = READ;
     session.output("\r\x1b[KContinue? [y/N] ").wait(10);
-    let stands = session.detector.explain(session.now).to_string();
-    assert!(stands.starts_with("Prompt 1 stands: yes_no, confidence high"), "{stands}");
-    assert!(stands.contains("read by: recogniser of yes or no"), "{stands}");
-    assert!(stands.contains("for:     the kernel: the tool is blocked reading a line, shown"), "{stands}");
+    let stands = session.detector.explain(session.now);
+    assert_eq!(stands.read_by.as_deref(), Some("recogniser of yes or no"));
+    assert_eq!(stands.evidence_for[1], "the kernel: the tool is blocked reading a line, shown");
+    assert_eq!(stands.waiting_for.as_deref(), Some("an answer, here or from elsewhere"));
 }
 
 /// Silence alone is a possible prompt, and only after the time that the configuration names.
@@ -443,8 +444,8 @@ fn what_was_typed_before_the_question_was_seen_counts() {
     session.told(&["1 yes_no Delete it? (y/n)", "1 gone LocalInput"]);
 }
 
-const WAITS: Observation<'_> = Observation::Told(Told::Waits { title: "approve Bash" });
-const GOES_ON: Observation<'_> = Observation::Told(Told::GoesOn);
+const WAITS: Observation<'_> = Observation::Told(ToolWord::Waits { title: "approve Bash" });
+const GOES_ON: Observation<'_> = Observation::Told(ToolWord::GoesOn);
 const BLOCKED: &str = "\x1b]7501;state=blocked:app=claude-code:kind=permission\x07";
 const WORKING: &str = "\x1b]7501;state=working:app=claude-code\x07";
 const DIALOG: &str =

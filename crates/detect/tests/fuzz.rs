@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use atlasbridge_detect::recording::{Recording, What};
 use atlasbridge_detect::{
-    Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Pack, Packs, Waits,
+    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Pack, Packs, Waits,
 };
 
 /// Bytes of output in the full run.
@@ -91,9 +91,11 @@ impl Session {
         let begun = Instant::now();
         for event in self.detector.observe(observation, self.now) {
             match event {
-                Event::AskKernel => self.give(Observation::Kernel(self.kernel)),
-                Event::Seen(_) => self.seen += 1,
-                Event::Gone { .. } | Event::Drift { .. } | Event::AnswerStatusQuery(_) => {}
+                DetectorEvent::AskKernel => self.give(Observation::Kernel(self.kernel)),
+                DetectorEvent::Seen(_) => self.seen += 1,
+                DetectorEvent::Gone { .. }
+                | DetectorEvent::Drift { .. }
+                | DetectorEvent::AnswerStatusQuery(_) => {}
             }
         }
         assert!(begun.elapsed() < LONGEST, "{observation:?} took {:?}", begun.elapsed());
@@ -159,7 +161,8 @@ impl Session {
             _ => self.wait(random.below(60)),
         }
         if random.below(50) == 0 {
-            assert!(!self.detector.explain(self.now).to_string().is_empty());
+            let told = self.detector.explain(self.now);
+            assert!(!told.evidence_for.is_empty() || !told.evidence_against.is_empty());
             assert!(self.detector.screen().text().len() < 4 << 20);
         }
         bytes.len()

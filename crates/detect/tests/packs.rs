@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atlasbridge_detect::{
-    Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Pack, Packs, Waits,
+    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Pack, Packs, Waits,
 };
 use atlasbridge_model::{Choices, Sighting};
 
@@ -127,7 +127,7 @@ fn seen(screen: &str, packs: &Packs, program: &str) -> Option<Sighting> {
     while let Some(due) = detector.next_deadline().filter(|due| due.0 < Duration::from_secs(1)) {
         detector.observe(Observation::Deadline, due);
         for event in detector.observe(Observation::Kernel(kernel), due) {
-            if let Event::Seen(sighting) = event {
+            if let DetectorEvent::Seen(sighting) = event {
                 return Some(sighting);
             }
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atlasbridge_detect::{
-    Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Packs, Told, Waits,
+    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Packs, ToolWord, Waits,
 };
 use proptest::prelude::*;
 
@@ -58,16 +58,16 @@ impl Walk {
     fn give(&mut self, observation: Observation<'_>) {
         for event in self.detector.observe(observation, self.now) {
             match event {
-                Event::AskKernel => self.give(Observation::Kernel(self.kernel)),
-                Event::Seen(sighting) => {
+                DetectorEvent::AskKernel => self.give(Observation::Kernel(self.kernel)),
+                DetectorEvent::Seen(sighting) => {
                     assert_eq!(self.standing, None, "one prompt at a time");
                     assert!(sighting.no.0 > self.last, "numbers only rise");
                     self.last = sighting.no.0;
                     self.standing = Some(sighting.no.0);
                 }
-                Event::Gone { no, .. } => assert_eq!(self.standing.take(), Some(no.0)),
-                Event::Drift { no, .. } => assert!(no.0 > self.last, "of the sighting to come"),
-                Event::AnswerStatusQuery(_) => {}
+                DetectorEvent::Gone { no, .. } => assert_eq!(self.standing.take(), Some(no.0)),
+                DetectorEvent::Drift { no, .. } => assert!(no.0 > self.last, "of the sighting to come"),
+                DetectorEvent::AnswerStatusQuery(_) => {}
             }
         }
     }
@@ -106,8 +106,8 @@ proptest! {
                 Input::Resized(cols, rows) => walk.give(Observation::Resized { cols, rows }),
                 Input::Typed(bytes) => walk.give(Observation::LocalInput(&bytes)),
                 Input::Injected => walk.give(Observation::Injected { whole: true }),
-                Input::Told(true) => walk.give(Observation::Told(Told::Waits { title: "approve" })),
-                Input::Told(false) => walk.give(Observation::Told(Told::GoesOn)),
+                Input::Told(true) => walk.give(Observation::Told(ToolWord::Waits { title: "approve" })),
+                Input::Told(false) => walk.give(Observation::Told(ToolWord::GoesOn)),
                 Input::Kernel(kernel) => walk.kernel = kernel,
                 Input::Wait(millis) => {
                     let until = Moment(walk.now.0 + Duration::from_millis(u64::from(millis)));

@@ -14,7 +14,7 @@ use atlasbridge_model::{Choices, Effect, Grant, Level, Pace, Strokes};
 
 mod support;
 
-use support::{AGENTS, Label, Labelled, SAMPLE, Score, bare, choices, config_of, pack_of, played};
+use support::{AGENTS, Label, Labelled, SAMPLE, Score, bare, choices, config_of, pack_of, played, variants};
 
 /// Prompts found, of 479 labelled. Two idle boxes are labelled 1.7 s and 3.3 s after they appeared.
 const FOUND: usize = 477;
@@ -180,7 +180,7 @@ fn waits_at(recording: &Recording, at: Moment) -> Option<Waits> {
 #[test]
 fn chunks_do_not_matter() {
     for (index, labelled) in ALL.iter().enumerate().filter(|(index, _)| index.is_multiple_of(SAMPLE)) {
-        let split = played(&labelled.recording.in_pieces(index as u64), pack_of(&labelled.tool));
+        let split = played(&variants::in_pieces(&labelled.recording, index as u64), pack_of(&labelled.tool));
         assert_eq!(split, labelled.seen, "{}", labelled.name);
     }
 }
@@ -193,7 +193,7 @@ fn a_spinner_elsewhere_does_not_matter() {
     let (mut still, mut spinning) = (Score::default(), Score::default());
     for (_, labelled) in ALL.iter().enumerate().filter(|(index, _)| chosen(*index)) {
         still.add(labelled, &labelled.seen);
-        let seen = played(&labelled.recording.with_spinner(), pack_of(&labelled.tool));
+        let seen = played(&variants::with_spinner(&labelled.recording), pack_of(&labelled.tool));
         spinning.add(labelled, &seen);
     }
     println!("still    {still:?}\nspinning {spinning:?}");
@@ -209,7 +209,7 @@ fn a_wider_window_does_not_matter() {
     let (mut before, mut wider) = (Score::default(), Score::default());
     for labelled in ALL.iter().step_by(SAMPLE) {
         before.add(labelled, &labelled.seen);
-        let seen = played(&labelled.recording.widened(120), pack_of(&labelled.tool));
+        let seen = played(&variants::widened(&labelled.recording, 120), pack_of(&labelled.tool));
         wider.add(labelled, &seen);
     }
     println!("before {before:?}\nwider  {wider:?}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
+use atlasbridge_detect::{Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Waits};
 use atlasbridge_model::{Choices, Sighting, Span};
 
 fn seen(text: &str, kernel: KernelWait) -> Option<Sighting> {
@@ -11,7 +11,7 @@ fn seen(text: &str, kernel: KernelWait) -> Option<Sighting> {
     while let Some(due) = detector.next_deadline().filter(|due| due.0 < Duration::from_millis(1500)) {
         detector.observe(Observation::Deadline, due);
         for event in detector.observe(Observation::Kernel(kernel), due) {
-            if let Event::Seen(sighting) = event {
+            if let DetectorEvent::Seen(sighting) = event {
                 return Some(sighting);
             }
         }

@@ -2,9 +2,9 @@
 
 use atlasbridge_model::answer::{self, Rules, default_value};
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{Effect, Now, SafeDefault, Span};
+use atlasbridge_model::{Effect, Now, SafeDefault};
 use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord, SessionStatus, rfc3339};
-use atlasbridge_wire::command::{ChoiceView, ConstraintsView, PromptView, SessionView};
+use atlasbridge_wire::command::{ChoiceView, PromptView, SessionView};
 use atlasbridge_wire::session::Health;
 
 pub(crate) fn prompt_view(open: &OpenPrompt, now: Now) -> PromptView {
@@ -30,13 +30,7 @@ pub(crate) fn prompt_view(open: &OpenPrompt, now: Now) -> PromptView {
                 refuses: choice.effect == Effect::Refuses,
             })
             .collect(),
-        constraints: ConstraintsView {
-            max_length: sighting.constraints.max_length,
-            min_choice: sighting.constraints.numbers.map(Span::least),
-            max_choice: sighting.constraints.numbers.map(Span::most),
-            min_picks: sighting.constraints.picks.map(Span::least),
-            max_picks: sighting.constraints.picks.map(Span::most),
-        },
+        constraints: sighting.constraints.into(),
         expires_at: prompt.expires_at.map(rfc3339),
         expires_in_ms: prompt.deadline.map(|deadline| deadline.millis_after(now.boot)),
         created_at: rfc3339(prompt.created_at),

@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use atlasbridge_detect::recording::{NotARecording, Recording};
-use atlasbridge_detect::{KernelWait, Moment, Waits};
+use atlasbridge_detect::recording::{NotARecording, Recording, kernel_text};
+use atlasbridge_detect::{KernelWait, Moment};
 use serde_json::{Value, json};
 
 /// Why there is no recording to play.
@@ -44,9 +44,9 @@ pub(crate) struct CastWriter {
 }
 
 impl CastWriter {
-    /// A new file, for its owner alone: it holds everything that will be shown.
+    /// For its owner alone: it holds everything that will be shown.
     pub(crate) fn create(path: &Path, header: &Value) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let file = create_private(path)?;
         let mut writer = Self { file: BufWriter::new(file), split: Vec::new(), kernel: None };
         writeln!(writer.file, "{header}")?;
         Ok(writer)
@@ -64,62 +64,36 @@ impl CastWriter {
         self.event(at, "o", &text)
     }
 
-    pub(crate) fn input(&mut self, at: Moment, text: &str) -> io::Result<()> {
-        self.event(at, "i", text)
-    }
-
-    pub(crate) fn resized(&mut self, at: Moment, cols: u16, rows: u16) -> io::Result<()> {
-        self.event(at, "r", &format!("{cols}x{rows}"))
-    }
-
-    pub(crate) fn remark(&mut self, at: Moment, text: &str) -> io::Result<()> {
-        self.event(at, "m", text)
-    }
-
     /// Written only if it is another than before.
     pub(crate) fn kernel(&mut self, at: Moment, kernel: KernelWait) -> io::Result<()> {
         if self.kernel == Some(kernel) {
             return Ok(());
         }
         self.kernel = Some(kernel);
-        let wait = match kernel.wait {
-            Waits::Read => "read",
-            Waits::Poll => "poll",
-            Waits::Nobody => "none",
-            Waits::Unknown => "unknown",
-        };
-        let word = json!({ "wait": wait, "canonical": kernel.canonical, "echo": kernel.echo });
-        self.event(at, "k", &word.to_string())
+        self.event(at, "k", &kernel_text(kernel))
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
 
-    fn event(&mut self, at: Moment, kind: &str, text: &str) -> io::Result<()> {
+    pub(crate) fn event(&mut self, at: Moment, kind: &str, text: &str) -> io::Result<()> {
         // Six digits: the clock of a recording counts whole microseconds.
         let seconds = format!("{}.{:06}", at.0.as_secs(), at.0.subsec_micros());
         writeln!(self.file, "[{seconds}, {}, {}]", json!(kind), json!(text))
     }
 }
 
-/// How many of these bytes are whole characters. Bytes that can never become one count: they are shown as `�`.
-fn whole_characters(bytes: &[u8]) -> usize {
-    match std::str::from_utf8(bytes) {
-        Ok(_) => bytes.len(),
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        // Wrong somewhere before the end: only an unfinished tail is kept back.
-        Err(_) => {
-            let tail = bytes.len().saturating_sub(3);
-            (tail..bytes.len())
-                .find(|&at| is_unfinished(bytes.get(at..).unwrap_or_default()))
-                .unwrap_or(bytes.len())
-        }
-    }
+/// A new file, for its owner alone.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-fn is_unfinished(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+/// How many of these bytes are whole characters. Bytes that can never become one count: they are shown as `�`.
+fn whole_characters(bytes: &[u8]) -> usize {
+    let tail = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+    let is_unfinished = std::str::from_utf8(tail).is_err_and(|error| error.error_len().is_none());
+    if is_unfinished { bytes.len() - tail.len() } else { bytes.len() }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod replay;
 
 pub use cast::{CastError, read_cast};
 pub use explain::{Explanation, explain};
-pub use record::{RecordConfig, RecordError, Recorded, record};
+pub use record::{RecordConfig, RecordError, RecordingResult, record};
 pub use rehearse::{LabConfig, PromptTiming, Rehearsal, RehearseError, rehearse};
 pub use replay::{PromptLine, UnknownAdapter, detector_config};
 pub use scenario::{PLANNED, Planned, Platform, SCENARIOS, Scenario, planned_scenario, scenario};

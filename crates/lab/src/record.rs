@@ -7,7 +7,6 @@
 //! The clock counts whole microseconds, as the file does, and a deadline is observed at the moment at which it was due.
 //! So a replay gives the detector the same observations at the same moments, and it sees the same prompts.
 
-mod hide;
 mod label;
 
 use std::ffi::OsString;
@@ -15,18 +14,20 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atlasbridge_detect::recording::Replayed;
-use atlasbridge_detect::{Detector, DetectorConfig, Event, KernelWait, Moment, Observation, Waits};
+use atlasbridge_detect::recording::{Replayed, note};
+use atlasbridge_detect::{
+    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Waits, without_text,
+};
 use atlasbridge_model::mask::mask;
 use atlasbridge_pty::{
     ChildEvent, GuardianNote, HostInput, HostOutput, PollFd, PollFlags, RawTerminal, ReadOutcome, Session,
     Signal, Signals, SpawnConfig, SpawnError, Stop, Termios, TtyWait, WindowSize, WriteOutcome, is_terminal,
     monotonic, poll, spawn, stop_self, window_size,
 };
+use atlasbridge_wire::session::End;
 use serde_json::json;
 
 use crate::cast::CastWriter;
-use hide::hidden;
 
 /// Between a polite request to end and SIGKILL, as in `run`.
 const STOP_GRACE: Duration = Duration::from_secs(3);
@@ -53,7 +54,7 @@ pub struct RecordConfig {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordingResult {
     /// As a shell gives it: 128+n for signal n, 127 or 126 if the tool could not be started.
     pub code: i32,
     pub not_started: Option<io::Error>,
@@ -83,7 +84,7 @@ pub enum RecordError {
 }
 
 /// Runs the tool to its end and writes the recording and the draft of its label.
-pub fn record(config: &RecordConfig) -> Result<Recorded, RecordError> {
+pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     if !is_terminal(&stdin) || !is_terminal(&stdout) {
         return Err(RecordError::NoTerminal);
@@ -164,15 +165,6 @@ fn command_line(config: &RecordConfig) -> Vec<String> {
         .collect()
 }
 
-/// How the tool ended.
-#[derive(Debug, Clone, Copy)]
-struct End {
-    code: i32,
-    errno: Option<i32>,
-    /// When its last words must have been said.
-    until: Moment,
-}
-
 #[derive(Debug)]
 struct Recorder {
     began: Duration,
@@ -187,7 +179,8 @@ struct Recorder {
     unshown: Vec<u8>,
     untyped: Vec<u8>,
     kill_at: Option<Moment>,
-    end: Option<End>,
+    /// How the tool ended, and when its last words must have been said.
+    end: Option<(End, Moment)>,
     /// The latest deadline that has come.
     last_due: Moment,
 }
@@ -201,7 +194,7 @@ impl Recorder {
                 let _ = self.session.child.kill_tool();
                 self.kill_at = None;
             }
-            if let Some(end) = self.end.filter(|end| end.until <= now && self.unshown.is_empty()) {
+            if let Some((end, _)) = self.end.filter(|(_, until)| *until <= now && self.unshown.is_empty()) {
                 return Ok(end);
             }
             self.wait(now)?;
@@ -244,7 +237,7 @@ impl Recorder {
         let deadline = [
             self.notes.detector.next_deadline(),
             self.kill_at,
-            self.end.map(|end| end.until).filter(|_| self.unshown.is_empty()),
+            self.end.map(|(_, until)| until).filter(|_| self.unshown.is_empty()),
         ];
         let limit = deadline.into_iter().flatten().min().map(|due| due - now);
         if limit.is_none_or(|limit| !limit.is_zero()) {
@@ -291,14 +284,12 @@ impl Recorder {
                 let bytes = buffer.get(..count).unwrap_or_default();
                 self.unshown.extend_from_slice(bytes);
                 self.show()?;
-                self.notes.output(bytes, at);
+                self.notes.observe(Observation::Output(bytes), at);
             }
             ReadOutcome::WouldBlock => {}
             ReadOutcome::End => {
                 self.on_child();
-                if let Some(end) = &mut self.end {
-                    end.until = Moment::default();
-                }
+                self.end = self.end.map(|(end, _)| (end, Moment::default()));
             }
         }
         Ok(())
@@ -309,7 +300,7 @@ impl Recorder {
             match self.terminal.write(&self.unshown)? {
                 WriteOutcome::Wrote(count) => drop(self.unshown.drain(..count)),
                 WriteOutcome::WouldBlock => return Ok(()),
-                // Nobody looks any more; the hang-up signal follows.
+                // The terminal is gone; the hang-up signal follows.
                 WriteOutcome::Closed => self.unshown.clear(),
             }
         }
@@ -366,28 +357,24 @@ impl Recorder {
             let _ = self.session.control.resize(size);
             let now = self.now();
             let _ = self.let_come(now);
-            self.notes.resized(size, now);
+            self.notes.observe(Observation::Resized { cols: size.cols, rows: size.rows }, now);
         }
     }
 
     fn on_child(&mut self) {
         while let Ok(Some(event)) = self.session.child.next_event() {
-            let (code, errno) = match event {
+            let end = match event {
                 ChildEvent::Started { .. } | ChildEvent::Continued => continue,
                 ChildEvent::Stopped { .. } => {
                     self.stop();
                     continue;
                 }
-                ChildEvent::Exited { code } => (code, None),
-                ChildEvent::Signaled { signal } => (128 + signal, None),
-                ChildEvent::ExecFailed { errno } => {
-                    let is_missing = io::Error::from_raw_os_error(errno).kind() == io::ErrorKind::NotFound;
-                    (if is_missing { 127 } else { 126 }, Some(errno))
-                }
-                ChildEvent::LeaderLost => (128 + Signal::Hup.number(), None),
+                ChildEvent::Exited { code } => End::Exited { code },
+                ChildEvent::Signaled { signal } => End::Signaled { signal },
+                ChildEvent::ExecFailed { errno } => End::NotStarted { errno },
+                ChildEvent::LeaderLost => End::Signaled { signal: Signal::Hup.number() },
             };
-            let until = self.now() + LAST_WORDS;
-            self.end = Some(End { code, errno, until });
+            self.end = Some((end, self.now() + LAST_WORDS));
         }
     }
 
@@ -415,27 +402,27 @@ impl Recorder {
         });
     }
 
-    fn finish(mut self, end: End, config: &RecordConfig, size: WindowSize, label: PathBuf) -> Recorded {
+    fn finish(
+        mut self,
+        end: End,
+        config: &RecordConfig,
+        size: WindowSize,
+        label: PathBuf,
+    ) -> RecordingResult {
         let now = self.now();
-        self.notes.ended(now);
+        self.notes.observe(Observation::ToolEnded, now);
         let _ = self.raw.suspend();
         self.tell_guardian(false);
         let mut notes = self.notes;
         notes.flush();
-        let draft = label::draft(&label::Facts {
-            tool: &config.tool,
-            command: &command_line(config),
-            scenario: &config.output,
-            cols: size.cols,
-            rows: size.rows,
-            code: end.code,
-            end: now,
-            seen: &notes.seen,
-        });
+        let draft = label::draft(config, size, end.code(), now, &notes.seen);
         let written = label::write(&label, &draft);
-        Recorded {
-            code: end.code,
-            not_started: end.errno.map(io::Error::from_raw_os_error),
+        RecordingResult {
+            code: end.code(),
+            not_started: match end {
+                End::NotStarted { errno } => Some(io::Error::from_raw_os_error(errno)),
+                End::Exited { .. } | End::Signaled { .. } | End::Terminated { .. } => None,
+            },
             label,
             prompts: notes.seen.len(),
             length: now.0,
@@ -459,57 +446,34 @@ struct Notes {
 }
 
 impl Notes {
-    fn output(&mut self, bytes: &[u8], at: Moment) {
-        let written = self.writer.output(at, bytes);
-        self.keep(written);
-        self.observe(Observation::Output(bytes), at);
-    }
-
     fn keys(&mut self, keys: &[u8], is_shown: bool, at: Moment) {
-        let text = String::from_utf8_lossy(keys);
-        let written = if is_shown {
-            self.writer.input(at, &text)
-        } else {
-            let hidden = hidden(&text);
-            self.hides_keys |= hidden != text;
-            self.writer.input(at, &hidden)
-        };
+        let text = String::from_utf8_lossy(keys).into_owned();
+        let noted = if is_shown { text.clone() } else { without_text(&text) };
+        self.hides_keys |= noted != text;
+        let written = self.writer.event(at, "i", &noted);
         self.keep(written);
         self.observe(Observation::LocalInput(keys), at);
     }
 
-    fn resized(&mut self, size: WindowSize, at: Moment) {
-        let WindowSize { cols, rows, .. } = size;
-        let written = self.writer.resized(at, cols, rows);
-        self.keep(written);
-        self.observe(Observation::Resized { cols, rows }, at);
-    }
-
-    fn ended(&mut self, at: Moment) {
-        let written = self.writer.remark(at, "the tool has ended");
-        self.keep(written);
-        self.observe(Observation::ToolEnded, at);
-    }
-
+    /// What the detector observes is what the file holds.
     fn observe(&mut self, observation: Observation<'_>, at: Moment) {
+        let written = match observation {
+            Observation::Output(bytes) => self.writer.output(at, bytes),
+            Observation::Resized { cols, rows } => self.writer.event(at, "r", &format!("{cols}x{rows}")),
+            Observation::Kernel(kernel) => self.writer.kernel(at, kernel),
+            Observation::ToolEnded => self.writer.event(at, "m", "the tool has ended"),
+            // Keys are written by `keys`, which knows whether they are hidden. A deadline needs no event, and the others
+            // are of `run` alone.
+            Observation::LocalInput(_) | Observation::Deadline => Ok(()),
+            Observation::Injected { .. } | Observation::Untaken | Observation::Told(_) => Ok(()),
+        };
+        self.keep(written);
         for event in self.detector.observe(observation, at) {
             match event {
-                Event::AskKernel => {
-                    let written = self.writer.kernel(at, self.kernel);
-                    self.keep(written);
-                    self.observe(Observation::Kernel(self.kernel), at);
-                }
+                DetectorEvent::AskKernel => self.observe(Observation::Kernel(self.kernel), at),
                 // A recording shows the tool as it is on this terminal: only `run` answers for it.
-                Event::AnswerStatusQuery(_) | Event::Drift { .. } => {}
-                Event::Seen(sighting) => {
-                    self.seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None })
-                }
-                Event::Gone { no, how } => {
-                    if let Some(seen) = self.seen.iter_mut().find(|seen| seen.sighting.no == no) {
-                        seen.gone_at = Some(at);
-                        seen.gone_how = Some(how);
-                    }
-                }
+                DetectorEvent::AnswerStatusQuery(_) | DetectorEvent::Drift { .. } => {}
+                DetectorEvent::Seen(_) | DetectorEvent::Gone { .. } => note(&mut self.seen, event, at),
             }
         }
     }

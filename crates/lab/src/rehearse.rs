@@ -4,8 +4,8 @@
 //! The judge is the tool's own log: when it asked, and what it read. Everything that was started ends with the
 //! rehearsal, however it ends.
 
-mod course;
 mod log;
+mod operator;
 mod peer;
 mod stage;
 
@@ -17,8 +17,8 @@ use std::time::{Duration, Instant, SystemTime};
 use atlasbridge_pty::{Signal, Signals, SpawnError};
 
 use crate::scenario::Scenario;
-use course::Course;
 use log::Log;
+use operator::Operator;
 use stage::Stage;
 
 /// How long a scenario may take. The slowest needs four seconds; a busy machine gets its time.
@@ -92,10 +92,10 @@ pub fn rehearse(
 ) -> Result<Rehearsal, RehearseError> {
     let began = Instant::now();
     let mut stage = Stage::set(scenario, config)?;
-    let mut course = Course::new(scenario);
-    stage.play(&mut course, interrupts, began + LIMIT)?;
+    let mut operator = Operator::new(scenario);
+    stage.play(&mut operator, interrupts, began + LIMIT)?;
     let log = Log::read(&stage.log_path());
-    let mut problems = course.problems().to_vec();
+    let mut problems = operator.problems().to_vec();
     if problems.is_empty() {
         problems.extend(log.problems(scenario));
         problems.extend(stage.problems(scenario));
@@ -103,17 +103,17 @@ pub fn rehearse(
     Ok(Rehearsal {
         scenario,
         problems,
-        prompts: timings(&course, &log),
+        prompts: timings(&operator, &log),
         memory_kib: stage.memory(),
         took: began.elapsed(),
     })
 }
 
 /// The n-th question of the log is the n-th prompt; the n-th read belongs to the n-th answer.
-fn timings(course: &Course, log: &Log) -> Vec<PromptTiming> {
+fn timings(operator: &Operator, log: &Log) -> Vec<PromptTiming> {
     let between = |from: Option<&SystemTime>, to: Option<SystemTime>| to?.duration_since(*from?).ok();
     let mut reads = log.reads.iter();
-    course
+    operator
         .offered()
         .iter()
         .zip(0..)

@@ -9,7 +9,7 @@ use atlasbridge_detect::{DetectorConfig, Packs};
 use atlasbridge_model::{Choice, Choices};
 use serde::Serialize;
 
-/// Nobody knows this tool.
+/// No adapter has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no adapter {name:?}; known are {known}")]
 pub struct UnknownAdapter {

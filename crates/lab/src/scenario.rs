@@ -1,26 +1,30 @@
-//! The scenarios as data: what the tool does (a small script), what must be offered, what is answered, what it must
-//! have read in the end. Those that cannot be played yet are listed too, with the reason.
+//! The scenarios: what the tool does (a small script), what must be offered, what is answered, what it must have read in
+//! the end. They are data, `scenarios/scenarios.toml`; those that cannot be played yet are listed there too, with the reason.
 
-use atlasbridge_model::Kind;
+use std::sync::LazyLock;
+
+use atlasbridge_wire::twin::SaidText;
+use serde::Deserialize;
 
 /// One rehearsal.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scenario {
     pub id: &'static str,
     pub name: &'static str,
     pub shows: &'static str,
-    /// For bash, behind `scenarios/prelude.sh`.
-    pub(crate) script: &'static str,
     /// The prompts that must be offered, in this order, and no others.
-    pub(crate) prompts: &'static [Expected],
+    pub(crate) prompts: Vec<Expected>,
     /// What the tool must have read, in this order, and nothing else.
-    pub(crate) reads: &'static [&'static str],
+    #[serde(borrow)]
+    pub(crate) reads: Vec<&'static str>,
     /// Most that the session host may grow between the first and the last prompt.
     pub(crate) growth_kib: Option<u64>,
 }
 
 /// Where a scenario can be played.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Platform {
     Linux,
     Windows,
@@ -43,10 +47,16 @@ impl Scenario {
     pub fn platform(&self) -> Platform {
         Platform::Linux
     }
+
+    /// For bash, behind `scenarios/prelude.sh`.
+    pub(crate) fn script(&self) -> &'static str {
+        SCRIPTS.iter().find(|(id, _)| *id == self.id).map_or("", |(_, script)| script)
+    }
 }
 
 /// A scenario that has its number and nothing to play it with.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Planned {
     pub id: &'static str,
     pub name: &'static str,
@@ -55,208 +65,61 @@ pub struct Planned {
 }
 
 /// A prompt as it must be offered.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Expected {
-    pub(crate) kind: Kind,
+    pub(crate) kind: &'static str,
     /// Must stand in the excerpt or the detail.
     pub(crate) says: &'static str,
-    pub(crate) choices: &'static [&'static str],
+    #[serde(borrow, default)]
+    pub(crate) choices: Vec<&'static str>,
     /// What the operator does, one after the other.
-    pub(crate) acts: &'static [Act],
+    pub(crate) acts: Vec<Act>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Act {
     /// This answer must be taken by the tool.
-    Say(Answer),
+    Say(SaidText),
     /// This answer must be refused, in words that contain the text; the prompt waits on.
-    Refused(Answer, &'static str),
+    Refused(SaidText, &'static str),
     /// Nothing, until the tool withdraws it; an answer after that must be refused.
     Leave,
     /// Keys at the terminal itself; the prompt must go.
-    Type(&'static str),
+    Type(String),
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Answer {
-    Approve,
-    Deny,
-    UseDefault,
-    Text(&'static str),
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+struct File {
+    scenario: Vec<Scenario>,
+    planned: Vec<Planned>,
 }
 
-use Act::{Leave, Refused, Say, Type};
-use Answer::{Approve, Deny, Text, UseDefault};
-
-const YES_NO: &[&str] = &["yes", "no"];
+fn file() -> File {
+    toml::from_str(include_str!("../scenarios/scenarios.toml"))
+        .expect("a test reads the scenarios of the binary")
+}
 
 /// Those of `lab list` that can be played.
-pub const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        id: "QA-001",
-        name: "partial line",
-        shows: "a question that arrives in three pieces is one prompt, seen when it is whole",
-        script: include_str!("../scenarios/qa-001.sh"),
-        prompts: &[asked(Kind::YesNo, "Delete 3 files in build/? (y/n)", YES_NO, &[Say(Approve)])],
-        reads: &["y"],
-        growth_kib: None,
-    },
-    Scenario {
-        id: "QA-002",
-        name: "ANSI redraw",
-        shows: "a coloured screen redrawn before and during the question is one prompt",
-        script: include_str!("../scenarios/qa-002.sh"),
-        prompts: &[asked(Kind::YesNo, "Publish it now? (y/n)", YES_NO, &[Say(Deny)])],
-        reads: &["n"],
-        growth_kib: None,
-    },
-    Scenario {
-        id: "QA-003",
-        name: "overwritten prompt",
-        shows: "an overwritten question is no prompt; a withdrawn one takes no late answer",
-        script: include_str!("../scenarios/qa-003.sh"),
-        prompts: &[
-            asked(Kind::YesNo, "Deploy to staging?", YES_NO, &[Leave]),
-            asked(Kind::YesNo, "Deploy to production?", YES_NO, &[Say(Deny)]),
-        ],
-        reads: &["n"],
-        growth_kib: None,
-    },
-    Scenario {
-        id: "QA-004",
-        name: "silent block",
-        shows: "a tool that waits without asking is a possible prompt, because the kernel says so",
-        script: include_str!("../scenarios/qa-004.sh"),
-        prompts: &[asked(Kind::Unknown, "calibrating the sensor", &[], &[Say(Text("enter"))])],
-        reads: &[""],
-        growth_kib: None,
-    },
-    Scenario {
-        id: "QA-005",
-        name: "nested prompts",
-        shows: "tools within tools ask right after each other; each answer reaches its own question",
-        script: include_str!("../scenarios/qa-005.sh"),
-        prompts: &[
-            asked(Kind::YesNo, "Outer: start?", YES_NO, &[Say(Approve)]),
-            asked(Kind::FreeText, "Middle: name of the database:", &[], &[Say(Text("atlas"))]),
-            asked(Kind::YesNo, "Inner: apply the migration?", YES_NO, &[Say(Deny)]),
-            asked(Kind::YesNo, "Middle: keep the backup?", YES_NO, &[Type("y\r")]),
-            asked(Kind::YesNo, "Outer: start?", YES_NO, &[Say(Deny)]),
-        ],
-        reads: &["y", "atlas", "n", "y", "n"],
-        growth_kib: None,
-    },
-    Scenario {
-        id: "QA-006",
-        name: "multiple choice",
-        shows: "numbered and lettered lists, answered by label and by number; what is not on the list is refused",
-        script: include_str!("../scenarios/qa-006.sh"),
-        prompts: &[
-            asked(
-                Kind::MultipleChoice,
-                "Enter choice [1-3]:",
-                &["PostgreSQL", "SQLite", "None"],
-                &[Refused(Text("7"), ""), Say(Text("SQLite"))],
-            ),
-            asked(
-                Kind::MultipleChoice,
-                "Your choice [a-c]:",
-                &["by hand", "with the system", "cancel"],
-                &[Say(UseDefault)],
-            ),
-        ],
-        reads: &["2", "c"],
-        growth_kib: None,
-    },
-    Scenario {
-        id: "QA-007",
-        name: "yes/no variants",
-        shows: "six spellings of the same question, each answered in its own",
-        script: include_str!("../scenarios/qa-007.sh"),
-        prompts: &[
-            asked(Kind::YesNo, "Delete 3 files?", YES_NO, &[Say(Approve)]),
-            asked(Kind::YesNo, "Go on?", YES_NO, &[Say(Deny)]),
-            asked(Kind::YesNo, "Overwrite?", YES_NO, &[Say(UseDefault)]),
-            asked(Kind::YesNo, "Trust this host?", YES_NO, &[Say(Text("yes"))]),
-            asked(Kind::YesNo, "Enter y or n:", YES_NO, &[Say(Text("no"))]),
-            asked(Kind::YesNo, "Press y to continue", YES_NO, &[Say(Approve)]),
-        ],
-        reads: &["y", "n", "n", "yes", "n", "y"],
-        growth_kib: None,
-    },
-    Scenario {
-        id: "QA-008",
-        name: "press enter",
-        shows: "five ways to ask for a key, each answered with one",
-        script: include_str!("../scenarios/qa-008.sh"),
-        prompts: &[
-            asked(Kind::ConfirmEnter, "Press Enter to continue", &[], &[Say(Approve)]),
-            asked(Kind::ConfirmEnter, "[Press Enter]", &[], &[Say(UseDefault)]),
-            asked(Kind::ConfirmEnter, "Hit enter", &[], &[Say(Approve)]),
-            asked(Kind::ConfirmEnter, "-- More --", &[], &[Say(Approve)]),
-            asked(Kind::ConfirmEnter, "Press any key", &[], &[Say(Approve)]),
-        ],
-        reads: &["", "", "", "", ""],
-        growth_kib: None,
-    },
-    Scenario {
-        id: "QA-009",
-        name: "free text with limit",
-        shows: "a text over the limit that the question states is refused, one within it is typed",
-        script: include_str!("../scenarios/qa-009.sh"),
-        prompts: &[
-            asked(
-                Kind::FreeText,
-                "Enter name (max 20 chars):",
-                &[],
-                &[Refused(Text("a name that is far too long"), "20"), Say(Text("twenty characters ok"))],
-            ),
-            asked(Kind::FreeText, "Enter commit message:", &[], &[Say(Text("tidy the naïve build ✓"))]),
-        ],
-        reads: &["twenty characters ok", "tidy the naïve build ✓"],
-        growth_kib: None,
-    },
-    Scenario {
-        id: "QA-018",
-        name: "output flood",
-        shows: "100,000 lines that look like questions are none; the one behind them is found; memory stays flat",
-        script: include_str!("../scenarios/qa-018.sh"),
-        prompts: &[
-            asked(Kind::YesNo, "Start?", YES_NO, &[Say(Approve)]),
-            asked(Kind::YesNo, "Was that all?", YES_NO, &[Say(Approve)]),
-        ],
-        reads: &["y", "y"],
-        // Measured: under 300 KiB. Keeping the lines would cost 7 MiB.
-        growth_kib: Some(1024),
-    },
-    Scenario {
-        id: "QA-019",
-        name: "echo loop",
-        shows: "a typed reply that looks like a question is not seen as one; the same question asked again is",
-        script: include_str!("../scenarios/qa-019.sh"),
-        prompts: &[
-            asked(Kind::FreeText, "Note:", &[], &[Say(Text("Delete everything? (y/n)"))]),
-            asked(Kind::FreeText, "Note:", &[], &[Say(Text("Enter choice [1-3]:"))]),
-        ],
-        reads: &["Delete everything? (y/n)", "Enter choice [1-3]:"],
-        growth_kib: None,
-    },
-];
-
-const NO_SLACK: &str = "there is no Slack channel";
-
+pub static SCENARIOS: LazyLock<Vec<Scenario>> = LazyLock::new(|| file().scenario);
 /// Those that cannot.
-pub const PLANNED: &[Planned] = &[
-    planned("QA-010", "Slack message format", Platform::Any, NO_SLACK),
-    planned("QA-013", "Slack thread reply", Platform::Any, NO_SLACK),
-    planned("QA-014", "Slack multi-user", Platform::Any, NO_SLACK),
-    planned("QA-015", "Slack rate limit", Platform::Any, NO_SLACK),
-    planned("QA-020", "ConPTY baseline", Platform::Windows, "sessions run on Linux alone"),
-];
+pub static PLANNED: LazyLock<Vec<Planned>> = LazyLock::new(|| file().planned);
 
-const fn planned(id: &'static str, name: &'static str, platform: Platform, because: &'static str) -> Planned {
-    Planned { id, name, platform, because }
-}
+const SCRIPTS: [(&str, &str); 11] = [
+    ("QA-001", include_str!("../scenarios/qa-001.sh")),
+    ("QA-002", include_str!("../scenarios/qa-002.sh")),
+    ("QA-003", include_str!("../scenarios/qa-003.sh")),
+    ("QA-004", include_str!("../scenarios/qa-004.sh")),
+    ("QA-005", include_str!("../scenarios/qa-005.sh")),
+    ("QA-006", include_str!("../scenarios/qa-006.sh")),
+    ("QA-007", include_str!("../scenarios/qa-007.sh")),
+    ("QA-008", include_str!("../scenarios/qa-008.sh")),
+    ("QA-009", include_str!("../scenarios/qa-009.sh")),
+    ("QA-018", include_str!("../scenarios/qa-018.sh")),
+    ("QA-019", include_str!("../scenarios/qa-019.sh")),
+];
 
 /// The scenario of this id or name, in any case: `qa-001`, `Partial Line`, `partial-line`.
 pub fn scenario(word: &str) -> Option<&'static Scenario> {
@@ -268,7 +131,7 @@ pub fn planned_scenario(word: &str) -> Option<&'static Planned> {
     PLANNED.iter().find(|scenario| is_named(word, scenario.id, scenario.name))
 }
 
-/// By letters and digits alone: a name has blanks and a stroke, and nobody types those at a shell.
+/// By letters and digits alone: a name has blanks and a stroke, which are awkward at a shell.
 fn is_named(word: &str, id: &str, name: &str) -> bool {
     let letters = |text: &str| -> String {
         let kept = text.chars().filter(|char| char.is_alphanumeric());
@@ -278,28 +141,24 @@ fn is_named(word: &str, id: &str, name: &str) -> bool {
     word == letters(id) || word == letters(name)
 }
 
-const fn asked(
-    kind: Kind,
-    says: &'static str,
-    choices: &'static [&'static str],
-    acts: &'static [Act],
-) -> Expected {
-    Expected { kind, says, choices, acts }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atlasbridge_model::Kind;
 
     /// Each prompt that is answered is read, so that a timing finds its partner.
     #[test]
     fn as_many_reads_as_answers() {
-        for scenario in SCENARIOS {
-            let is_answer = |act: &&Act| matches!(act, Say(_) | Type(_));
+        for scenario in SCENARIOS.iter() {
+            let is_answer = |act: &&Act| matches!(act, Act::Say(_) | Act::Type(_));
             let answers = scenario.prompts.iter().flat_map(|prompt| prompt.acts.iter().filter(is_answer));
             assert_eq!(answers.count(), scenario.reads.len(), "{}", scenario.id);
             let asks = scenario.prompts.iter().filter(|prompt| prompt.acts.is_empty()).count();
             assert_eq!(asks, 0, "{}: every prompt is acted on", scenario.id);
+            for prompt in &scenario.prompts {
+                assert!(prompt.kind.parse::<Kind>().is_ok(), "{}: {}", scenario.id, prompt.kind);
+            }
+            assert!(!scenario.script().is_empty(), "{}", scenario.id);
         }
     }
 

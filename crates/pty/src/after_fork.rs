@@ -1,6 +1,6 @@
 //! What may be done between `fork` and `exec`.
 //!
-//! A forked copy of a process with several threads has one of them, and whatever lock another one held stays locked
+//! A forked copy of a process with several threads has one of them, and a lock that another one held stays locked
 //! for ever. So code that runs after a fork allocates nothing, takes no lock, prints nothing and never panics: it
 //! makes system calls on memory that was prepared before. That holds for this file, for `leader.rs` and what it calls
 //! (`ExecImage::exec`, the packets of `link.rs`, `Termios`), and for `become_detached`.
@@ -64,7 +64,7 @@ pub(crate) fn exit(code: i32) -> ! {
 /// ignored behaves otherwise: gzip, for one, no longer asks before it overwrites.
 ///
 /// The bare system call, because libc refuses to touch the two signals it keeps for itself, 32 and 33.
-/// Whoever started us may have left them ignored, and somebody had on the machine this was written on.
+/// A parent may have left them ignored, as one had on the machine this was written on.
 pub(crate) fn restore_dispositions() {
     // The kernel's `struct sigaction`, all of it zero: SIG_DFL, no flags, no restorer, nothing blocked.
     const DEFAULT: [u64; 4] = [0; 4];
@@ -130,6 +130,11 @@ fn close_between(first: u32, last: u32) {
     for descriptor in first..=last.min(CLOSE_ONE_BY_ONE_UP_TO) {
         close(descriptor as RawFd);
     }
+}
+
+/// What a system call says: below zero is a failure, and its reason is in `errno`.
+pub(crate) fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 pub(crate) fn errno() -> i32 {

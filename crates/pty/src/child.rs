@@ -9,8 +9,9 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, wait, waitpid};
 
+use crate::after_fork::checked;
 use crate::control::foreground_group;
-use crate::link::{GuardianNote, REPORT_BYTES, Request, decode_report};
+use crate::link::{GuardianNote, HostRequest, REPORT_BYTES, decode_report};
 use crate::signals::Signal;
 use crate::wait::{PollFd, PollFlags, poll};
 
@@ -46,11 +47,11 @@ pub struct Child {
     link: OwnedFd,
     master: Arc<OwnedFd>,
     leader: i32,
-    tool: Tool,
+    tool: ToolState,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Tool {
+enum ToolState {
     Starting,
     Running { pid: i32 },
     Over,
@@ -58,7 +59,7 @@ enum Tool {
 
 impl Child {
     pub(crate) fn new(link: OwnedFd, master: Arc<OwnedFd>, leader: i32) -> Self {
-        Self { link, master, leader, tool: Tool::Starting }
+        Self { link, master, leader, tool: ToolState::Starting }
     }
 
     /// The process between us and the tool.
@@ -69,14 +70,14 @@ impl Child {
     /// The tool itself, while it runs; also the number of its process group.
     pub fn tool_pid(&self) -> Option<i32> {
         match self.tool {
-            Tool::Running { pid } => Some(pid),
-            Tool::Starting | Tool::Over => None,
+            ToolState::Running { pid } => Some(pid),
+            ToolState::Starting | ToolState::Over => None,
         }
     }
 
     /// The next thing that happened to the tool, if something did; without waiting. Poll the descriptor to wait.
     pub fn next_event(&mut self) -> io::Result<Option<ChildEvent>> {
-        if matches!(self.tool, Tool::Over) {
+        if matches!(self.tool, ToolState::Over) {
             return Ok(None);
         }
         loop {
@@ -97,29 +98,29 @@ impl Child {
 
     fn remember(&mut self, event: ChildEvent) -> ChildEvent {
         match event {
-            ChildEvent::Started { pid } => self.tool = Tool::Running { pid },
+            ChildEvent::Started { pid } => self.tool = ToolState::Running { pid },
             ChildEvent::Stopped { .. } | ChildEvent::Continued => {}
             ChildEvent::ExecFailed { .. }
             | ChildEvent::Exited { .. }
             | ChildEvent::Signaled { .. }
-            | ChildEvent::LeaderLost => self.tool = Tool::Over,
+            | ChildEvent::LeaderLost => self.tool = ToolState::Over,
         }
         event
     }
 
     /// Tells the guardian what to put right should we die. Send it after entering raw mode and after leaving it. The
-    /// guardian will not touch a terminal that somebody has changed since.
+    /// guardian will not touch a terminal that another process has changed since.
     ///
     /// Without a leader there is no guardian, which [`ChildEvent::LeaderLost`] has said; that is no error here.
     pub fn note(&self, note: &GuardianNote) -> io::Result<()> {
-        self.tell(Request::Note(*note))
+        self.tell(HostRequest::Note(*note))
     }
 
     /// Puts the tool, or the job of its that was there before, in front of the inner terminal, or takes the terminal
     /// away from it. In the background a tool that reads, or changes the terminal's settings, is stopped by the kernel
     /// (SIGTTIN, SIGTTOU) as it would be outside, which is how we learn that it needs the terminal.
     pub fn set_foreground(&self, is_front: bool) -> io::Result<()> {
-        self.tell(Request::Foreground(is_front))
+        self.tell(HostRequest::Foreground(is_front))
     }
 
     /// Continues a stopped tool.
@@ -133,31 +134,27 @@ impl Child {
     /// The leader does it. It knows whether the number is still the tool's, knows it before we do, and may, being of
     /// the same session, continue also a tool of another user (`sudo`).
     pub fn signal_tool(&self, signal: Signal) -> io::Result<()> {
-        self.signal_by_leader(signal.number())
+        self.ask_leader(signal.number(), HostRequest::Signal)
     }
 
     /// Ends the tool's process group without asking it.
     pub fn kill_tool(&self) -> io::Result<()> {
-        self.signal_by_leader(libc::SIGKILL)
+        self.ask_leader(libc::SIGKILL, HostRequest::Signal)
     }
 
-    /// Signals the tool and none of its children: what somebody sent to us alone was meant for it alone.
+    /// Signals the tool and none of its children: a signal that was sent to us alone was meant for it alone.
     pub fn signal_tool_alone(&self, signal: Signal) -> io::Result<()> {
-        self.ask_leader(signal.number(), Request::SignalTool)
+        self.ask_leader(signal.number(), HostRequest::SignalTool)
     }
 
-    fn signal_by_leader(&self, number: i32) -> io::Result<()> {
-        self.ask_leader(number, Request::Signal)
-    }
-
-    fn ask_leader(&self, number: i32, request: fn(u8) -> Request) -> io::Result<()> {
+    fn ask_leader(&self, number: i32, request: fn(u8) -> HostRequest) -> io::Result<()> {
         match (self.tool, u8::try_from(number)) {
-            (Tool::Starting | Tool::Running { .. }, Ok(number)) => self.tell(request(number)),
-            (Tool::Over, _) | (_, Err(_)) => Err(Errno::SRCH.into()),
+            (ToolState::Starting | ToolState::Running { .. }, Ok(number)) => self.tell(request(number)),
+            (ToolState::Over, _) | (_, Err(_)) => Err(Errno::SRCH.into()),
         }
     }
 
-    fn tell(&self, request: Request) -> io::Result<()> {
+    fn tell(&self, request: HostRequest) -> io::Result<()> {
         loop {
             match send(&self.link, &request.encode(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(_) | Err(Errno::PIPE | Errno::CONNREFUSED | Errno::NOTCONN) => return Ok(()),
@@ -167,14 +164,11 @@ impl Child {
         }
     }
 
-    /// Signals whoever is in front of the inner terminal: under a shell, the job and not the shell.
+    /// Signals the group in front of the inner terminal: under a shell, the job and not the shell.
     pub fn signal_foreground(&self, signal: Signal) -> io::Result<()> {
         let group = foreground_group(&self.master).ok_or(Errno::SRCH)?;
         // SAFETY: no memory is involved.
-        match unsafe { libc::kill(-group, signal.number()) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        checked(unsafe { libc::kill(-group, signal.number()) }).map(drop)
     }
 
     /// Collects every child of this process that has ended, without waiting: the leader, and the orphans of the tool,
@@ -187,7 +181,7 @@ impl Child {
 
 impl Drop for Child {
     /// Lets the leader go, and collects it. It exits at once when the socket ends, so that the wait is one for a
-    /// wake-up; the limit is for a leader that somebody has stopped.
+    /// wake-up; the limit is for a leader that was stopped.
     fn drop(&mut self) {
         let _ = shutdown(&self.link, Shutdown::Both);
         let Some(leader) = Pid::from_raw(self.leader) else {

@@ -14,12 +14,12 @@ use crate::terminal::{Termios, WindowSize};
 /// The inner terminal, to be asked and resized.
 #[derive(Debug)]
 pub struct Control {
-    master: Arc<OwnedFd>,
-    terminal: TerminalId,
+    pub(super) master: Arc<OwnedFd>,
+    pub(super) terminal: TerminalId,
     /// The settings that we gave it; the tool may have changed them since.
-    lent: Termios,
+    pub(super) lent: Termios,
     /// The kernel's own settings for a new terminal.
-    fresh: Termios,
+    pub(super) fresh: Termios,
 }
 
 /// How the inner terminal treats what is typed now; the tool changes it at will.
@@ -61,10 +61,6 @@ impl Default for LineMode {
 }
 
 impl Control {
-    pub(crate) fn new(master: Arc<OwnedFd>, terminal: TerminalId, lent: Termios, fresh: Termios) -> Self {
-        Self { master, terminal, lent, fresh }
-    }
-
     /// Gives the terminal these settings, those of the outer one, unless the tool has made its own. A job that comes
     /// to the front finds the terminal as the shell hands it over, and not as it was while the shell edited a line.
     pub fn lend(&mut self, settings: Termios) -> io::Result<()> {
@@ -97,7 +93,7 @@ impl Control {
         Termios::of(&self.master)
     }
 
-    /// The settings that matter to somebody who types. The kernel refuses them to no holder of a master; if it did,
+    /// The settings that matter to a typist. The kernel refuses them to no holder of a master; if it did,
     /// the settings of a fresh terminal are the answer.
     pub fn line_mode(&self) -> LineMode {
         self.termios().map(|settings| LineMode::of(&settings)).unwrap_or_default()
@@ -108,7 +104,7 @@ impl Control {
         foreground_group(&self.master)
     }
 
-    /// How many bytes were typed that nobody has read yet. Of a line that the kernel collects, only whole ones count.
+    /// How many bytes were typed and not read yet. Of a line that the kernel collects, only whole ones count.
     /// `None` where the kernel does not say.
     pub fn unread_input(&self) -> Option<u64> {
         rustix::io::ioctl_fionread(self.tools_side().ok()?).ok()
@@ -121,31 +117,21 @@ impl Control {
     }
 
     /// The tool's end of the terminal: only there does the kernel show and drop the queue of typed bytes. It is opened
-    /// for one question and closed again, because the end of a session shows as nobody having it open.
+    /// for one question and closed again, because the end of a session shows as no process having it open.
     fn tools_side(&self) -> io::Result<OwnedFd> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         Ok(rustix::pty::ioctl_tiocgptpeer(&self.master, flags)?)
     }
 
     /// Whether a process of another session waits for the terminal: the server of tmux or screen, a pinentry. They
-    /// read for the program in front, so [`Control::probe`] finds nobody.
+    /// read for the program in front, so [`Control::probe`] finds no waiting process.
     pub fn is_awaited_elsewhere(&self) -> bool {
         probe_elsewhere(self.foreground_group(), self.terminal)
     }
 
-    /// Whether somebody in front of the terminal waits for it: see [`Probe`].
+    /// Whether a process in front of the terminal waits for it: see [`Probe`].
     pub fn probe(&self) -> Probe {
-        let mode = self.line_mode();
-        let foreground_group = self.foreground_group();
-        let found = probe(foreground_group, self.terminal);
-        Probe {
-            wait: found.wait,
-            canonical: mode.canonical,
-            echo: mode.echo,
-            foreground_group,
-            waiting: found.waiting,
-            is_running: found.is_running,
-        }
+        probe(self.foreground_group(), self.terminal, self.line_mode())
     }
 
     /// Whether who waited for the terminal still does.

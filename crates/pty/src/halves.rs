@@ -11,20 +11,16 @@ use crate::transfer::{ReadOutcome, WriteOutcome};
 /// What the tool writes.
 #[derive(Debug)]
 pub struct ReadHalf {
-    master: Arc<OwnedFd>,
+    pub(super) master: Arc<OwnedFd>,
 }
 
 /// The right to type into the tool. Not `Clone`: there is one typist, the gate, and so one order of keys.
 #[derive(Debug)]
 pub struct WriteHalf {
-    master: Arc<OwnedFd>,
+    pub(super) master: Arc<OwnedFd>,
 }
 
 impl ReadHalf {
-    pub(crate) fn new(master: Arc<OwnedFd>) -> Self {
-        Self { master }
-    }
-
     /// Reads what is there, without waiting.
     ///
     /// `End` comes when the tool has ended and everything else has closed the terminal; processes that the tool left
@@ -38,10 +34,6 @@ impl ReadHalf {
 }
 
 impl WriteHalf {
-    pub(crate) fn new(master: Arc<OwnedFd>) -> Self {
-        Self { master }
-    }
-
     /// Types as much as the terminal takes now, without waiting.
     ///
     /// The kernel goes on taking bytes after the last process has closed the terminal, until its buffer is full: that

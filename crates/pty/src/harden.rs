@@ -31,13 +31,13 @@ pub fn protect_this_process() -> io::Result<()> {
     Ok(())
 }
 
-/// Whatever this process starts, and what that starts and abandons, stays below it.
+/// What this process starts, and what that starts and abandons, stays below it.
 pub fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
 /// Ends every child of this process, and those of theirs that become ours by it. Returns when there is none left, so that
-/// nobody writes any more where they wrote; or when one of them has not gone within `limit`.
+/// none of them writes any more where it wrote; or when one of them has not gone within `limit`.
 ///
 /// Of use after [`adopt_orphans`], and for a process that has no children of another's.
 pub fn end_children(limit: Duration) -> io::Result<()> {

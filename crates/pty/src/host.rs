@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::termios::tcgetwinsize;
 
-use crate::link::Change;
+use crate::link::TerminalChange;
 use crate::signals::SignalSet;
 use crate::terminal::{Termios, WindowSize};
 
@@ -56,8 +56,8 @@ impl RawTerminal {
     }
 
     /// What we have done to it, while it is not undone.
-    pub fn change(&self) -> Option<Change> {
-        self.raw.map(|to| Change { from: self.saved, to })
+    pub fn change(&self) -> Option<TerminalChange> {
+        self.raw.map(|to| TerminalChange { from: self.saved, to })
     }
 
     /// The settings that will be restored.
@@ -118,7 +118,7 @@ fn make_raw(terminal: &OwnedFd, saved: &Termios, keep_output_processing: bool) -
 
 /// # Only what is ours
 ///
-/// Settings that are no longer as we made them were changed by somebody else, most likely a shell that took the
+/// Settings that are no longer as we made them were changed by another program, most likely a shell that took the
 /// terminal back while we were stopped and is editing a line: ours to leave alone. SIGTTOU is blocked meanwhile, or
 /// restoring from the background would stop us, on our way out, for ever.
 fn restore(terminal: &OwnedFd, saved: &Termios, raw: &Termios) -> io::Result<()> {

@@ -15,7 +15,7 @@ use std::ptr;
 use crate::after_fork;
 use crate::child::ChildEvent;
 use crate::command::ExecImage;
-use crate::link::{GuardianNote, Request, encode_report};
+use crate::link::{GuardianNote, HostRequest, encode_report};
 use crate::signals::SignalSet;
 use crate::terminal::Termios;
 
@@ -52,8 +52,14 @@ pub(crate) fn lead(inheritance: &Inheritance, image: &mut ExecImage) -> ! {
     let streams = after_fork::become_stdio(slave);
     after_fork::restore_dispositions();
     set_name();
-    let mut leader =
-        Leader { link, outer, children: -1, tool: Tool::Over, note: GuardianNote::default(), in_front: None };
+    let mut leader = Leader {
+        link,
+        outer,
+        children: -1,
+        tool: ToolProcess::Over,
+        note: GuardianNote::default(),
+        in_front: None,
+    };
     let started =
         streams.and_then(|()| leader.found_session()).and_then(|()| leader.start_tool(image, foreground));
     leader.close_what_is_not_ours(&started);
@@ -69,14 +75,14 @@ struct Leader {
     outer: Option<RawFd>,
     /// Readable when the tool stops, continues or ends.
     children: RawFd,
-    tool: Tool,
+    tool: ToolProcess,
     note: GuardianNote,
     /// The group that was in front of the inner terminal when it was taken away.
     in_front: Option<libc::pid_t>,
 }
 
 #[derive(Clone, Copy)]
-enum Tool {
+enum ToolProcess {
     /// Forked; `outcome` will say why it could not execute, or end without a word when it did.
     Starting {
         pid: libc::pid_t,
@@ -86,6 +92,23 @@ enum Tool {
         pid: libc::pid_t,
     },
     Over,
+}
+
+impl ToolProcess {
+    fn pid(&self) -> Option<libc::pid_t> {
+        match *self {
+            ToolProcess::Starting { pid, .. } | ToolProcess::Running { pid } => Some(pid),
+            ToolProcess::Over => None,
+        }
+    }
+
+    /// Where its start is told, or no descriptor.
+    fn outcome(&self) -> RawFd {
+        match *self {
+            ToolProcess::Starting { outcome, .. } => outcome,
+            ToolProcess::Running { .. } | ToolProcess::Over => -1,
+        }
+    }
 }
 
 impl Leader {
@@ -108,23 +131,13 @@ impl Leader {
 
     /// After the tool's fork and not before: what the shell has handed down without close-on-exec, such as the
     /// `/dev/fd/63` of `run -- diff <(one) <(other)`, is the tool's. What is our own has the flag from birth.
-    fn close_what_is_not_ours(&self, started: &Result<Tool, i32>) {
-        let outcome = match started {
-            Ok(Tool::Starting { outcome, .. }) => *outcome,
-            Ok(Tool::Running { .. } | Tool::Over) | Err(_) => -1,
-        };
-        after_fork::close_all_except(&mut [
-            0,
-            1,
-            2,
-            self.link,
-            self.children,
-            outcome,
-            self.outer.unwrap_or(-1),
-        ]);
+    fn close_what_is_not_ours(&self, started: &Result<ToolProcess, i32>) {
+        let outcome = started.as_ref().map_or(-1, ToolProcess::outcome);
+        let outer = self.outer.unwrap_or(-1);
+        after_fork::close_all_except(&mut [0, 1, 2, self.link, self.children, outcome, outer]);
     }
 
-    fn start_tool(&self, image: &mut ExecImage, foreground: bool) -> Result<Tool, i32> {
+    fn start_tool(&self, image: &mut ExecImage, foreground: bool) -> Result<ToolProcess, i32> {
         let mut pipe = [-1; 2];
         // SAFETY: the kernel writes two descriptors to a place that outlives the call.
         if unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } < 0 {
@@ -136,13 +149,13 @@ impl Leader {
             become_tool(report, image, foreground);
         }
         after_fork::close(report);
-        // The tool does the same: whoever is first, the group exists when either relies on it.
+        // The tool does the same: whichever is first, the group exists when either relies on it.
         // SAFETY: no memory is involved.
         unsafe { libc::setpgid(pid, pid) };
         // SAFETY: the path ends in NUL. The tool has the host's directory; the leader must not keep it from being
         // unmounted.
         unsafe { libc::chdir(c"/".as_ptr()) };
-        Ok(Tool::Starting { pid, outcome })
+        Ok(ToolProcess::Starting { pid, outcome })
     }
 
     fn watch(&mut self) -> ! {
@@ -156,15 +169,8 @@ impl Leader {
     }
 
     fn sleep(&self) {
-        let outcome = match self.tool {
-            Tool::Starting { outcome, .. } => outcome,
-            Tool::Running { .. } | Tool::Over => -1,
-        };
-        let mut descriptors = [self.link, self.children, outcome].map(|descriptor| libc::pollfd {
-            fd: descriptor,
-            events: libc::POLLIN,
-            revents: 0,
-        });
+        let mut descriptors = [self.link, self.children, self.tool.outcome()]
+            .map(|descriptor| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 });
         // SAFETY: the list outlives the call. The kernel passes over descriptors below zero.
         unsafe { libc::poll(descriptors.as_mut_ptr(), descriptors.len() as libc::nfds_t, -1) };
     }
@@ -178,7 +184,7 @@ impl Leader {
 
     /// Asked before `waitpid`, so that the host hears of a start before it hears of an end.
     fn learn_whether_it_started(&mut self) {
-        let Tool::Starting { pid, outcome } = self.tool else {
+        let ToolProcess::Starting { pid, outcome } = self.tool else {
             return;
         };
         let mut errno = [0_u8; 4];
@@ -188,13 +194,13 @@ impl Leader {
             return;
         }
         after_fork::close(outcome);
-        self.tool = Tool::Running { pid };
+        self.tool = ToolProcess::Running { pid };
         if count == 0 {
             self.report(ChildEvent::Started { pid });
             return;
         }
-        // SAFETY: no status is asked for. The process has said its last word and is exiting; killed, because somebody
-        // could have stopped it in between, and this wait must end.
+        // SAFETY: no status is asked for. The process has said its last word and is exiting; killed, because it
+        // could have been stopped in between, and this wait must end.
         unsafe {
             libc::kill(pid, libc::SIGKILL);
             libc::waitpid(pid, ptr::null_mut(), 0);
@@ -205,7 +211,7 @@ impl Leader {
     /// Not while it is starting: its exit would be taken for the tool's own, before the word was read why there is no
     /// tool. That word, or its absence, wakes the loop as well.
     fn follow_tool(&mut self) {
-        while let Tool::Running { pid } = self.tool {
+        while let ToolProcess::Running { pid } = self.tool {
             let mut status = 0;
             let options = libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED;
             // SAFETY: the kernel writes a status to a place that outlives the call.
@@ -215,7 +221,7 @@ impl Leader {
             if libc::WIFSTOPPED(status) {
                 let signal = libc::WSTOPSIG(status);
                 if matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
-                    // It needs the terminal itself, whoever has it: it is what to put in front next.
+                    // It needs the terminal itself, in place of any other group: it is what to put in front next.
                     set_foreground(own_group());
                     self.in_front = None;
                 }
@@ -235,7 +241,7 @@ impl Leader {
     /// Taken back, because the kernel sends SIGHUP to the foreground group when a session leader exits, and what the
     /// tool left running in the background should live on as it does under a shell.
     fn tool_is_over(&mut self, event: ChildEvent) {
-        self.tool = Tool::Over;
+        self.tool = ToolProcess::Over;
         set_foreground(own_group());
         for stream in 0..=2 {
             after_fork::close(stream);
@@ -254,7 +260,7 @@ impl Leader {
 
     fn hear_host(&mut self) {
         loop {
-            let mut packet = [0_u8; Request::BYTES];
+            let mut packet = [0_u8; HostRequest::BYTES];
             // SAFETY: the kernel writes at most one packet to a place that outlives the call.
             let count = unsafe {
                 libc::recv(self.link, packet.as_mut_ptr().cast(), packet.len(), libc::MSG_DONTWAIT)
@@ -272,28 +278,27 @@ impl Leader {
         }
     }
 
-    fn obey(&mut self, packet: &[u8; Request::BYTES]) {
-        match Request::decode(packet) {
-            Some(Request::Note(note)) => self.note = note,
-            Some(Request::Signal(number)) => {
-                if let Tool::Starting { pid, .. } | Tool::Running { pid } = self.tool {
-                    signal_group(pid, number.into());
-                }
-            }
-            Some(Request::SignalTool(number)) => {
-                if let Tool::Starting { pid, .. } | Tool::Running { pid } = self.tool {
-                    // SAFETY: no memory is involved.
-                    unsafe { libc::kill(pid, number.into()) };
-                }
-            }
-            Some(Request::Foreground(true)) => self.give_terminal(),
-            Some(Request::Foreground(false)) => self.take_terminal(),
+    fn obey(&mut self, packet: &[u8; HostRequest::BYTES]) {
+        match HostRequest::decode(packet) {
+            Some(HostRequest::Note(note)) => self.note = note,
+            Some(HostRequest::Signal(number)) => self.signal_tool(number, |pid| -pid),
+            Some(HostRequest::SignalTool(number)) => self.signal_tool(number, |pid| pid),
+            Some(HostRequest::Foreground(true)) => self.give_terminal(),
+            Some(HostRequest::Foreground(false)) => self.take_terminal(),
             None => {}
         }
     }
 
+    /// While it is there: its number may be another's afterwards.
+    fn signal_tool(&self, signal: u8, receiver: fn(libc::pid_t) -> libc::pid_t) {
+        if let Some(pid) = self.tool.pid() {
+            // SAFETY: no memory is involved.
+            unsafe { libc::kill(receiver(pid), signal.into()) };
+        }
+    }
+
     fn give_terminal(&mut self) {
-        if let Tool::Starting { pid, .. } | Tool::Running { pid } = self.tool
+        if let Some(pid) = self.tool.pid()
             && foreground() == Some(own_group())
         {
             let group = self.in_front.take().unwrap_or(pid);
@@ -305,7 +310,7 @@ impl Leader {
     }
 
     fn take_terminal(&mut self) {
-        if let Tool::Starting { .. } | Tool::Running { .. } = self.tool
+        if self.tool.pid().is_some()
             && let Some(group) = foreground().filter(|&group| group != own_group())
         {
             self.in_front = Some(group);
@@ -319,7 +324,7 @@ impl Leader {
 
     /// # Guardian's promise
     ///
-    /// Whatever ended the host, the outer terminal is usable and the tool knows. The writing comes last: it is the
+    /// However the host ended, the outer terminal is usable and the tool knows. The writing comes last: it is the
     /// only step that could wait, if the terminal could not be opened for us alone.
     fn host_is_gone(&self) -> ! {
         let words = self.restore_settings();
@@ -335,7 +340,7 @@ impl Leader {
         after_fork::exit(0);
     }
 
-    /// Returns what to write then. Settings that are no longer those the host had set belong to somebody else, most
+    /// Returns what to write then. Settings that are no longer those the host had set belong to another program, most
     /// likely a shell that is already editing a line: they are left alone, and so is its prompt.
     fn restore_settings(&self) -> Option<&'static [&'static [u8]]> {
         let change = self.note.restore?;
@@ -352,7 +357,7 @@ impl Leader {
     /// the foreground the terminal is by now too dead to say so; the kernel remembers, and hangs up on that group as
     /// this process, the leader of the session, exits.
     fn hang_up(&self) {
-        let (Tool::Starting { pid, .. } | Tool::Running { pid }) = self.tool else {
+        let Some(pid) = self.tool.pid() else {
             return;
         };
         signal_group(pid, libc::SIGHUP);
@@ -418,7 +423,7 @@ fn borrow(descriptor: RawFd) -> BorrowedFd<'static> {
     unsafe { BorrowedFd::borrow_raw(descriptor) }
 }
 
-/// What `ps` shows, so that nobody takes it for a second session host.
+/// What `ps` shows, so that it is not taken for a second session host.
 fn set_name() {
     // SAFETY: the name ends in NUL within 16 bytes.
     unsafe { libc::prctl(libc::PR_SET_NAME, c"atlasbridge-tty".as_ptr()) };

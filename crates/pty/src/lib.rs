@@ -16,7 +16,7 @@
 //! for two reasons.
 //!
 //! * **Ctrl-Z.** A tool that were itself the leader of its session would form an orphaned process group, one without
-//!   a parent in the same session, and there the kernel throws SIGTSTP away: nobody could ever continue it. With the
+//!   a parent in the same session, and there the kernel throws SIGTSTP away: no process could ever continue it. With the
 //!   leader as its parent, job control works as under a shell. The same parent is allowed to continue a tool of
 //!   another user (`sudo`): within a session anybody may send SIGCONT.
 //! * **A host that dies by SIGKILL** cannot tidy up. The leader is its *guardian*: it is told what must be restored
@@ -69,7 +69,7 @@ pub use detached::spawn_detached;
 pub use halves::{ReadHalf, WriteHalf};
 pub use harden::{adopt_orphans, boot_time, end_children, monotonic, protect_this_process};
 pub use host::{RawTerminal, is_terminal, window_size};
-pub use link::{Change, GuardianNote};
+pub use link::{GuardianNote, TerminalChange};
 pub use output::{HostInput, HostOutput, InputKind};
 pub use probe::{Probe, TtyWait, WaitingThread};
 pub use session::{Session, SpawnConfig, SpawnError, spawn};

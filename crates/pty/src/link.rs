@@ -6,7 +6,7 @@ use crate::terminal::Termios;
 
 /// What we have done to the outer terminal's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct TerminalChange {
     /// As we found it.
     pub from: Termios,
     /// As we made it. Said by us and not looked up by the guardian when the note arrives: by then we may be dead, and
@@ -20,14 +20,14 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardianNote {
     /// What to undo; `None` while the terminal is as we found it, and then the guardian will not touch it.
-    pub restore: Option<Change>,
+    pub restore: Option<TerminalChange>,
     /// The terminal shows the alternate screen, because the tool asked for it.
     pub alternate_screen: bool,
 }
 
 /// What the session host tells the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
+pub(crate) enum HostRequest {
     Note(GuardianNote),
     /// For the tool's process group.
     Signal(u8),
@@ -37,7 +37,7 @@ pub(crate) enum Request {
     Foreground(bool),
 }
 
-impl Request {
+impl HostRequest {
     /// A kind; the alternate screen, the signal or the foreground; the settings before and after.
     pub(crate) const BYTES: usize = 2 + 2 * Termios::BYTES;
 
@@ -72,9 +72,8 @@ impl Request {
             Self::CLEAR => Some(note(None)),
             Self::RESTORE => {
                 let (from, to) = settings.split_first_chunk()?;
-                let change =
-                    Change { from: Termios::from_bytes(from), to: Termios::from_bytes(to.first_chunk()?) };
-                Some(note(Some(change)))
+                let (from, to) = (Termios::from_bytes(*from), Termios::from_bytes(*to.first_chunk()?));
+                Some(note(Some(TerminalChange { from, to })))
             }
             Self::SIGNAL => Some(Self::Signal(*detail)),
             Self::SIGNAL_TOOL => Some(Self::SignalTool(*detail)),
@@ -138,23 +137,23 @@ mod tests {
 
     #[test]
     fn requests_survive_the_way() {
-        let change = Change {
-            from: Termios::from_bytes(&std::array::from_fn(|index| index as u8)),
-            to: Termios::from_bytes(&std::array::from_fn(|index| 200 - index as u8)),
+        let change = TerminalChange {
+            from: Termios::from_bytes(std::array::from_fn(|index| index as u8)),
+            to: Termios::from_bytes(std::array::from_fn(|index| 200 - index as u8)),
         };
         for restore in [None, Some(change)] {
             for alternate_screen in [false, true] {
-                let request = Request::Note(GuardianNote { restore, alternate_screen });
-                assert_eq!(Request::decode(&request.encode()), Some(request));
+                let request = HostRequest::Note(GuardianNote { restore, alternate_screen });
+                assert_eq!(HostRequest::decode(&request.encode()), Some(request));
             }
         }
         for request in [
-            Request::Signal(64),
-            Request::SignalTool(10),
-            Request::Foreground(true),
-            Request::Foreground(false),
+            HostRequest::Signal(64),
+            HostRequest::SignalTool(10),
+            HostRequest::Foreground(true),
+            HostRequest::Foreground(false),
         ] {
-            assert_eq!(Request::decode(&request.encode()), Some(request));
+            assert_eq!(HostRequest::decode(&request.encode()), Some(request));
         }
     }
 }

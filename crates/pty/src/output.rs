@@ -28,11 +28,11 @@ const ROOM_IN_TERMINAL: usize = 256;
 #[derive(Debug)]
 pub struct HostOutput {
     descriptor: OwnedFd,
-    way: Way,
+    mode: OutputMode,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum OutputMode {
     /// It does not block: opened by us alone, or a file.
     Direct,
     /// Asked not to block with each call.
@@ -46,31 +46,32 @@ impl HostOutput {
     pub fn open(output: impl AsFd) -> io::Result<Self> {
         let output = output.as_fd();
         let kind = FileType::from_raw_mode(fstat(output)?.st_mode);
-        if may_reopen(kind, output)
-            && let Ok(descriptor) = reopen(output, Access::Write)
-        {
-            return Ok(Self { descriptor, way: Way::Direct });
+        if let Some(descriptor) = opened_anew(kind, output, Access::Write) {
+            return Ok(Self { descriptor, mode: OutputMode::Direct });
         }
         // Not ours to open (a terminal after `su`, a pipe without a reader), or not to be opened.
-        let way = match kind {
-            FileType::RegularFile => Way::Direct,
-            FileType::Socket => Way::Socket,
-            _ if is_terminal(output) => Way::AfterPoll { at_most: ROOM_IN_TERMINAL },
-            _ => Way::AfterPoll { at_most: ROOM_IN_PIPE },
+        let mode = if kind == FileType::RegularFile {
+            OutputMode::Direct
+        } else if kind == FileType::Socket {
+            OutputMode::Socket
+        } else {
+            OutputMode::AfterPoll {
+                at_most: if is_terminal(output) { ROOM_IN_TERMINAL } else { ROOM_IN_PIPE },
+            }
         };
-        Ok(Self { descriptor: fcntl_dupfd_cloexec(output, 3)?, way })
+        Ok(Self { descriptor: fcntl_dupfd_cloexec(output, 3)?, mode })
     }
 
     /// Writes what is taken now, without waiting. A reader that is gone is `Closed`; that takes SIGPIPE to be
     /// ignored, as it is in every Rust program.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<WriteOutcome> {
-        let result = match self.way {
-            Way::Direct => retry_on_intr(|| write(&self.descriptor, bytes)),
-            Way::Socket => {
+        let result = match self.mode {
+            OutputMode::Direct => retry_on_intr(|| write(&self.descriptor, bytes)),
+            OutputMode::Socket => {
                 retry_on_intr(|| send(&self.descriptor, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL))
             }
-            Way::AfterPoll { .. } if !is_ready(&self.descriptor, PollFlags::OUT)? => Err(Errno::AGAIN),
-            Way::AfterPoll { at_most } => {
+            OutputMode::AfterPoll { .. } if !is_ready(&self.descriptor, PollFlags::OUT)? => Err(Errno::AGAIN),
+            OutputMode::AfterPoll { at_most } => {
                 let some = bytes.get(..at_most).unwrap_or(bytes);
                 retry_on_intr(|| write(&self.descriptor, some))
             }
@@ -99,16 +100,16 @@ pub enum InputKind {
     Terminal,
     /// A file, a pipe or a socket: bytes, and an end.
     Stream,
-    /// `/dev/null` or the like: nobody.
+    /// `/dev/null` or the like: no bytes ever.
     Nobody,
 }
 
 impl InputKind {
     fn of(input: BorrowedFd<'_>, file: FileType) -> Self {
-        match file {
-            FileType::CharacterDevice if is_terminal(input) => Self::Terminal,
-            FileType::CharacterDevice => Self::Nobody,
-            _ => Self::Stream,
+        match file == FileType::CharacterDevice {
+            true if is_terminal(input) => Self::Terminal,
+            true => Self::Nobody,
+            false => Self::Stream,
         }
     }
 }
@@ -117,13 +118,12 @@ impl HostInput {
     /// Finds out what `input` is; it is neither changed nor kept.
     pub fn open(input: impl AsFd) -> io::Result<Self> {
         let input = input.as_fd();
-        let kind = FileType::from_raw_mode(fstat(input)?.st_mode);
-        if may_reopen(kind, input)
-            && let Ok(descriptor) = reopen(input, Access::Read)
-        {
-            return Ok(Self { descriptor, kind: InputKind::of(input, kind) });
-        }
-        Ok(Self { descriptor: fcntl_dupfd_cloexec(input, 3)?, kind: InputKind::of(input, kind) })
+        let file = FileType::from_raw_mode(fstat(input)?.st_mode);
+        let descriptor = match opened_anew(file, input, Access::Read) {
+            Some(descriptor) => descriptor,
+            None => fcntl_dupfd_cloexec(input, 3)?,
+        };
+        Ok(Self { descriptor, kind: InputKind::of(input, file) })
     }
 
     pub fn kind(&self) -> InputKind {
@@ -168,12 +168,10 @@ pub(crate) fn reopen(descriptor: BorrowedFd<'_>, access: Access) -> rustix::io::
     open(path, direction | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
 }
 
-fn may_reopen(kind: FileType, descriptor: BorrowedFd<'_>) -> bool {
-    match kind {
-        FileType::Fifo => true,
-        FileType::CharacterDevice => is_terminal(descriptor),
-        _ => false,
-    }
+/// For us alone, where it may be: a terminal or a pipe that is ours to open.
+fn opened_anew(kind: FileType, descriptor: BorrowedFd<'_>, access: Access) -> Option<OwnedFd> {
+    let may_be = kind == FileType::Fifo || kind == FileType::CharacterDevice && is_terminal(descriptor);
+    may_be.then(|| reopen(descriptor, access).ok()).flatten()
 }
 
 /// An error or a hang-up is also something to be told by reading or writing.

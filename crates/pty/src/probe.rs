@@ -1,8 +1,8 @@
-//! The kernel's word on whether somebody waits for the terminal.
+//! The kernel's word on whether a process waits for the terminal.
 //!
 //! It looks at every thread of the terminal's foreground process group and asks in which system call it is blocked,
-//! and on which file. A blocking `read` of the terminal is a program that waits for input, near certainly; nobody
-//! waiting is a program that is busy, near certainly; an event loop polls the terminal at all times, and there the
+//! and on which file. A blocking `read` of the terminal is a program that waits for input, near certainly; no
+//! thread waiting is a program that is busy, near certainly; an event loop polls the terminal at all times, and there the
 //! screen must tell (measured over 300 prompts, DESIGN §3).
 //!
 //! It reads procfs and nothing else, never waits, and never fails: what cannot be read is `Unknown`. Programs of
@@ -15,6 +15,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::PathBuf;
 
 use rustix::fs::Stat;
+
+use crate::control::LineMode;
 
 /// Most processes of one group, threads of all of them, and descriptors of one set that are looked at; beyond, the
 /// answer is `Unknown`.
@@ -64,9 +66,9 @@ pub struct Probe {
     /// The kernel shows what is typed. Canonical without echo is a password.
     pub echo: bool,
     pub foreground_group: Option<i32>,
-    /// Who waits for it, where somebody does: who reads before who polls.
+    /// The thread that waits for it, if one does: who reads before who polls.
     pub waiting: Option<WaitingThread>,
-    /// Somebody in front of it runs, or is about to: perhaps towards a read.
+    /// A thread in front of it runs, or is about to: perhaps towards a read.
     pub is_running: bool,
 }
 
@@ -87,17 +89,17 @@ impl WaitingThread {
     }
 }
 
-/// Whether somebody in front of the terminal waits for it. In the order in which one thread's answer overrules
+/// Whether a thread in front of the terminal waits for it. In the order in which one thread's answer overrules
 /// another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TtyWait {
-    /// Nobody.
+    /// None does.
     None,
-    /// Somebody polls it, perhaps among other things.
+    /// One polls it, perhaps among other things.
     Poll,
-    /// Somebody could not be looked at.
+    /// One could not be looked at.
     Unknown,
-    /// Somebody is blocked in reading it.
+    /// One is blocked in reading it.
     Read,
 }
 
@@ -114,34 +116,25 @@ impl TerminalId {
     }
 }
 
-/// What a look at everybody in a group found.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
-    pub(crate) wait: TtyWait,
-    pub(crate) waiting: Option<WaitingThread>,
-    pub(crate) is_running: bool,
-}
-
 /// Looks at everybody in this group.
-pub(crate) fn probe(group: Option<i32>, terminal: TerminalId) -> Found {
-    let mut look = Look::new(terminal, Names::Both);
-    let wait = group.map_or(TtyWait::None, |group| look.at_group(group));
-    Found { wait, waiting: look.waiting, is_running: look.is_running }
+pub(crate) fn probe(foreground_group: Option<i32>, terminal: TerminalId, mode: LineMode) -> Probe {
+    let mut search = WaiterSearch::new(terminal, Names::Both);
+    let wait = foreground_group.map_or(TtyWait::None, |group| search.in_group(group));
+    let WaiterSearch { waiting, is_running, .. } = search;
+    let LineMode { canonical, echo, .. } = mode;
+    Probe { wait, canonical, echo, foreground_group, waiting, is_running }
 }
 
-impl Look {
+impl WaiterSearch {
     fn new(terminal: TerminalId, names: Names) -> Self {
         Self { terminal, names, threads_left: MOST_THREADS, waiting: None, is_running: false }
     }
 
-    fn at_group(&mut self, group: i32) -> TtyWait {
+    fn in_group(&mut self, group: i32) -> TtyWait {
         // The first of the group first: mostly it is the one, and then the rest of the machine need not be looked
         // through. It may have left the group that it gave its number to.
-        let first = if group_of(group) == Some(group) { self.at_process(group) } else { TtyWait::None };
-        match first {
-            TtyWait::Read => TtyWait::Read,
-            first => first.max(self.at_others(group)),
-        }
+        let first = if group_of(group) == Some(group) { self.in_process(group) } else { TtyWait::None };
+        if first == TtyWait::Read { first } else { first.max(self.in_others(group)) }
     }
 }
 
@@ -154,21 +147,21 @@ pub(crate) fn probe_elsewhere(group: Option<i32>, terminal: TerminalId) -> bool 
     let Some(session) = group.and_then(session_of) else {
         return false;
     };
-    let mut look = Look::new(terminal, Names::ItsOwn);
+    let mut search = WaiterSearch::new(terminal, Names::ItsOwn);
     let mut others = entries
         .flatten()
         .filter_map(|entry| number(&entry.file_name()))
         .filter(|&process| session_of(process).is_some_and(|of| of != session));
-    others.any(|process| matches!(look.at_process(process), TtyWait::Read | TtyWait::Poll))
+    others.any(|process| matches!(search.in_process(process), TtyWait::Read | TtyWait::Poll))
 }
 
-struct Look {
+struct WaiterSearch {
     terminal: TerminalId,
     names: Names,
     threads_left: usize,
     /// Who was found to wait for it.
     waiting: Option<WaitingThread>,
-    /// Somebody was found outside of any call.
+    /// A thread was found outside of any call.
     is_running: bool,
 }
 
@@ -180,8 +173,8 @@ enum Names {
     Both,
 }
 
-impl Look {
-    fn at_others(&mut self, group: i32) -> TtyWait {
+impl WaiterSearch {
+    fn in_others(&mut self, group: i32) -> TtyWait {
         let Ok(entries) = fs::read_dir("/proc") else {
             return TtyWait::Unknown;
         };
@@ -191,7 +184,7 @@ impl Look {
             .filter(|&process| process != group && group_of(process) == Some(group));
         let mut strongest = TtyWait::None;
         for process in members.by_ref().take(MOST_PROCESSES) {
-            strongest = strongest.max(self.at_process(process));
+            strongest = strongest.max(self.in_process(process));
             if strongest == TtyWait::Read {
                 return strongest;
             }
@@ -199,7 +192,7 @@ impl Look {
         if members.next().is_some() { strongest.max(TtyWait::Unknown) } else { strongest }
     }
 
-    fn at_process(&mut self, process: i32) -> TtyWait {
+    fn in_process(&mut self, process: i32) -> TtyWait {
         let tasks = PathBuf::from(format!("/proc/{process}/task"));
         let entries = match fs::read_dir(&tasks) {
             Ok(entries) => entries,
@@ -243,8 +236,7 @@ impl Thread {
             Err(_) if !self.directory.exists() => return TtyWait::None,
             Err(_) => TtyWait::Unknown,
         };
-        // A stopped thread still shows the call that it will resume, and a dead one cannot be looked at, whoever it
-        // was.
+        // A stopped thread still shows the call that it will resume, and a dead one cannot be looked at.
         if wait == TtyWait::None || self.can_wait() { wait } else { TtyWait::None }
     }
 
@@ -389,7 +381,7 @@ impl BlockedIn {
     }
 }
 
-/// A group lies within one session and a session has one terminal, so whoever is in the group is in front of ours.
+/// A group lies within one session and a session has one terminal, so each member of the group is in front of ours.
 /// Asked of the kernel and not of procfs, because it is asked for every process of the machine.
 fn group_of(process: i32) -> Option<i32> {
     // SAFETY: no memory is involved. Not rustix's: kernel threads are in group 0, which it takes for impossible.

@@ -81,10 +81,10 @@ pub fn spawn(config: &SpawnConfig<'_>) -> Result<Session, SpawnError> {
 
     let master = Arc::new(master);
     Ok(Session {
-        reader: ReadHalf::new(Arc::clone(&master)),
-        writer: WriteHalf::new(Arc::clone(&master)),
+        reader: ReadHalf { master: Arc::clone(&master) },
+        writer: WriteHalf { master: Arc::clone(&master) },
         child: Child::new(ours, Arc::clone(&master), leader),
-        control: Control::new(master, terminal, settings, fresh),
+        control: Control { master, terminal, lent: settings, fresh },
     })
 }
 

@@ -7,64 +7,42 @@ use std::ptr;
 
 use rustix::io::{read, retry_on_intr};
 
-/// The signals a session host lives with.
+use crate::after_fork::checked;
+
+/// The signals a session host lives with, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i32)]
 pub enum Signal {
-    Winch,
-    Child,
-    Term,
-    Hup,
-    Int,
-    Quit,
-    Tstp,
-    Ttin,
-    Ttou,
-    Cont,
-    Pipe,
-    Usr1,
-    Usr2,
+    Winch = libc::SIGWINCH,
+    Child = libc::SIGCHLD,
+    Term = libc::SIGTERM,
+    Hup = libc::SIGHUP,
+    Int = libc::SIGINT,
+    Quit = libc::SIGQUIT,
+    Tstp = libc::SIGTSTP,
+    Ttin = libc::SIGTTIN,
+    Ttou = libc::SIGTTOU,
+    Cont = libc::SIGCONT,
+    Pipe = libc::SIGPIPE,
+    Usr1 = libc::SIGUSR1,
+    Usr2 = libc::SIGUSR2,
 }
 
 impl Signal {
-    const ALL: [Self; 13] = [
-        Self::Winch,
-        Self::Child,
-        Self::Term,
-        Self::Hup,
-        Self::Int,
-        Self::Quit,
-        Self::Tstp,
-        Self::Ttin,
-        Self::Ttou,
-        Self::Cont,
-        Self::Pipe,
-        Self::Usr1,
-        Self::Usr2,
-    ];
+    const ALL: [Self; 13] = {
+        use Signal::{Child, Cont, Hup, Int, Pipe, Quit, Term, Tstp, Ttin, Ttou, Usr1, Usr2, Winch};
+        [Winch, Child, Term, Hup, Int, Quit, Tstp, Ttin, Ttou, Cont, Pipe, Usr1, Usr2]
+    };
 
     pub fn number(self) -> i32 {
-        match self {
-            Self::Winch => libc::SIGWINCH,
-            Self::Child => libc::SIGCHLD,
-            Self::Term => libc::SIGTERM,
-            Self::Hup => libc::SIGHUP,
-            Self::Int => libc::SIGINT,
-            Self::Quit => libc::SIGQUIT,
-            Self::Tstp => libc::SIGTSTP,
-            Self::Ttin => libc::SIGTTIN,
-            Self::Ttou => libc::SIGTTOU,
-            Self::Cont => libc::SIGCONT,
-            Self::Pipe => libc::SIGPIPE,
-            Self::Usr1 => libc::SIGUSR1,
-            Self::Usr2 => libc::SIGUSR2,
-        }
+        self as i32
     }
 
     pub fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|signal| signal.number() == number)
     }
 
-    /// Whether being ignored at our start is a wish of whoever started us (`nohup`, a shell without job control); for
+    /// Whether being ignored at our start is a wish of the process that started us (`nohup`, a shell without job control); for
     /// the others it is an accident, and one that would make `waitpid` blind.
     fn may_be_refused(self) -> bool {
         match self {
@@ -103,11 +81,9 @@ impl Signals {
         }
         set.block()?;
         // SAFETY: the set is initialised and outlives the call.
-        let raw = unsafe { libc::signalfd(-1, &raw const set.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
-        if raw < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: signalfd just made this descriptor, and nobody else knows it.
+        let raw =
+            checked(unsafe { libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
+        // SAFETY: signalfd just made this descriptor, and no other code knows it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(raw) };
         Ok(Self { descriptor })
     }
@@ -138,9 +114,9 @@ impl AsFd for Signals {
 /// Whether stopping ourselves did stop us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// We were stopped, and somebody has continued us.
+    /// We were stopped, and another process has continued us.
     Continued,
-    /// There is nobody to continue us, so we were not stopped: the kernel drops the signal in an orphaned group, and
+    /// There is no process to continue us, so we were not stopped: the kernel drops the signal in an orphaned group, and
     /// one that we were started to ignore stays ignored.
     Refused,
 }
@@ -168,15 +144,13 @@ fn stop_with_default_action(number: i32) -> io::Result<Stop> {
     // Sent while blocked and then let in, so that it acts in the line that unblocks it and nowhere else.
     let before = stop.block()?;
     // SAFETY: sends a signal to our own group; no memory is involved.
-    let sent = match unsafe { libc::kill(0, number) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    };
+    let sent = checked(unsafe { libc::kill(0, number) });
     let stopped = stop.unblock();
     // A stop signal discards a waiting SIGCONT, so one that waits now has come since.
     let was_continued = SignalSet::pending().has(libc::SIGCONT);
     before.replace_mask()?;
-    sent.and(stopped)?;
+    sent?;
+    stopped?;
     Ok(if was_continued { Stop::Continued } else { Stop::Refused })
 }
 
@@ -259,18 +233,12 @@ fn default_action() -> libc::sigaction {
 fn disposition(number: i32) -> io::Result<libc::sigaction> {
     let mut action = default_action();
     // SAFETY: a query; the kernel writes the action to a place that outlives the call.
-    match unsafe { libc::sigaction(number, ptr::null(), &raw mut action) } {
-        0 => Ok(action),
-        _ => Err(io::Error::last_os_error()),
-    }
+    checked(unsafe { libc::sigaction(number, ptr::null(), &raw mut action) }).map(|_| action)
 }
 
 fn set_disposition(number: i32, action: &libc::sigaction) -> io::Result<()> {
     // SAFETY: the action is the default one, or one that was in force before; either is valid for the whole process.
-    match unsafe { libc::sigaction(number, action, ptr::null_mut()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    checked(unsafe { libc::sigaction(number, action, ptr::null_mut()) }).map(drop)
 }
 
 #[cfg(test)]

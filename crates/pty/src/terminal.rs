@@ -5,6 +5,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::termios::{Winsize, tcsetwinsize};
 
+use crate::after_fork::checked;
+
 /// The line settings of a terminal, exactly as the kernel keeps them.
 ///
 /// Not libc's `struct termios`: this one has no padding, so it can be compared and sent as bytes, and reading and
@@ -32,7 +34,7 @@ impl Termios {
         // SAFETY: TCGETS writes one kernel `struct termios`, whose layout `Self` has, to a place that outlives the
         // call.
         let result = unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TCGETS, &raw mut settings) };
-        if result == 0 { Ok(settings) } else { Err(io::Error::last_os_error()) }
+        checked(result).map(|_| settings)
     }
 
     /// Sets the terminal so, at once.
@@ -42,8 +44,7 @@ impl Termios {
     pub fn apply(&self, terminal: impl AsFd) -> io::Result<()> {
         // SAFETY: TCSETS reads one kernel `struct termios`, whose layout `Self` has, from a place that outlives the
         // call.
-        let result = unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TCSETS, self) };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        checked(unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TCSETS, self) }).map(drop)
     }
 
     /// As `cfmakeraw`: every byte through, none echoed, none a signal. Output is still processed if
@@ -67,9 +68,9 @@ impl Termios {
         self
     }
 
-    /// These settings for a program that is about to start. A terminal that does not edit lines is in the hands of somebody
-    /// who reads key by key, a shell's line editor, a pager, a program that has started us from its own screen; those
-    /// settings are nobody's but theirs, and a fresh terminal's are taken with this one's special characters.
+    /// These settings for a program that is about to start. A terminal that does not edit lines is in the hands of a program
+    /// that reads key by key: a shell's line editor, a pager, one that has started us from its own screen. Those settings
+    /// are that program's alone, and a fresh terminal's are taken with this one's special characters.
     pub(crate) fn for_start(self, fresh: Self) -> Self {
         let settings = match self.has_local_flag(libc::ICANON) {
             true => self,
@@ -104,28 +105,13 @@ impl Termios {
     }
 
     pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[0..4].copy_from_slice(&self.input.to_ne_bytes());
-        bytes[4..8].copy_from_slice(&self.output.to_ne_bytes());
-        bytes[8..12].copy_from_slice(&self.control.to_ne_bytes());
-        bytes[12..16].copy_from_slice(&self.local.to_ne_bytes());
-        bytes[16] = self.discipline;
-        bytes[17..].copy_from_slice(&self.special);
-        bytes
+        // SAFETY: integers alone, as many bytes as they have: no padding, which the assertion below keeps so.
+        unsafe { std::mem::transmute(self) }
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
-        let flags = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        let mut special = [0; Self::SPECIAL];
-        special.copy_from_slice(&bytes[17..]);
-        Self {
-            input: flags(0),
-            output: flags(4),
-            control: flags(8),
-            local: flags(12),
-            discipline: bytes[16],
-            special,
-        }
+    pub(crate) fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        // SAFETY: as above, and every value of an integer is a valid one.
+        unsafe { std::mem::transmute(bytes) }
     }
 }
 
@@ -171,6 +157,6 @@ mod tests {
         for (index, special) in settings.special.iter_mut().enumerate() {
             *special = index as u8 + 1;
         }
-        assert_eq!(Termios::from_bytes(&settings.to_bytes()), settings);
+        assert_eq!(Termios::from_bytes(settings.to_bytes()), settings);
     }
 }

@@ -7,7 +7,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use atlasbridge_pty::{Change, RawTerminal};
+use atlasbridge_pty::{RawTerminal, TerminalChange};
 
 #[derive(Debug)]
 pub(crate) struct Front {
@@ -48,7 +48,7 @@ impl Front {
     }
 
     /// What to undo, while it is not undone.
-    pub(crate) fn change(&self) -> Option<Change> {
+    pub(crate) fn change(&self) -> Option<TerminalChange> {
         self.raw.change()
     }
 }

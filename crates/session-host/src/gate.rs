@@ -18,7 +18,7 @@ use std::time::Duration;
 use atlasbridge_detect::{Decision, Moment};
 use atlasbridge_model::{PromptId, ReplyId, SightingNo, Strokes, TypingId};
 use atlasbridge_pty::{WriteHalf, WriteOutcome};
-use atlasbridge_wire::journal::Entry;
+use atlasbridge_wire::journal::JournalEntry as Entry;
 use atlasbridge_wire::session::TypingOutcome;
 use atlasbridge_wire::twin::Outcome;
 

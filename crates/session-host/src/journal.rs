@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use atlasbridge_wire::encode;
-use atlasbridge_wire::journal::Entry;
+use atlasbridge_wire::journal::JournalEntry as Entry;
 
 #[derive(Debug)]
 pub(crate) struct Journal {

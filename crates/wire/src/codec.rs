@@ -40,26 +40,24 @@ impl Lines {
         self.held.extend_from_slice(bytes);
     }
 
-    /// More has come than one frame may hold, and nobody has asked for it.
+    /// More has come than one frame may hold, and was not asked for.
     pub fn is_full(&self) -> bool {
         self.held.len() >= MAX_FRAME
     }
 
     /// The next whole line, if it has come.
     pub fn next_line(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
-        match self.held[self.searched..].iter().position(|&byte| byte == b'\n') {
-            Some(offset) => {
-                let end = self.searched + offset;
-                self.searched = 0;
-                let mut line: Vec<u8> = self.held.drain(..=end).collect();
-                line.pop();
-                if line.len() >= MAX_FRAME { Err(FrameError::TooLong) } else { Ok(Some(line)) }
-            }
-            None => {
-                self.searched = self.held.len();
-                if self.held.len() >= MAX_FRAME { Err(FrameError::TooLong) } else { Ok(None) }
-            }
+        let offset = self.held[self.searched..].iter().position(|&byte| byte == b'\n');
+        let end = offset.map(|offset| self.searched + offset);
+        if end.unwrap_or(self.held.len()) >= MAX_FRAME {
+            return Err(FrameError::TooLong);
         }
+        self.searched = if end.is_some() { 0 } else { self.held.len() };
+        Ok(end.map(|end| {
+            let mut line: Vec<u8> = self.held.drain(..=end).collect();
+            line.pop();
+            line
+        }))
     }
 }
 

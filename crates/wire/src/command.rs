@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::twin::Said;
+use crate::twin::SaidText;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
@@ -14,7 +14,7 @@ pub enum Request {
     /// `prompt` is an id or the beginning of one.
     Answer {
         prompt: String,
-        said: Said,
+        said: SaidText,
         /// The sender knows what the first character makes of an instruction, and means it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         as_is: bool,
@@ -211,7 +211,7 @@ pub struct SessionView {
     /// Prompts that wait for an answer, or for their turn.
     #[serde(default)]
     pub waiting: u64,
-    /// Too many answers came over channels: no more are taken from there until somebody resumes it.
+    /// Too many answers came over channels: no more are taken from there until an operator resumes it.
     #[serde(default)]
     pub paused: bool,
 }

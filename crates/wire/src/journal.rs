@@ -1,7 +1,8 @@
 //! What a session host leaves on disk before and after it types, one JSON line each.
 //!
 //! The host's memory answers while it lives; the journal speaks for it when it was killed. No entry for a reply:
-//! it was certainly not typed. An intent without an outcome: nobody can say, and nobody tries again.
+//! it was certainly not typed. An intent without an outcome: whether it was typed is unknown, and it is
+//! not tried again.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
-pub enum Entry {
+pub enum JournalEntry {
     /// On disk before the first byte is typed.
     Intent {
         reply_id: String,
@@ -19,7 +20,7 @@ pub enum Entry {
     Typed {
         reply_id: String,
     },
-    /// As [`Entry::Intent`], for keys or a line from afar that answer no prompt.
+    /// As [`JournalEntry::Intent`], for keys or a line from afar that answer no prompt.
     TypingIntent {
         typing_id: String,
     },
@@ -42,10 +43,10 @@ pub fn traces(text: &str) -> HashMap<String, Trace> {
     let mut traces = HashMap::new();
     for entry in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
         match entry {
-            Entry::Intent { reply_id: id, .. } | Entry::TypingIntent { typing_id: id } => {
+            JournalEntry::Intent { reply_id: id, .. } | JournalEntry::TypingIntent { typing_id: id } => {
                 traces.entry(id).or_insert(Trace::Unknown)
             }
-            Entry::Typed { reply_id: id } | Entry::TypingDone { typing_id: id } => {
+            JournalEntry::Typed { reply_id: id } | JournalEntry::TypingDone { typing_id: id } => {
                 traces.entry(id).insert_entry(Trace::Typed).into_mut()
             }
         };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A whole screen, or the rows that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct PictureChange {
     #[serde(rename = "c")]
     pub columns: u16,
     #[serde(rename = "h")]
@@ -20,11 +20,11 @@ pub struct Change {
     pub is_whole: bool,
     /// Row number and its runs.
     #[serde(rename = "r", default, skip_serializing_if = "Vec::is_empty")]
-    pub rows: Vec<(u16, Vec<Run>)>,
+    pub rows: Vec<(u16, Vec<PictureRun>)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct PictureRun {
     #[serde(rename = "t")]
     pub text: String,
     /// Cells that the text covers, where it is not one for each character.
@@ -47,78 +47,49 @@ pub enum Colour {
     Rgb(u8, u8, u8),
 }
 
-impl From<&model::Change> for Change {
+impl From<&model::Change> for PictureChange {
     fn from(change: &model::Change) -> Self {
-        Self {
-            columns: change.columns,
-            height: change.height,
-            cursor: change.cursor,
-            is_alternate: change.is_alternate,
-            is_whole: change.is_whole,
-            rows: change
-                .rows
-                .iter()
-                .map(|(number, row)| (*number, row.runs.iter().map(Run::from).collect()))
-                .collect(),
-        }
+        let model::Change { columns, height, cursor, is_alternate, ref rows, is_whole } = *change;
+        let rows =
+            rows.iter().map(|(number, row)| (*number, row.runs.iter().map(PictureRun::from).collect()));
+        Self { columns, height, cursor, is_alternate, is_whole, rows: rows.collect() }
     }
 }
 
-impl From<Change> for model::Change {
-    fn from(twin: Change) -> Self {
-        Self {
-            columns: twin.columns,
-            height: twin.height,
-            cursor: twin.cursor,
-            is_alternate: twin.is_alternate,
-            is_whole: twin.is_whole,
-            rows: twin
-                .rows
-                .into_iter()
-                .map(|(number, runs)| {
-                    let runs = runs.into_iter().map(model::Run::from).collect();
-                    (number, model::Row { runs })
-                })
-                .collect(),
-        }
+impl From<PictureChange> for model::Change {
+    fn from(twin: PictureChange) -> Self {
+        let PictureChange { columns, height, cursor, is_alternate, is_whole, rows } = twin;
+        let row =
+            |runs: Vec<PictureRun>| model::Row { runs: runs.into_iter().map(model::Run::from).collect() };
+        let rows = rows.into_iter().map(|(number, runs)| (number, row(runs))).collect();
+        Self { columns, height, cursor, is_alternate, is_whole, rows }
     }
 }
 
-impl From<&model::Run> for Run {
+impl From<&model::Run> for PictureRun {
     fn from(run: &model::Run) -> Self {
+        let mut style = run.style;
         Self {
             text: run.text.clone(),
             cells: (run.cells != one_for_each(&run.text)).then_some(run.cells),
-            foreground: Colour::of(run.style.foreground),
-            background: Colour::of(run.style.background),
-            style: letters(run.style),
+            foreground: Colour::of(style.foreground),
+            background: Colour::of(style.background),
+            style: LETTERS.iter().filter(|(_, flag)| *flag(&mut style)).map(|(letter, _)| letter).collect(),
         }
     }
 }
 
-impl From<Run> for model::Run {
-    fn from(twin: Run) -> Self {
-        let is = |letter| twin.style.contains(letter);
-        let colour = |twin: Option<Colour>| match twin {
-            None => model::Colour::Default,
-            Some(Colour::Indexed(index)) => model::Colour::Indexed(index),
-            Some(Colour::Rgb(red, green, blue)) => model::Colour::Rgb(red, green, blue),
+impl From<PictureRun> for model::Run {
+    fn from(twin: PictureRun) -> Self {
+        let mut style = model::Style {
+            foreground: Colour::back(twin.foreground),
+            background: Colour::back(twin.background),
+            ..model::Style::default()
         };
-        Self {
-            cells: twin.cells.unwrap_or_else(|| one_for_each(&twin.text)),
-            style: model::Style {
-                foreground: colour(twin.foreground),
-                background: colour(twin.background),
-                is_bold: is('b'),
-                is_dim: is('d'),
-                is_italic: is('i'),
-                is_underlined: is('u'),
-                is_struck: is('s'),
-                is_reversed: is('r'),
-                is_hidden: is('h'),
-            },
-            text: twin.text,
+        for (letter, flag) in LETTERS {
+            *flag(&mut style) = twin.style.contains(letter);
         }
+        Self { cells: twin.cells.unwrap_or_else(|| one_for_each(&twin.text)), style, text: twin.text }
     }
 }
 
@@ -130,22 +101,28 @@ impl Colour {
             model::Colour::Rgb(red, green, blue) => Some(Colour::Rgb(red, green, blue)),
         }
     }
+
+    fn back(colour: Option<Self>) -> model::Colour {
+        match colour {
+            None => model::Colour::Default,
+            Some(Colour::Indexed(index)) => model::Colour::Indexed(index),
+            Some(Colour::Rgb(red, green, blue)) => model::Colour::Rgb(red, green, blue),
+        }
+    }
 }
 
-fn letters(style: model::Style) -> String {
-    [
-        (style.is_bold, 'b'),
-        (style.is_dim, 'd'),
-        (style.is_italic, 'i'),
-        (style.is_underlined, 'u'),
-        (style.is_struck, 's'),
-        (style.is_reversed, 'r'),
-        (style.is_hidden, 'h'),
-    ]
-    .into_iter()
-    .filter_map(|(is_set, letter)| is_set.then_some(letter))
-    .collect()
-}
+type Flag = fn(&mut model::Style) -> &mut bool;
+
+/// The letter of each weight, in the order in which they are written.
+const LETTERS: [(char, Flag); 7] = [
+    ('b', |style| &mut style.is_bold),
+    ('d', |style| &mut style.is_dim),
+    ('i', |style| &mut style.is_italic),
+    ('u', |style| &mut style.is_underlined),
+    ('s', |style| &mut style.is_struck),
+    ('r', |style| &mut style.is_reversed),
+    ('h', |style| &mut style.is_hidden),
+];
 
 fn one_for_each(text: &str) -> u16 {
     u16::try_from(text.chars().count()).unwrap_or(u16::MAX)

@@ -6,10 +6,11 @@
 use std::io;
 
 pub use atlasbridge_model::Key;
+use atlasbridge_model::lifecycle::Departure;
 use serde::{Deserialize, Serialize};
 
-use crate::picture::Change;
-use crate::twin::{Departure, Outcome, Sighting, Value};
+use crate::picture::PictureChange;
+use crate::twin::{DepartureText, Outcome, Sighting, Value};
 
 /// Everything that a hub must know of a session; sent first on each connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +38,7 @@ pub enum FromSession {
     /// The answer to [`ToSession::HowAreYou`].
     Health(Health),
     /// The screen while it is watched: whole at first, then what changed.
-    Picture(Change),
+    Picture(PictureChange),
     /// The answer to [`ToSession::Screen`]: plain lines, masked and cut.
     ScreenText {
         asked: u64,
@@ -73,6 +74,7 @@ pub enum Report {
     },
     Left {
         sighting: u32,
+        #[serde(with = "DepartureText")]
         how: Departure,
     },
     Outcome {
@@ -160,7 +162,7 @@ pub enum ToSession {
     },
     /// End the tool: SIGTERM, three seconds, SIGKILL.
     Stop,
-    /// Somebody looks at the screen, or nobody any more. Holds for this connection.
+    /// Whether a person looks at the screen. Holds for this connection.
     Watch {
         on: bool,
     },
@@ -198,7 +200,7 @@ pub enum Typing {
     Unknown(Unread),
 }
 
-/// What somebody typed stays out of logs.
+/// What a person typed stays out of logs.
 impl std::fmt::Debug for Typing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -232,7 +234,7 @@ pub enum TypingOutcome {
     Typed,
     /// A reply is being injected, or another typing is under way.
     Busy,
-    /// Somebody types at the terminal itself.
+    /// A person types at the terminal itself.
     TypingLocally,
     /// Control characters, too long, or nothing at all.
     Refused,
@@ -258,7 +260,7 @@ pub struct Inject {
     /// Milliseconds on the boot clock after which it must not be typed; absent for the deadline's own reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<i64>,
-    /// Nobody answered, and this is the safe default: the session host sees to it that it refuses.
+    /// No answer came, and this is the safe default: the session host sees to it that it refuses.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_silence: bool,
     /// Absent when the hub has lost a secret by a restart: then only a remembered outcome can be told.

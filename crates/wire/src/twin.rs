@@ -6,6 +6,8 @@ use atlasbridge_model::answer;
 use atlasbridge_model::lifecycle;
 use serde::{Deserialize, Serialize};
 
+use crate::command::ConstraintsView;
+
 /// A field holds what the model does not allow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the field {0} has an impossible value")]
@@ -20,63 +22,49 @@ pub struct Sighting {
     pub detail: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Choice>,
-    pub max_length: u16,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_choice: Option<u16>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_choice: Option<u16>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_picks: Option<u16>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_picks: Option<u16>,
+    #[serde(flatten)]
+    pub constraints: ConstraintsView,
     pub offers_default: bool,
-    #[serde(default, skip_serializing_if = "Takes::is_nothing")]
-    pub takes: Takes,
-    pub entry: Entry,
+    #[serde(default, skip_serializing_if = "is_nothing", with = "TakesText")]
+    pub takes: model::Takes,
+    #[serde(with = "EntryText")]
+    pub entry: model::Entry,
     pub fingerprint: String,
 }
 
 /// What the prompt takes besides its rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Takes {
+#[derive(Default, Serialize, Deserialize)]
+#[serde(remote = "model::Takes", default)]
+struct TakesText {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub reason: bool,
+    reason: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub own_text: bool,
+    own_text: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub several: bool,
+    several: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub lines: bool,
+    lines: bool,
 }
 
-impl Takes {
-    fn is_nothing(&self) -> bool {
-        *self == Takes::default()
-    }
+fn is_nothing(takes: &model::Takes) -> bool {
+    *takes == model::Takes::NOTHING
 }
 
-impl From<model::Takes> for Takes {
-    fn from(takes: model::Takes) -> Self {
-        let model::Takes { reason, own_text, several, lines } = takes;
-        Self { reason, own_text, several, lines }
-    }
-}
-
-impl From<Takes> for model::Takes {
-    fn from(twin: Takes) -> Self {
-        let Takes { reason, own_text, several, lines } = twin;
-        Self { reason, own_text, several, lines }
-    }
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "model::Entry", rename_all = "snake_case")]
+enum EntryText {
+    Line,
+    Keys,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     pub label: String,
-    pub effect: Effect,
-    /// What an accepting row grants beyond this once; left out where it grants nothing more.
+    pub effect: ChoiceEffect,
+    /// What an accepting row grants beyond this once; left out where it grants nothing more. A later version may have more
+    /// words for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grants: Option<Grant>,
+    pub grants: Option<String>,
     /// None where only the tool's own hook can say it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strokes: Vec<Stroke>,
@@ -91,28 +79,10 @@ pub struct Stroke {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum ChoiceEffect {
     Accepts,
     Refuses,
     Other,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Grant {
-    Session,
-    Always,
-    Mode,
-    /// Also a word of a later version.
-    #[serde(other)]
-    Unknown,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Entry {
-    Line,
-    Keys,
 }
 
 impl From<&model::Sighting> for Sighting {
@@ -124,17 +94,10 @@ impl From<&model::Sighting> for Sighting {
             excerpt: sighting.excerpt.as_str().to_owned(),
             detail: sighting.detail.as_str().to_owned(),
             choices: sighting.choices.iter().flat_map(|choices| choices.iter().map(Choice::from)).collect(),
-            max_length: sighting.constraints.max_length,
-            min_choice: sighting.constraints.numbers.map(model::Span::least),
-            max_choice: sighting.constraints.numbers.map(model::Span::most),
-            min_picks: sighting.constraints.picks.map(model::Span::least),
-            max_picks: sighting.constraints.picks.map(model::Span::most),
+            constraints: sighting.constraints.into(),
             offers_default: sighting.offers_default,
-            takes: sighting.takes.into(),
-            entry: match sighting.entry {
-                model::Entry::Line => Entry::Line,
-                model::Entry::Keys => Entry::Keys,
-            },
+            takes: sighting.takes,
+            entry: sighting.entry,
             fingerprint: sighting.fingerprint.to_string(),
         }
     }
@@ -153,18 +116,36 @@ impl TryFrom<Sighting> for model::Sighting {
             choices: model::Choices::new(
                 twin.choices.into_iter().map(model::Choice::try_from).collect::<Result<_, _>>()?,
             ),
-            constraints: model::Constraints {
-                max_length: twin.max_length,
-                numbers: span(twin.min_choice, twin.max_choice, "min_choice")?,
-                picks: span(twin.min_picks, twin.max_picks, "min_picks")?,
-            },
+            constraints: twin.constraints.try_into()?,
             offers_default: twin.offers_default,
-            takes: twin.takes.into(),
-            entry: match twin.entry {
-                Entry::Line => model::Entry::Line,
-                Entry::Keys => model::Entry::Keys,
-            },
+            takes: twin.takes,
+            entry: twin.entry,
             fingerprint: twin.fingerprint.parse().map_err(|_| TwinError("fingerprint"))?,
+        })
+    }
+}
+
+impl From<model::Constraints> for ConstraintsView {
+    fn from(constraints: model::Constraints) -> Self {
+        let model::Constraints { max_length, numbers, picks } = constraints;
+        Self {
+            max_length,
+            min_choice: numbers.map(model::Span::least),
+            max_choice: numbers.map(model::Span::most),
+            min_picks: picks.map(model::Span::least),
+            max_picks: picks.map(model::Span::most),
+        }
+    }
+}
+
+impl TryFrom<ConstraintsView> for model::Constraints {
+    type Error = TwinError;
+
+    fn try_from(view: ConstraintsView) -> Result<Self, TwinError> {
+        Ok(Self {
+            max_length: view.max_length,
+            numbers: span(view.min_choice, view.max_choice, "min_choice")?,
+            picks: span(view.min_picks, view.max_picks, "min_picks")?,
         })
     }
 }
@@ -184,17 +165,16 @@ fn span(
 
 impl From<&model::Choice> for Choice {
     fn from(choice: &model::Choice) -> Self {
+        let (effect, grants) = match choice.effect {
+            model::Effect::Accepts => (ChoiceEffect::Accepts, None),
+            model::Effect::Widens(grant) => (ChoiceEffect::Accepts, Some(grant.as_str().to_owned())),
+            model::Effect::Refuses => (ChoiceEffect::Refuses, None),
+            model::Effect::Other => (ChoiceEffect::Other, None),
+        };
         Self {
             label: choice.label.clone(),
-            effect: match choice.effect {
-                model::Effect::Accepts | model::Effect::Widens(_) => Effect::Accepts,
-                model::Effect::Refuses => Effect::Refuses,
-                model::Effect::Other => Effect::Other,
-            },
-            grants: match choice.effect {
-                model::Effect::Widens(grant) => Some(grant.into()),
-                model::Effect::Accepts | model::Effect::Refuses | model::Effect::Other => None,
-            },
+            effect,
+            grants,
             strokes: choice
                 .strokes
                 .iter()
@@ -221,46 +201,29 @@ impl TryFrom<Choice> for model::Choice {
         if strokes.is_none() && !is_keyless {
             return Err(TwinError("strokes"));
         }
-        Ok(Self {
-            label: twin.label,
-            strokes,
-            effect: match twin.effect {
-                Effect::Accepts => {
-                    twin.grants.map_or(model::Effect::Accepts, |grant| model::Effect::Widens(grant.into()))
-                }
-                Effect::Refuses => model::Effect::Refuses,
-                Effect::Other => model::Effect::Other,
-            },
-        })
+        let effect = match (twin.effect, twin.grants) {
+            (ChoiceEffect::Accepts, None) => model::Effect::Accepts,
+            (ChoiceEffect::Accepts, Some(word)) => model::Effect::Widens(grant(&word)),
+            (ChoiceEffect::Refuses, _) => model::Effect::Refuses,
+            (ChoiceEffect::Other, _) => model::Effect::Other,
+        };
+        Ok(Self { label: twin.label, strokes, effect })
     }
 }
 
-impl From<model::Grant> for Grant {
-    fn from(grant: model::Grant) -> Self {
-        match grant {
-            model::Grant::Session => Grant::Session,
-            model::Grant::Always => Grant::Always,
-            model::Grant::Mode => Grant::Mode,
-            model::Grant::Unknown => Grant::Unknown,
-        }
-    }
-}
-
-impl From<Grant> for model::Grant {
-    fn from(grant: Grant) -> Self {
-        match grant {
-            Grant::Session => model::Grant::Session,
-            Grant::Always => model::Grant::Always,
-            Grant::Mode => model::Grant::Mode,
-            Grant::Unknown => model::Grant::Unknown,
-        }
-    }
+/// A word of a later version is a grant that this one cannot read.
+fn grant(word: &str) -> model::Grant {
+    model::Grant::ALL.into_iter().find(|grant| grant.as_str() == word).unwrap_or(model::Grant::Unknown)
 }
 
 /// What is to be typed, by meaning: a hub never sends bytes for the terminal.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Value {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Value(#[serde(with = "ValueText")] answer::Value);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "answer::Value", rename_all = "snake_case")]
+enum ValueText {
     Choice { row: usize, label: String },
     Several(Vec<(usize, String)>),
     Refused { reason: String },
@@ -271,40 +234,20 @@ pub enum Value {
 
 impl From<&answer::Value> for Value {
     fn from(value: &answer::Value) -> Self {
-        match value {
-            answer::Value::Choice { row, label } => Value::Choice { row: *row, label: label.clone() },
-            answer::Value::Several(rows) => Value::Several(rows.clone()),
-            answer::Value::Refused { reason } => Value::Refused { reason: reason.clone() },
-            answer::Value::Enter => Value::Enter,
-            answer::Value::Text(text) => Value::Text(text.clone()),
-            answer::Value::Secret(secret) => Value::Secret(secret.clone()),
-        }
+        Self(value.clone())
     }
 }
 
 impl From<Value> for answer::Value {
     fn from(twin: Value) -> Self {
-        match twin {
-            Value::Choice { row, label } => answer::Value::Choice { row, label },
-            Value::Several(rows) => answer::Value::Several(rows),
-            Value::Refused { reason } => answer::Value::Refused { reason },
-            Value::Enter => answer::Value::Enter,
-            Value::Text(text) => answer::Value::Text(text),
-            Value::Secret(secret) => answer::Value::Secret(secret),
-        }
+        twin.0
     }
 }
 
-impl std::fmt::Debug for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        answer::Value::from(self.clone()).fmt(f)
-    }
-}
-
-/// What somebody said.
+/// An answer in the words of its sender.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum SaidText {
     Approve,
     Deny,
     DenyWith(String),
@@ -313,55 +256,33 @@ pub enum Said {
     Text(String),
 }
 
-impl From<Said> for answer::Said {
-    fn from(twin: Said) -> Self {
+impl From<SaidText> for answer::Said {
+    fn from(twin: SaidText) -> Self {
         match twin {
-            Said::Approve => answer::Said::Approve,
-            Said::Deny => answer::Said::Deny,
-            Said::DenyWith(reason) => answer::Said::DenyWith(reason),
-            Said::UseDefault => answer::Said::UseDefault,
-            Said::Cancel => answer::Said::Cancel,
-            Said::Text(text) => answer::Said::Text(text),
+            SaidText::Approve => answer::Said::Approve,
+            SaidText::Deny => answer::Said::Deny,
+            SaidText::DenyWith(reason) => answer::Said::DenyWith(reason),
+            SaidText::UseDefault => answer::Said::UseDefault,
+            SaidText::Cancel => answer::Said::Cancel,
+            SaidText::Text(text) => answer::Said::Text(text),
         }
     }
 }
 
-impl std::fmt::Debug for Said {
+impl std::fmt::Debug for SaidText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         answer::Said::from(self.clone()).fmt(f)
     }
 }
 
 /// How a prompt left the screen without us.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Departure {
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "lifecycle::Departure", rename_all = "snake_case")]
+pub(crate) enum DepartureText {
     AnsweredLocally,
     OutOfBand,
     Withdrawn,
     ToolEnded,
-}
-
-impl From<Departure> for lifecycle::Departure {
-    fn from(twin: Departure) -> Self {
-        match twin {
-            Departure::AnsweredLocally => lifecycle::Departure::AnsweredLocally,
-            Departure::OutOfBand => lifecycle::Departure::OutOfBand,
-            Departure::Withdrawn => lifecycle::Departure::Withdrawn,
-            Departure::ToolEnded => lifecycle::Departure::ToolEnded,
-        }
-    }
-}
-
-impl From<lifecycle::Departure> for Departure {
-    fn from(departure: lifecycle::Departure) -> Self {
-        match departure {
-            lifecycle::Departure::AnsweredLocally => Departure::AnsweredLocally,
-            lifecycle::Departure::OutOfBand => Departure::OutOfBand,
-            lifecycle::Departure::Withdrawn => Departure::Withdrawn,
-            lifecycle::Departure::ToolEnded => Departure::ToolEnded,
-        }
-    }
 }
 
 /// What became of a reply at the gate.
@@ -375,7 +296,7 @@ pub enum Outcome {
     PromptChanged,
     TypingLocally,
     NotTaken,
-    /// Nobody read the terminal: nothing was typed.
+    /// No process read the terminal: nothing was typed.
     NotReading,
     ToolGone,
     TooLate,

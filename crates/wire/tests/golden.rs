@@ -1,18 +1,18 @@
 //! The text of every frame. A row that must change is a new protocol: other versions of us read these lines.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where and stop")]
 
-use atlasbridge_model::picture;
+use atlasbridge_model::answer::Value;
+use atlasbridge_model::lifecycle::Departure;
+use atlasbridge_model::{Entry, Takes, picture};
 use atlasbridge_wire::command::{
     ChannelView, ChoiceView, ConstraintsView, HubView, LoginView, PromptView, Request, Response, SessionView,
 };
-use atlasbridge_wire::journal::Entry as JournalEntry;
-use atlasbridge_wire::picture::Change;
+use atlasbridge_wire::journal::JournalEntry;
+use atlasbridge_wire::picture::PictureChange;
 use atlasbridge_wire::session::{
     End, FromSession, Health, Inject, Key, Report, SessionInfo, ToSession, Typing, TypingOutcome, Unread,
 };
-use atlasbridge_wire::twin::{
-    Choice, Departure, Effect, Entry, Grant, Outcome, Said, Sighting, Stroke, Takes, Value,
-};
+use atlasbridge_wire::twin::{Choice, ChoiceEffect, Outcome, SaidText, Sighting, Stroke};
 use atlasbridge_wire::{Greeting, Hello, Role, decode, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -41,18 +41,14 @@ fn sighted(typed_ms_ago: Option<u64>) -> Report {
         detail: "Go on? [y/n]".into(),
         choices: vec![Choice {
             label: "yes".into(),
-            effect: Effect::Accepts,
+            effect: ChoiceEffect::Accepts,
             grants: None,
             strokes: vec![
                 Stroke { keys: "y".into(), if_still_there: false },
                 Stroke { keys: "\r".into(), if_still_there: true },
             ],
         }],
-        max_length: 200,
-        min_choice: None,
-        max_choice: None,
-        min_picks: None,
-        max_picks: None,
+        constraints: ConstraintsView { max_length: 200, ..ConstraintsView::default() },
         offers_default: false,
         takes: Takes::default(),
         entry: Entry::Line,
@@ -154,19 +150,22 @@ fn what_a_hook_adds() {
     };
     let by_hook = Sighting {
         choices: vec![
-            Choice { label: "Yes".into(), effect: Effect::Accepts, grants: None, strokes: vec![] },
+            Choice { label: "Yes".into(), effect: ChoiceEffect::Accepts, grants: None, strokes: vec![] },
             Choice {
                 label: "Yes, always".into(),
-                effect: Effect::Accepts,
-                grants: Some(Grant::Always),
+                effect: ChoiceEffect::Accepts,
+                grants: Some("always".into()),
                 strokes: vec![],
             },
         ],
         takes: Takes { reason: true, several: true, ..Takes::default() },
-        min_choice: Some(1),
-        max_choice: Some(4),
-        min_picks: Some(1),
-        max_picks: Some(3),
+        constraints: ConstraintsView {
+            max_length: 200,
+            min_choice: Some(1),
+            max_choice: Some(4),
+            min_picks: Some(1),
+            max_picks: Some(3),
+        },
         ..sighting
     };
     check(
@@ -186,7 +185,7 @@ fn what_a_hook_adds() {
                 epoch: 9,
                 deadline: None,
                 by_silence: true,
-                value: Some(value),
+                value: Some((&value).into()),
             }),
             &format!(
                 r#"{{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"by_silence":true,"value":{text}}}"#
@@ -194,7 +193,7 @@ fn what_a_hook_adds() {
         );
     }
     check(
-        Request::Answer { prompt: "p".into(), said: Said::DenyWith("later".into()), as_is: false },
+        Request::Answer { prompt: "p".into(), said: SaidText::DenyWith("later".into()), as_is: false },
         r#"{"request":"answer","prompt":"p","said":{"deny_with":"later"}}"#,
     );
 }
@@ -268,7 +267,7 @@ fn coloured_row() -> picture::Row {
 /// There and back through the twin: nothing of the picture is lost.
 #[track_caller]
 fn check_picture(change: picture::Change, text: &str) {
-    let twin = Change::from(&change);
+    let twin = PictureChange::from(&change);
     check(FromSession::Picture(twin.clone()), text);
     assert_eq!(picture::Change::from(twin), change);
 }
@@ -285,7 +284,7 @@ fn to_a_session() {
             epoch: 9,
             deadline: Some(1000),
             by_silence: false,
-            value: Some(Value::Choice { row: 0, label: "yes".into() }),
+            value: Some((&Value::Choice { row: 0, label: "yes".into() }).into()),
         }),
         r#"{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"deadline":1000,"value":{"choice":{"row":0,"label":"yes"}}}"#,
     );
@@ -323,15 +322,15 @@ fn requests() {
     check(Request::Approvals, r#"{"request":"approvals"}"#);
     check(Request::Watch, r#"{"request":"watch"}"#);
     check(
-        Request::Answer { prompt: "3f2a".into(), said: Said::Approve, as_is: false },
+        Request::Answer { prompt: "3f2a".into(), said: SaidText::Approve, as_is: false },
         r#"{"request":"answer","prompt":"3f2a","said":"approve"}"#,
     );
     check(
-        Request::Answer { prompt: "3f2a".into(), said: Said::Text("2".into()), as_is: false },
+        Request::Answer { prompt: "3f2a".into(), said: SaidText::Text("2".into()), as_is: false },
         r#"{"request":"answer","prompt":"3f2a","said":{"text":"2"}}"#,
     );
     check(
-        Request::Answer { prompt: "3f2a".into(), said: Said::Text("!ls".into()), as_is: true },
+        Request::Answer { prompt: "3f2a".into(), said: SaidText::Text("!ls".into()), as_is: true },
         r#"{"request":"answer","prompt":"3f2a","said":{"text":"!ls"},"as_is":true}"#,
     );
     check(

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use atlasbridge_model::speech;
 use atlasbridge_wire::command::{PromptView, Request, Response};
-use atlasbridge_wire::twin::Said;
+use atlasbridge_wire::twin::SaidText;
 use serde_json::json;
 
 use crate::client::{ClientError, answered};
@@ -16,7 +16,7 @@ use crate::output::Output;
 const LONGEST_ANSWER: u64 = 64 * 1024;
 
 pub(super) fn approve(prompt: String, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
-    answer(prompt, Said::Approve, false, json, output)
+    answer(prompt, SaidText::Approve, false, json, output)
 }
 
 pub(super) fn deny(
@@ -26,7 +26,7 @@ pub(super) fn deny(
     json: bool,
     output: &Output,
 ) -> anyhow::Result<ExitCode> {
-    let said = reason.filter(|reason| !reason.trim().is_empty()).map_or(Said::Deny, Said::DenyWith);
+    let said = reason.filter(|reason| !reason.trim().is_empty()).map_or(SaidText::Deny, SaidText::DenyWith);
     answer(prompt, said, as_is, json, output)
 }
 
@@ -38,9 +38,9 @@ pub(super) fn reply(
     output: &Output,
 ) -> anyhow::Result<ExitCode> {
     let said = match value {
-        "default" => Said::UseDefault,
-        "cancel" => Said::Cancel,
-        text => Said::Text(text_of(text)?),
+        "default" => SaidText::UseDefault,
+        "cancel" => SaidText::Cancel,
+        text => SaidText::Text(text_of(text)?),
     };
     answer(prompt, said, as_is, json, output)
 }
@@ -56,7 +56,13 @@ pub(super) fn text_of(value: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn answer(prompt: String, said: Said, as_is: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
+fn answer(
+    prompt: String,
+    said: SaidText,
+    as_is: bool,
+    json: bool,
+    output: &Output,
+) -> anyhow::Result<ExitCode> {
     match asked(&Request::Answer { prompt, said, as_is }, json, output)? {
         Some(response) => tell(response, json, output),
         None => Ok(ExitCode::FAILURE),

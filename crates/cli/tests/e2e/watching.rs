@@ -8,9 +8,9 @@ use std::{fs, mem};
 
 use atlasbridge_detect::{Detector, DetectorConfig, Moment, Observation};
 use atlasbridge_model::Picture;
+use atlasbridge_model::lifecycle::Departure;
 use atlasbridge_testkit::{Home, LIMIT, Terminal, eventually};
 use atlasbridge_wire::session::{FromSession, Report, ToSession, Typing};
-use atlasbridge_wire::twin::Departure;
 use atlasbridge_wire::{decode, encode};
 use serde_json::{Value, json};
 

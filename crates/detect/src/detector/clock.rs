@@ -57,7 +57,7 @@ pub(super) struct Clock {
     pub(super) text: TextHash,
     /// The same without what spins.
     pub(super) changed_words: Moment,
-    /// Until when, as far as is known, nobody read: the first look after the kernel said so.
+    /// Until when, as far as is known, no process read: the first look after the kernel said so.
     pub(super) vetoed: Moment,
     pub(super) held: Option<Moment>,
     pub(super) look_at: Option<Moment>,

@@ -52,10 +52,10 @@ pub enum Observation<'a> {
     /// The tool did nothing with an answer, and reads on: the dialog that still stands is another prompt from now on, for
     /// another answer.
     Untaken,
-    /// The answer to [`Event::AskKernel`].
+    /// The answer to [`DetectorEvent::AskKernel`].
     Kernel(KernelWait),
     /// The tool says so itself, by a hook or another way that nothing on its screen can forge.
-    Told(Told<'a>),
+    Told(ToolWord<'a>),
     /// [`next_deadline`](crate::Detector::next_deadline) has come.
     Deadline,
     ToolEnded,
@@ -63,7 +63,7 @@ pub enum Observation<'a> {
 
 /// What a tool says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum ToolWord<'a> {
     /// It waits for a person. Kind, choices and keys are read off the screen, where they are pressed; the title names
     /// the prompt if nothing there is recognised, and may be empty.
     Waits { title: &'a str },
@@ -73,7 +73,7 @@ pub enum Told<'a> {
 
 /// What the caller is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum DetectorEvent {
     Seen(Sighting),
     Gone {
         no: SightingNo,
@@ -117,7 +117,7 @@ pub enum Departure {
     LocalInput,
     /// Our stroke.
     Injected,
-    /// Nobody we know typed. `echoed`: text appeared right behind the question as if typed.
+    /// No key of the terminal and no stroke of ours. `echoed`: text appeared right behind the question as if typed.
     Unprompted {
         echoed: bool,
     },

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use atlasbridge_model::Kind;
 
-use super::{Detector, Drift, Told};
+use super::{Detector, Drift, ToolWord};
 use crate::moment::Moment;
 use crate::page::{Page, is_spinner};
 use crate::recognise::{self, Look, Place, Reading};
@@ -38,12 +38,12 @@ impl Word {
 }
 
 impl Detector {
-    pub(super) fn told(&mut self, told: Told<'_>, now: Moment) {
+    pub(super) fn told(&mut self, told: ToolWord<'_>, now: Moment) {
         self.word = match told {
-            Told::Waits { title } => {
+            ToolWord::Waits { title } => {
                 Some(Word { since: now, by_hook: true, title: title.to_owned(), met: false })
             }
-            Told::GoesOn => None,
+            ToolWord::GoesOn => None,
         };
         self.clock.stir(now);
     }

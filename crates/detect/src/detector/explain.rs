@@ -1,9 +1,6 @@
 //! Why the detector says what it says, in plain words.
 
-use std::fmt;
 use std::time::Duration;
-
-use atlasbridge_model::{Confidence, Kind, SightingNo};
 
 use super::Detector;
 use crate::moment::Moment;
@@ -12,37 +9,17 @@ use crate::status::Claim;
 use crate::verdict;
 use crate::witness::{KernelWait, Waits};
 
-/// The state of the detector, with its reasons.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The detector's reasons at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Explanation {
-    pub verdict: Verdict,
     /// The recogniser, or the pack and its dialog, that reads the screen as it is now.
     pub read_by: Option<String>,
     /// What speaks for a prompt.
     pub evidence_for: Vec<String>,
     /// What speaks against one.
     pub evidence_against: Vec<String>,
-    /// What would change the verdict.
+    /// What would change it; `None`: nothing but another screen.
     pub waiting_for: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// This prompt stands on the screen.
-    Stands {
-        no: SightingNo,
-        kind: Kind,
-        confidence: Confidence,
-    },
-    /// Something reads like a prompt and has not stood long enough.
-    Perhaps {
-        kind: Kind,
-    },
-    /// Something reads like a prompt, and something else says that nobody is asked.
-    Vetoed {
-        kind: Kind,
-    },
-    Nothing,
 }
 
 impl Detector {
@@ -51,13 +28,7 @@ impl Detector {
         let page = self.screen.page();
         let look = self.look_at(&page, self.kernel);
         let reading = recognise::read(&look);
-        let mut told = Explanation {
-            verdict: Verdict::Nothing,
-            read_by: None,
-            evidence_for: Vec::new(),
-            evidence_against: Vec::new(),
-            waiting_for: None,
-        };
+        let mut told = Explanation::default();
         told.tell_reading(reading.as_ref());
         told.tell_kernel(self.kernel);
         told.tell_claim(&look, self.status.claim().is_some());
@@ -74,9 +45,6 @@ impl Detector {
 
     fn conclude(&self, look: &Look<'_>, reading: Option<Reading>, now: Moment, told: &mut Explanation) {
         if let Some(standing) = &self.standing {
-            let sighting = &standing.sighting;
-            told.verdict =
-                Verdict::Stands { no: sighting.no, kind: sighting.kind, confidence: sighting.confidence };
             told.waiting_for = Some(match standing.missing {
                 _ if standing.unseen.is_some() => "the tool to say that it goes on".to_owned(),
                 Some(_) => "the prompt to come back, or to stay away".to_owned(),
@@ -85,27 +53,22 @@ impl Detector {
             return;
         }
         if let Some(due) = self.drifts_at(reading.as_ref()) {
-            told.verdict = Verdict::Perhaps { kind: Kind::Unknown };
             told.against("no dialog is recognised, though the tool says that it waits");
             told.waiting_for = Some(format!("its dialog to be drawn within {}", seconds(due - now)));
             return;
         }
         let known = self.circumstances(look);
-        let Some(reading) = reading else {
-            let possible = self.judge_unknown(look, known).is_some();
-            let silence = format!("{} of silence", seconds(self.config.stuck_timeout));
-            told.waiting_for = possible.then_some(silence);
-            return;
+        told.waiting_for = match reading.map(|reading| (verdict::judge(&reading, known), reading)) {
+            None => self
+                .judge_unknown(look, known)
+                .map(|_| format!("{} of silence", seconds(self.config.stuck_timeout))),
+            Some((None, _)) => Some("somebody to read the terminal".to_owned()),
+            Some((Some(terms), reading)) => {
+                let since = self.candidate.as_ref().map_or(now, |candidate| candidate.since);
+                let left = self.ripe(&reading, terms, since, now) - now;
+                Some(format!("the screen to rest for {} more", seconds(left)))
+            }
         };
-        let Some(terms) = verdict::judge(&reading, known) else {
-            told.verdict = Verdict::Vetoed { kind: reading.kind };
-            told.waiting_for = Some("somebody to read the terminal".to_owned());
-            return;
-        };
-        told.verdict = Verdict::Perhaps { kind: reading.kind };
-        let since = self.candidate.as_ref().map_or(now, |candidate| candidate.since);
-        let left = self.ripe(&reading, terms, since, now) - now;
-        told.waiting_for = Some(format!("the screen to rest for {} more", seconds(left)));
     }
 }
 
@@ -131,14 +94,14 @@ impl Explanation {
     }
 
     fn tell_kernel(&mut self, kernel: KernelWait) {
-        let manner = match (kernel.canonical, kernel.echo) {
+        let input = match (kernel.canonical, kernel.echo) {
             (true, true) => "a line, shown",
             (true, false) => "a line, hidden",
             (false, _) => "single keys",
         };
         match kernel.wait {
-            Waits::Read => self.speaks_for(format!("the kernel: the tool is blocked reading {manner}")),
-            Waits::Poll => self.speaks_for(format!("the kernel: the tool listens for {manner}, busy or not")),
+            Waits::Read => self.speaks_for(format!("the kernel: the tool is blocked reading {input}")),
+            Waits::Poll => self.speaks_for(format!("the kernel: the tool listens for {input}, busy or not")),
             Waits::Nobody => self.against("the kernel: nobody waits for the terminal"),
             Waits::Unknown => self.against("the kernel did not say who waits"),
         }
@@ -156,43 +119,12 @@ impl Explanation {
 
     fn tell_rest(&mut self, rest: Duration) {
         let said = format!("the visible text has rested for {}", seconds(rest));
-        if rest >= verdict::SETTLE {
-            self.speaks_for(said);
-        } else {
-            self.against(said);
-        }
+        let evidence =
+            if rest >= verdict::SETTLE { &mut self.evidence_for } else { &mut self.evidence_against };
+        evidence.push(said);
     }
 }
 
 fn seconds(time: Duration) -> String {
     format!("{:.2} s", time.as_secs_f64())
-}
-
-impl fmt::Display for Explanation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.verdict {
-            Verdict::Stands { no, kind, confidence } => writeln!(
-                f,
-                "Prompt {no} stands: {kind}, confidence {} (0.{:02})",
-                confidence.level().as_str(),
-                confidence.hundredths()
-            )?,
-            Verdict::Perhaps { kind } => writeln!(f, "Perhaps a prompt: {kind}")?,
-            Verdict::Vetoed { kind } => writeln!(f, "No prompt, though the text reads as {kind}")?,
-            Verdict::Nothing => writeln!(f, "No prompt")?,
-        }
-        if let Some(read_by) = &self.read_by {
-            writeln!(f, "  read by: {read_by}")?;
-        }
-        for line in &self.evidence_for {
-            writeln!(f, "  for:     {line}")?;
-        }
-        for line in &self.evidence_against {
-            writeln!(f, "  against: {line}")?;
-        }
-        match &self.waiting_for {
-            Some(waiting_for) => writeln!(f, "  waits for {waiting_for}"),
-            None => writeln!(f, "  waits for a change of the screen"),
-        }
-    }
 }

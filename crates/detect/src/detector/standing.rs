@@ -35,7 +35,7 @@ pub(super) struct Standing {
     pub(super) unseen: Option<u64>,
     place: Place,
     /// Its letters and digits alone, which no wrapping and no highlight changes.
-    words: Words,
+    words: LetterHash,
     /// The row of the question and the rows above it.
     row: usize,
     above: u64,
@@ -66,7 +66,7 @@ impl Standing {
             resized: false,
             unseen: None,
             place: reading.place.clone(),
-            words: Words::of(reading),
+            words: LetterHash::of(reading),
             row: look.line.first,
             above: rows_hash(look.page, look.line.first.saturating_sub(ABOVE), look.line.first),
             answered: answered(look),
@@ -109,7 +109,9 @@ impl Standing {
     pub(super) fn stands(&self, look: &Look<'_>, reading: Option<&Reading>, status: &Status) -> bool {
         let read_again = reading.is_some_and(|reading| {
             fingerprint_of(&reading.identity) == self.sighting.fingerprint
-                || self.resized && reading.kind == self.sighting.kind && self.words.meet(Words::of(reading))
+                || self.resized
+                    && reading.kind == self.sighting.kind
+                    && self.words.meet(LetterHash::of(reading))
         });
         if self.is_outgrown(reading) || self.kernel.wait == Waits::Read && look.kernel.wait == Waits::Nobody {
             return false;
@@ -146,7 +148,7 @@ impl Standing {
             }
             Place::Block => self.announced_anew(status) || answered(look) > self.answered,
             Place::Composer { .. } => {
-                // What stands in the box has not been taken yet, whatever its first letter swept from the screen.
+                // What stands in the box has not been taken yet, though its first letter may have swept from the screen.
                 let drafted = Place::Composer { drafted: true };
                 let is_written = reading.is_some_and(|reading| reading.place == drafted);
                 self.sent && !is_written && self.surroundings != surroundings(look)
@@ -197,12 +199,12 @@ impl Standing {
 /// Letters and digits of a prompt. A smaller window may cut its last lines off, and a wider one may read descriptions as
 /// labels: either of the two tells that it is the same.
 #[derive(Debug, Clone, Copy)]
-struct Words {
+struct LetterHash {
     shown: u64,
     identity: u64,
 }
 
-impl Words {
+impl LetterHash {
     fn of(reading: &Reading) -> Self {
         let hash = |texts: [&str; 2]| {
             let mut hasher = DefaultHasher::new();
@@ -228,9 +230,7 @@ fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {
 
 /// Lines that tell of an answered dialog.
 fn answered(look: &Look<'_>) -> usize {
-    let marks = look.pack().map_or(&[][..], |pack| &pack.answered);
-    let lines = look.page.lines.iter().map(|line| line.text.trim());
-    lines.filter(|text| marks.iter().any(|mark| mark.is_match(text))).count()
+    look.pack().map_or(0, |pack| look.page.count_marks(0, &pack.answered))
 }
 
 /// The upper part of the screen: what an agent has said. Its input box and hints are in the lower part. A logo is no word: it

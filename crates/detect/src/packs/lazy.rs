@@ -5,22 +5,55 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use regex::Regex;
+use serde::Deserialize;
+use toml::Spanned;
 
-#[derive(Debug, Clone)]
+/// A text of a pack's file, and where in the file it begins, in bytes.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "Spanned<String>")]
+pub(crate) struct Located {
+    pub(crate) text: String,
+    pub(super) at: usize,
+}
+
+impl From<Spanned<String>> for Located {
+    fn from(source: Spanned<String>) -> Self {
+        Self { at: source.span().start, text: source.into_inner() }
+    }
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "Located")]
 pub(crate) struct LazyRegex {
-    source: String,
+    source: Located,
     regex: OnceLock<Regex>,
 }
 
-impl LazyRegex {
-    /// The source is known to be good: it is part of this binary, and a test compiles all of those.
-    pub(super) fn built_in(source: String) -> Self {
+impl From<Located> for LazyRegex {
+    fn from(source: Located) -> Self {
         Self { source, regex: OnceLock::new() }
     }
+}
 
-    /// Compiled at once, so that whoever wrote it learns what is wrong with it.
-    pub(super) fn tried(source: &str) -> Result<Self, regex::Error> {
-        Ok(Self { source: source.to_owned(), regex: OnceLock::from(Regex::new(source)?) })
+impl LazyRegex {
+    pub(super) fn new(text: String) -> Self {
+        Self::from(Located { text, at: 0 })
+    }
+
+    /// For nothing less than the whole text.
+    pub(super) fn whole(self) -> Self {
+        let Located { text, at } = self.source;
+        Self::from(Located { text: format!("^(?:{text})$"), at })
+    }
+
+    pub(super) fn at(&self) -> usize {
+        self.source.at
+    }
+
+    /// Compiled at once, so that the author of a file learns what is wrong with it.
+    pub(super) fn compiled(&self) -> Result<&Regex, regex::Error> {
+        let regex = Regex::new(&self.source.text)?;
+        Ok(self.regex.get_or_init(|| regex))
     }
 }
 
@@ -29,8 +62,9 @@ impl Deref for LazyRegex {
 
     fn deref(&self) -> &Regex {
         self.regex.get_or_init(|| {
-            Regex::new(&self.source)
-                .expect("a test compiles every pattern of the binary, and others were tried")
+            Regex::new(&self.source.text).expect(
+                "a test compiles every pattern of the binary, and others were compiled when they were read",
+            )
         })
     }
 }

@@ -1,6 +1,5 @@
 //! Words that mean the same in many programs, as data: what refuses, what accepts, how yes and no are spelled.
 
-use std::convert::Infallible;
 use std::sync::LazyLock;
 
 use atlasbridge_model::Grant;
@@ -55,67 +54,35 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Those of the binary, which a test has tried.
-    pub(super) fn built_in(lists: &Lists) -> Self {
-        let Ok(words) = Self::build(lists, |source| Ok::<_, Infallible>(LazyRegex::built_in(source)));
-        words
-    }
-
-    /// The word that cannot be one is handed back.
-    pub(super) fn new(lists: &Lists) -> Result<Self, String> {
-        let tried = |source: String| LazyRegex::tried(&source).map_err(|_| source);
-        Self::build(lists, tried).map_err(|pattern| {
-            let all = [
-                &lists.refuses,
-                &lists.accepts,
-                &lists.once,
-                &lists.session,
-                &lists.always,
-                &lists.mode,
-                &lists.secrets,
-                &lists.asks_plainly,
-                &lists.asks_about,
-                &lists.choosing,
-                &lists.textual,
-            ];
-            let broken = |word: &&String| Regex::new(word).is_err();
-            all.into_iter().flatten().find(broken).cloned().unwrap_or(pattern)
-        })
-    }
-
-    fn build<Wrong>(
-        lists: &Lists,
-        regex: impl Fn(String) -> Result<LazyRegex, Wrong>,
-    ) -> Result<Self, Wrong> {
-        let b = BLANKS;
-        let yes = any(lists.yes_no.iter().map(|(yes, _)| regex::escape(yes)));
-        let no = any(lists.yes_no.iter().map(|(_, no)| regex::escape(no)));
+    /// `is_good` says whether a pattern may stay; the word that makes one bad is handed back.
+    pub(super) fn new(lists: &Lists, is_good: impl Fn(&LazyRegex) -> bool) -> Result<Self, String> {
+        let regex = |before: &str, words: &[String], after: &str| {
+            let pattern = LazyRegex::new(format!("{before}(?i:{}){after}", any(words)));
+            let broken = || words.iter().find(|word| Regex::new(word).is_err()).cloned();
+            if is_good(&pattern) { Ok(pattern) } else { Err(broken().unwrap_or_else(|| words.join(" "))) }
+        };
+        let begins = format!("^{SIGN}*");
+        let secrets: Vec<String> = lists.secrets.iter().map(|word| whole(word)).collect();
+        let (yes, no): (Vec<_>, Vec<_>) =
+            lists.yes_no.iter().map(|(yes, no)| (regex::escape(yes), regex::escape(no))).unzip();
+        let (yes, no, b) = (any(&yes), any(&no), BLANKS);
         Ok(Self {
-            refuses: regex(format!("^{SIGN}*(?i:{})", any(lists.refuses.iter())))?,
-            accepts: regex(format!("^{SIGN}*(?i:{})", any(lists.accepts.iter())))?,
-            once: regex(format!(r"\b(?i:{})", any(lists.once.iter())))?,
-            session: regex(format!(r"\b(?i:{})", any(lists.session.iter())))?,
-            always: regex(format!(r"\b(?i:{})", any(lists.always.iter())))?,
-            mode: regex(format!(r"\b(?i:{})", any(lists.mode.iter())))?,
+            refuses: regex(&begins, &lists.refuses, "")?,
+            accepts: regex(&begins, &lists.accepts, "")?,
+            once: regex(r"\b", &lists.once, "")?,
+            session: regex(r"\b", &lists.session, "")?,
+            always: regex(r"\b", &lists.always, "")?,
+            mode: regex(r"\b", &lists.mode, "")?,
             // A row of the screen has no blanks but these; all that Unicode knows would make it ten times as large.
-            alternatives: regex(format!(
+            alternatives: LazyRegex::new(format!(
                 r"[\[(<{{]{b}((?i:{yes})){b}[/|,:]{b}((?i:{no}))((?:{b}[/|,]{b}[^ \[\]()/|,]+|{b}[/|,]{b}\[[^\[\]]+\])*){b}[\])>}}]{b}(?:[\[(][^\[\]()]*[\])])?{b}[:?？：›>‣»…!.]*{b}(?i:true|false|yes|no)?$"
-            ))?,
+            )),
             yes_no: lists.yes_no.clone(),
-            secrets: regex(format!(
-                r"(?i:{})[^:：?>›]*(?:\([^()]*\)|\[[^\[\]]*\])?\s*[:：?>›]*$",
-                any(lists.secrets.iter().map(|word| whole(word)))
-            ))?,
-            asks_plainly: regex(format!(
-                "^(?:{SIGN}{{0,3}} *)?(?i:{}).*[?？]$",
-                any(lists.asks_plainly.iter())
-            ))?,
-            asks_about: regex(format!(
-                r"^[A-Za-z0-9_.+/-]+: .*\b(?i:{})\b.*\?$",
-                any(lists.asks_about.iter())
-            ))?,
-            choosing: regex(format!(r"\b(?i:{})\b", any(lists.choosing.iter())))?,
-            textual: regex(format!(r"\b(?i:{})\b", any(lists.textual.iter())))?,
+            secrets: regex("", &secrets, r"[^:：?>›]*(?:\([^()]*\)|\[[^\[\]]*\])?\s*[:：?>›]*$")?,
+            asks_plainly: regex(&format!("^(?:{SIGN}{{0,3}} *)?"), &lists.asks_plainly, ".*[?？]$")?,
+            asks_about: regex(r"^[A-Za-z0-9_.+/-]+: .*\b", &lists.asks_about, r"\b.*\?$")?,
+            choosing: regex(r"\b", &lists.choosing, r"\b")?,
+            textual: regex(r"\b", &lists.textual, r"\b")?,
         })
     }
 
@@ -149,22 +116,18 @@ fn whole(word: &str) -> String {
 }
 
 /// One of these; of none, nothing.
-fn any<Word: AsRef<str>>(words: impl Iterator<Item = Word>) -> String {
-    let joined: Vec<String> = words.map(|word| word.as_ref().to_owned()).collect();
-    match joined.is_empty() {
-        // Matches no text at all.
-        true => r"[^\s\S]".to_owned(),
-        false => joined.join("|"),
-    }
+fn any(words: &[String]) -> String {
+    // Matches no text at all.
+    const NOTHING: &str = r"[^\s\S]";
+    if words.is_empty() { NOTHING.to_owned() } else { words.join("|") }
 }
 
 /// The words of the generic pack in the binary.
 pub(crate) fn words() -> &'static Words {
     static WORDS: LazyLock<Words> = LazyLock::new(|| {
-        let generic = Packs::embedded().0.into_iter().find(|entry| entry.is_named(GENERIC));
-        generic
-            .and_then(|entry| entry.pack()?.words.clone())
-            .unwrap_or_else(|| Words::built_in(&Lists::default()))
+        let generic = Packs::embedded().0.into_iter().find(|source| source.is_named(GENERIC));
+        let words = generic.and_then(|source| source.pack()?.words.clone());
+        words.expect("a test reads every pack of the binary, and the generic one has words")
     });
     &WORDS
 }

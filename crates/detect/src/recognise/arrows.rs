@@ -4,9 +4,9 @@ use atlasbridge_model::{Choice, Effect, Kind, Strokes};
 use regex::Regex;
 
 use super::labels::{self, Pattern, pattern};
-use super::manner::{Manner, Shown};
-use super::{Cut, Look, Reading, composer, dialog, manner};
-use crate::page::{Page, is_faint, is_rule, lit_one, odd_one};
+use super::rules::{DialogRules, ShownRow};
+use super::{Cut, Look, Reading, composer, dialog, rules};
+use crate::page::{Page, indent, is_faint, is_rule, lit_one, odd_one};
 
 static MARKED: Pattern = pattern!(
     r"^\s*(?<marker>[❯›▸»▶➤●◉>→])(?:\s+|[◯◉○●]\s*)(?:[◯◉○●☐☑☒✔◻◼⬡⬢]\s+|\[[ xXo*✓✔]?\]\s*)?(?<label>\S.*)$"
@@ -84,11 +84,15 @@ pub(super) struct Menu {
 }
 
 impl Menu {
+    fn new(first: usize, last: usize, labels: Vec<String>, marked: usize) -> Self {
+        Self { first, last, labels, marked: Some(marked), ticks: false, filled: Vec::new() }
+    }
+
     /// Menus near the end of the screen, the lowest first.
     fn all(page: &Page, row: Option<&Regex>) -> impl Iterator<Item = Self> {
         let patterns = match row {
             Some(row) => [Some(row), None, None],
-            None => [MARKED.regex(), TOUCHING.regex(), STARRED.regex().filter(|_| page.alternate)],
+            None => [Some(&*MARKED), Some(&*TOUCHING), page.alternate.then_some(&*STARRED)],
         };
         let last = page.last_row().unwrap_or(0);
         let rows = (last.saturating_sub(ROWS)..=last).rev();
@@ -117,14 +121,7 @@ impl Menu {
     /// The menu whose highlighted row this is.
     fn at(page: &Page, row: usize, marked: &Regex) -> Option<Self> {
         let (column, label) = label_at(page, row, marked)?;
-        let mut menu = Menu {
-            first: row,
-            last: row,
-            labels: vec![label],
-            marked: Some(0),
-            ticks: TICKS.is_match(page.inner(row)),
-            filled: Vec::new(),
-        };
+        let mut menu = Menu { ticks: TICKS.is_match(page.inner(row)), ..Menu::new(row, row, vec![label], 0) };
         while let Some((row, label)) = (1..=APART + 1)
             .map_while(|by| menu.first.checked_sub(by))
             .find_map(|row| menu.sibling(page, row, column))
@@ -154,7 +151,7 @@ impl Menu {
         if row >= page.lines.len() || is_apart(row) || HINT.is_match(text) || is_rule(text) {
             return None;
         }
-        let (at, label) = label_at(page, row, SIBLING.regex()?)?;
+        let (at, label) = label_at(page, row, &SIBLING)?;
         (at == column && between.into_iter().all(is_apart)).then_some((row, label))
     }
 
@@ -173,10 +170,10 @@ impl Menu {
     }
 
     /// As a pack says: that these rows ask is known.
-    pub(super) fn reading_by(&self, page: &Page, manner: &Manner) -> Option<Reading> {
+    pub(super) fn reading_by(&self, page: &Page, rules: &DialogRules) -> Option<Reading> {
         let top = dialog::top_of(page, self.first);
         let question_row = dialog::question_row(page, top, self.first)?;
-        self.whole_reading(page, top, question_row, manner)
+        self.whole_reading(page, top, question_row, rules)
     }
 
     /// The dialog with all that stands above its question. Who sees no more than the excerpt must know what is approved.
@@ -185,18 +182,18 @@ impl Menu {
         page: &Page,
         top: usize,
         question_row: usize,
-        manner: &Manner,
+        rules: &DialogRules,
     ) -> Option<Reading> {
         let question = dialog::paragraph(page, question_row, self.first);
         let subject = dialog::subject(page, top, self.first);
         let detail = page.block(top, page.last_row()?);
-        let mut reading = self.build(without_sign(&question), &subject, detail, manner);
+        let mut reading = self.build(without_sign(&question), &subject, detail, rules);
         if !reading.asks_for_consent() {
             return Some(reading);
         }
         let excerpt = dialog::with_matter(page, top, question_row, self.first);
         reading.excerpt = without_sign(&excerpt).to_owned();
-        Some(reading.told_as(Cut::of_lines(page, top, self.first), manner))
+        Some(reading.told_as(Cut::of_lines(page, top, self.first), rules))
     }
 
     fn reading(&self, page: &Page) -> Option<Reading> {
@@ -205,7 +202,7 @@ impl Menu {
         let is_text = |row: &usize| {
             let text = page.inner(*row);
             let narrows = page.cursor.row == *row && NARROWS.is_match(text);
-            !text.trim().is_empty() && !narrows
+            !page.is_blank(*row) && !narrows
         };
         // How the keys work may stand in a line of its own below the question.
         let is_hint = |row: &usize| {
@@ -228,30 +225,24 @@ impl Menu {
         let below = if on_cursor { 12 } else { 4 };
         let decides = self.decides(page, top);
         let is_asked = asks || hinted || decides || on_cursor && !page.cursor.visible;
-        if !near || bottom - self.last > below || !is_asked {
-            return None;
-        }
-        if composer::find(page).is_some_and(|found| found.row > self.last) {
+        if !near || bottom - self.last > below || !is_asked || composer::stands_below(page, self.last) {
             return None;
         }
         let question_row = match begins {
             Some(row) if asks => row,
-            None | Some(_) if asks => first_of_line(page, nearest),
-            None | Some(_) => first_of_line(page, dialog::question_row(page, top, self.first)?),
+            None | Some(_) if asks => page.first_of_line(nearest),
+            None | Some(_) => page.first_of_line(dialog::question_row(page, top, self.first)?),
         };
-        let manner = Manner::default();
         if !asks || !page.inner(question_row).starts_with(['?', '◆', '▲']) {
-            return self.whole_reading(page, top, question_row, &manner);
+            return self.whole_reading(page, top, question_row, &DialogRules::default());
         }
         let question = dialog::paragraph(page, question_row, self.first);
-        let excerpt = without_sign(&question);
-        let detail = page.block(question_row, bottom);
-        Some(self.build(excerpt, &self.subject_of(excerpt), detail, &manner))
+        Some(self.asked(&question, page.block(question_row, bottom)))
     }
 
     /// What the question is about, without a hint of keys.
     fn subject_of(&self, question: &str) -> String {
-        let hint = KEY_HINT.captures(question).and_then(|captures| captures.get(0));
+        let hint = KEY_HINT.find(question);
         question[..hint.map_or(question.len(), |hint| hint.start())].trim_end().to_owned()
     }
 
@@ -262,22 +253,33 @@ impl Menu {
         asked && effects().any(Effect::is_accepting) && effects().any(|effect| effect == Effect::Refuses)
     }
 
-    fn build(&self, excerpt: &str, subject: &str, detail: String, manner: &Manner) -> Reading {
-        let labels: Vec<&str> = self.labels.iter().map(|label| manner.label(label)).collect();
-        let kind = manner.kind(&labels);
-        let base = if kind == Kind::YesNo { 90 } else { 80 } + if manner.name.is_some() { 5 } else { 0 };
+    /// The reading of a menu whose question is known, with the sign and the hints that its library draws around it.
+    fn asked(&self, question: &str, detail: String) -> Reading {
+        let excerpt = without_sign(question);
+        self.build(excerpt, &self.subject_of(excerpt), detail, &DialogRules::default())
+    }
+
+    fn build(&self, excerpt: &str, subject: &str, detail: String, rules: &DialogRules) -> Reading {
+        let labels: Vec<&str> = self.labels.iter().map(|label| rules.label(label)).collect();
+        let kind = rules.kind(&labels);
+        let base = if kind == Kind::YesNo { 90 } else { 80 } + if rules.is_packed() { 5 } else { 0 };
         let identity = format!("{subject}\n{}", labels.join("\n"));
         let choices = self.labels.iter().enumerate().filter_map(|(index, label)| {
-            let choice =
-                manner.choice(&Shown { label, number: None, index, highlighted: self.marked, footer: "" })?;
+            let choice = rules.choice(&ShownRow {
+                label,
+                number: None,
+                index,
+                highlighted: self.marked,
+                footer: "",
+            })?;
             let strokes = match (self.ticks, self.filled.get(index)) {
-                (true, Some(true)) => self.marked.and_then(|marked| manner::arrows(marked, index)),
-                (true, Some(false) | None) => self.marked.and_then(|marked| manner::tick(marked, index)),
+                (true, Some(true)) => self.marked.and_then(|marked| rules::arrows(marked, index)),
+                (true, Some(false) | None) => self.marked.and_then(|marked| rules::tick(marked, index)),
                 (false, _) => choice.strokes,
             };
             Some(Choice { strokes, ..choice })
         });
-        Reading::block(kind, base, excerpt, detail, identity).by(manner).with_choices(choices.collect())
+        Reading::block(kind, base, excerpt, detail, identity).by(rules).with_choices(choices.collect())
     }
 }
 
@@ -286,14 +288,8 @@ fn without_sign(question: &str) -> &str {
     question.trim_start_matches(['?', '◆', '◇', '▲']).trim()
 }
 
-/// The first row of a line that the terminal wrapped.
-fn first_of_line(page: &Page, row: usize) -> usize {
-    let wrapped = |row: &usize| *row > 0 && page.lines[*row - 1].wraps;
-    std::iter::successors(Some(row), |row| wrapped(row).then(|| row - 1)).last().unwrap_or(row)
-}
-
 fn wrapped_line(page: &Page, row: usize) -> String {
-    page.words(first_of_line(page, row), row + 1)
+    page.words(page.first_of_line(row), row + 1)
 }
 
 /// Where the label begins, and the label without a hint that is drawn fainter.
@@ -322,8 +318,7 @@ fn without_faint<'a>(page: &Page, row: usize, column: usize, label: &'a str) -> 
 
 /// A choice that cannot be taken, and that arrow keys pass by: `- pnpm (not installed)`.
 fn is_disabled(text: &str, column: usize) -> bool {
-    let begins = text.chars().take_while(|char| *char == ' ').count();
-    text.trim_start().starts_with("- ") && (begins == column || begins + 2 == column)
+    text.trim_start().starts_with("- ") && (indent(text) == column || indent(text) + 2 == column)
 }
 
 /// Rows that are ticked with the space bar, with or without a marker at the highlighted one.
@@ -332,14 +327,14 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
     let bottom = page.last_row()?;
     let boxes = boxes_of(page, bottom)?;
     let (first, last) = (boxes.first()?.row, boxes.last()?.row);
-    if composer::find(page).is_some_and(|found| found.row > last) {
+    if composer::stands_below(page, last) {
         return None;
     }
     let named = (first.saturating_sub(ASKED_ABOVE)..first)
         .rev()
         .take_while(|&row| !is_rule(page.text(row)))
         .find(|&row| QUESTION.is_match(page.text(row).trim_start()));
-    let nearest = (first.saturating_sub(3)..first).rev().find(|&row| !page.inner(row).trim().is_empty());
+    let nearest = (first.saturating_sub(3)..first).rev().find(|&row| !page.is_blank(row));
     let hint = (last + 1..=bottom).find(|&row| HINT.is_match(page.text(row)));
     let top = named.or(nearest).unwrap_or(first);
     let marker = boxes.iter().position(|one| one.marked);
@@ -362,17 +357,10 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
         Some(row) => dialog::paragraph(page, row, first),
         None => page.inner(hint?).trim().to_owned(),
     };
-    let excerpt = question.trim_start_matches(['?', '◆', '▲']).trim();
-    let menu = Menu {
-        first,
-        last,
-        marked,
-        ticks: true,
-        filled: boxes.iter().map(|one| one.filled).collect(),
-        labels: boxes.into_iter().map(|one| one.label).collect(),
-    };
-    let subject = menu.subject_of(excerpt);
-    Some(menu.build(excerpt, &subject, page.block(top, bottom), &Manner::default()))
+    let filled = boxes.iter().map(|one| one.filled).collect();
+    let labels = boxes.into_iter().map(|one| one.label).collect();
+    let menu = Menu { marked, ticks: true, filled, ..Menu::new(first, last, labels, 0) };
+    Some(menu.asked(&question, page.block(top, bottom)))
 }
 
 /// A row with a box for a tick.
@@ -439,14 +427,9 @@ fn toggle(look: &Look<'_>) -> Option<Reading> {
         (true, true) | (false, false) => None,
     };
     let labels = [left.as_str(), right.as_str().trim_end()];
-    let choices = labels
-        .iter()
-        .enumerate()
-        .map(|(index, label)| labels::choice(label, manner::steps(lit, index, "\x1b[D", "\x1b[C")));
-    let kind = Manner::default().kind(&labels);
+    let choices = rules::stepped(&labels, lit, rules::SIDEWAYS);
     let question = captures.name("question")?.as_str();
-    let identity = format!("{question}\n{}", labels.join("\n"));
-    Some(Reading::block(kind, 85, question, text.to_owned(), identity).with_choices(choices.collect()))
+    Some(Reading::rows(labels::kind(&labels), 85, question, question, text.to_owned(), choices))
 }
 
 /// Rows below a question at the cursor, told apart by the colour of their letters alone.
@@ -457,20 +440,15 @@ fn by_ink(look: &Look<'_>) -> Option<Reading> {
     if !QUESTION.is_match(&question) || first >= bottom || bottom - first > ROWS {
         return None;
     }
-    let indent = |row: usize| page.text(row).chars().take_while(|char| *char == ' ').count();
+    let column = indent(page.text(first));
     let end = (first..=bottom)
-        .take_while(|&row| !page.text(row).trim().is_empty() && indent(row) == indent(first))
+        .take_while(|&row| !page.text(row).trim().is_empty() && indent(page.text(row)) == column)
         .last()?;
-    let styles: Vec<u64> = (first..=end).map(|row| page.style_at(row, indent(row))).collect();
+    let styles: Vec<u64> = (first..=end).map(|row| page.style_at(row, column)).collect();
     let marked = odd_one(&styles).filter(|_| end == bottom || end + 2 >= bottom)?;
     let labels: Vec<String> = (first..=end).map(|row| page.text(row).trim().to_owned()).collect();
-    let excerpt = question.trim_start_matches(['?', '◆', '▲']).trim();
-    let menu = Menu { first, last: end, labels, marked: Some(marked), ticks: false, filled: Vec::new() };
-    if menu.is_numbered() {
-        return None;
-    }
-    let subject = menu.subject_of(excerpt);
-    Some(menu.build(excerpt, &subject, page.block(look.line.first, bottom), &Manner::default()))
+    let menu = Menu::new(first, end, labels, marked);
+    (!menu.is_numbered()).then(|| menu.asked(&question, page.block(look.line.first, bottom)))
 }
 
 /// Rows without a marker: one has a background of its own. Something must ask above them, or hint below.
@@ -479,7 +457,6 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
     let last = page.last_row()?;
     let rows = (last.saturating_sub(ROWS)..=last).rev();
     let menu = rows.filter(|&row| is_lit(page, row)).find_map(|row| {
-        let begins = |row: usize| page.text(row).chars().take_while(|char| *char == ' ').count();
         let label = |row: usize| {
             let text = page.inner(row).trim();
             let button = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
@@ -488,18 +465,14 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
         let is_sibling = |at: usize| {
             let text = page.text(at);
             let plain = !text.trim().is_empty() && !is_rule(text) && !HINT.is_match(text);
-            plain && !is_lit(page, at) && begins(at) == begins(row) && !ASKING.is_match(text.trim())
+            plain
+                && !is_lit(page, at)
+                && indent(text) == indent(page.text(row))
+                && !ASKING.is_match(text.trim())
         };
         let first = (0..row).rev().take_while(|&at| is_sibling(at)).last().unwrap_or(row);
         let end = (row + 1..=last).take_while(|&at| is_sibling(at)).last().unwrap_or(row);
-        (end > first).then(|| Menu {
-            first,
-            last: end,
-            labels: (first..=end).map(label).collect(),
-            marked: Some(row - first),
-            ticks: false,
-            filled: Vec::new(),
-        })
+        (end > first).then(|| Menu::new(first, end, (first..=end).map(label).collect(), row - first))
     })?;
     let above = menu.first.checked_sub(1)?;
     let nearest = (above.saturating_sub(1)..=above).rev().find(|&row| !page.text(row).trim().is_empty());
@@ -510,14 +483,13 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
     }
     let question = nearest.map(|row| page.inner(row).trim()).unwrap_or_default();
     let detail = page.block(nearest.unwrap_or(menu.first), last);
-    Some(menu.build(question, question, detail, &Manner::default()))
+    Some(menu.build(question, question, detail, &DialogRules::default()))
 }
 
 /// The whole text of the row has another background than the screen.
 fn is_lit(page: &Page, row: usize) -> bool {
     let text = page.text(row);
-    let begin = text.chars().take_while(|char| *char == ' ').count();
-    let end = text.chars().count();
+    let (begin, end) = (indent(text), text.chars().count());
     begin < end && (begin..end).all(|column| page.is_reversed_at(row, column))
 }
 
@@ -538,11 +510,10 @@ fn filter(look: &Look<'_>) -> Option<Reading> {
         return None;
     }
     let label = |row: usize| Some(MATCH.captures(unframed(page.text(row)))?.get(1)?.as_str().trim());
-    let labels: Vec<&str> = if upwards {
-        (0..counted).rev().map_while(label).collect()
-    } else {
-        (counted + 1..page.lines.len()).map_while(label).collect()
-    };
+    // From the count outwards.
+    let row_of =
+        |index: usize| if upwards { counted.checked_sub(1 + index) } else { Some(counted + 1 + index) };
+    let labels: Vec<&str> = (0..page.lines.len()).map_while(|index| label(row_of(index)?)).collect();
     let count = unframed(page.text(counted)).trim();
     let count = count.trim_end_matches(['─', ' ']);
     let excerpt = match prompt {
@@ -554,19 +525,11 @@ fn filter(look: &Look<'_>) -> Option<Reading> {
     } else {
         page.block(row, counted + labels.len())
     };
-    let (back, forth) = if upwards { ("\x1b[B", "\x1b[A") } else { ("\x1b[A", "\x1b[B") };
-    let row_of = |index: usize| {
-        if upwards { counted - 1 - index } else { counted + 1 + index }
-    };
-    let points = |index: &usize| unframed(page.text(row_of(*index))).starts_with(['>', '▌', '❯']);
-    let marked = (0..labels.len()).find(points);
-    let choice =
-        |(index, label): (usize, &&str)| labels::choice(label, manner::steps(marked, index, back, forth));
-    let choices = labels.iter().enumerate().map(choice);
-    let choices: Vec<Choice> = choices.collect();
-    (choices.len() >= 2).then(|| {
-        Reading::block(Kind::MultipleChoice, 75, &excerpt, detail, "filter".to_owned()).with_choices(choices)
-    })
+    let keys = if upwards { ("\x1b[B", "\x1b[A") } else { ("\x1b[A", "\x1b[B") };
+    let points = |row: usize| unframed(page.text(row)).starts_with(['>', '▌', '❯']);
+    let marked = (0..labels.len()).find(|&index| row_of(index).is_some_and(points));
+    let reading = Reading::block(Kind::MultipleChoice, 75, &excerpt, detail, "filter".to_owned());
+    (labels.len() >= 2).then(|| reading.with_choices(rules::stepped(&labels, marked, keys)))
 }
 
 /// The row without the border of a box around it; a bar inside it may be the marker of a row.
@@ -590,15 +553,11 @@ fn radio_line(look: &Look<'_>) -> Option<Reading> {
     let captures = RADIO.captures(page.inner(row).trim())?;
     let labels = [captures.get(1)?.as_str(), captures.get(2)?.as_str()];
     let question = page.inner(row.checked_sub(1)?).trim().trim_start_matches(['◆', '?']).trim();
-    let kind = if labels::is_yes_no_pair(&labels) { Kind::YesNo } else { Kind::MultipleChoice };
     // The letter chooses at once. Where it did not, no Enter follows: the row with the light is the one it would take.
     let choices = labels.iter().map(|label| {
         let key: String = label.chars().take(1).flat_map(char::to_lowercase).collect();
         labels::choice(label, Strokes::once(key))
     });
-    let identity = format!("{question}\n{}", labels.join("\n"));
-    Some(
-        Reading::block(kind, 90, question, page.block(row - 1, last), identity)
-            .with_choices(choices.collect()),
-    )
+    let detail = page.block(row - 1, last);
+    Some(Reading::rows(labels::kind(&labels), 90, question, question, detail, choices.collect()))
 }

@@ -3,10 +3,10 @@
 use atlasbridge_model::{Choice, Kind, Strokes};
 
 use super::labels::{self, Pattern, pattern};
-use super::manner::{Manner, steps, tick};
+use super::rules::{DialogRules, SIDEWAYS, stepped, steps, tick};
 use super::{Cut, Look, Reading};
 use crate::packs::words;
-use crate::page::{Page, is_rule, is_side, odd_one};
+use crate::page::{Page, indent, is_rule, is_side, odd_one};
 
 static BUTTON: Pattern = pattern!(r"<\s*([^<>\s](?:[^<>]*[^<>\s])?)\s*>");
 static ONLY_BUTTONS: Pattern = pattern!(r"^(?:<\s*[^<>\s][^<>]*>\s*)+$");
@@ -27,8 +27,8 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
     let question = first_paragraph(page, top + 1, row);
     let buttons: Vec<(usize, String)> = buttons_of(page.text(row));
     let names: Vec<&str> = buttons.iter().map(|(_, label)| label.trim_matches(['<', '>'])).collect();
-    let plain = TICKED.regex()?.replace_all(&text, "[ ]");
-    let identity = format!("{}\n{}", FIELD.regex()?.replace_all(&plain, ""), names.join(" "));
+    let plain = TICKED.replace_all(&text, "[ ]");
+    let identity = format!("{}\n{}", FIELD.replace_all(&plain, ""), names.join(" "));
     let field = (top + 1..row)
         .find(|&row| FIELD.is_match(page.text(row)) || row == look.page.cursor.row && row > top);
     let reading = |kind, base| Reading::block(kind, base, &question, text.clone(), identity.clone());
@@ -79,10 +79,7 @@ fn first_paragraph(page: &Page, first: usize, end: usize) -> String {
 
 /// Buttons with their place in the row, inner blanks removed: `<  OK  >` is `<OK>`.
 fn buttons_of(text: &str) -> Vec<(usize, String)> {
-    let Some(regex) = BUTTON.regex() else {
-        return Vec::new();
-    };
-    regex
+    BUTTON
         .captures_iter(text)
         .filter_map(|captures| {
             let whole = captures.get(0)?;
@@ -94,11 +91,8 @@ fn buttons_of(text: &str) -> Vec<(usize, String)> {
 fn button_choices(look: &Look<'_>, row: usize, buttons: &[(usize, String)]) -> Vec<Choice> {
     let places: Vec<(usize, usize)> =
         buttons.iter().map(|(at, label)| (*at, at + label.chars().count())).collect();
-    let focused = focused(look, row, &places);
-    let choice = |(index, (_, label)): (usize, &(usize, String))| {
-        labels::choice(label, steps(focused, index, "\x1b[Z", "\t"))
-    };
-    buttons.iter().enumerate().map(choice).collect()
+    let labels: Vec<&String> = buttons.iter().map(|(_, label)| label).collect();
+    stepped(&labels, focused(look, row, &places), ("\x1b[Z", "\t"))
 }
 
 /// The part of the row that has the focus: the cursor is in it, or it alone has another background. A button that is
@@ -141,14 +135,13 @@ fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, Opt
     /// What a scroll bar draws at the right of a list.
     static BAR: Pattern = pattern!(r"\s{2,}[\^v▲▼↑↓█▒░▮]$");
     let page = look.page;
-    let is_gap = |row: usize| page.inner(row).trim().is_empty() || is_rule(page.inner(row));
+    let is_gap = |row: usize| page.is_blank(row) || is_rule(page.inner(row));
     let text_from = (first..end).find(|&row| !is_gap(row))?;
     // The last rows before the buttons that stand together, with something above them.
     let last = (text_from..end).rev().find(|&row| !is_gap(row))?;
     let above = (text_from..last).rev().find(|&row| is_gap(row))?;
     let rows: Vec<usize> = (above + 1..=last).collect();
-    let indent = |row: usize| page.inner(row).chars().take_while(|char| *char == ' ').count();
-    let aligned = rows.windows(2).all(|pair| indent(pair[0]) == indent(pair[1]) && pair[1] == pair[0] + 1);
+    let aligned = rows.iter().all(|&row| indent(page.inner(row)) == indent(page.inner(last)));
     let boxes = rows.iter().all(|&row| page.inner(row).trim().starts_with(['[', '(']));
     let grounds: Vec<u64> = rows.iter().map(|&row| page.style_at(row, label_column(page, row))).collect();
     let on_cursor = rows.iter().position(|&row| row == page.cursor.row);
@@ -165,8 +158,7 @@ fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, Opt
         .iter()
         .map(|&row| {
             let text = page.inner(row).trim();
-            let bar = BAR.captures(text).and_then(|captures| captures.get(0));
-            bar.map_or(text, |bar| &text[..bar.start()])
+            BAR.find(text).map_or(text, |bar| &text[..bar.start()])
         })
         .collect();
     let tag = tag_width(&texts);
@@ -206,7 +198,7 @@ fn label_column(page: &Page, row: usize) -> usize {
 
 pub(super) fn styled(look: &Look<'_>) -> Option<Reading> {
     match Styled::find(look) {
-        Some(found) => Some(found.reading(look.page, &Manner::default())),
+        Some(found) => Some(found.reading(look.page, &DialogRules::default())),
         None => bracketed(look),
     }
 }
@@ -221,7 +213,7 @@ fn bracketed(look: &Look<'_>) -> Option<Reading> {
     if look.kernel.canonical || !page.alternate || !ONLY_BRACKETS.is_match(text.trim()) {
         return None;
     }
-    let found: Vec<regex::Captures<'_>> = BRACKETS.regex()?.captures_iter(text).collect();
+    let found: Vec<regex::Captures<'_>> = BRACKETS.captures_iter(text).collect();
     let labels: Vec<&str> = found.iter().filter_map(|captures| Some(captures.get(1)?.as_str())).collect();
     let grounds: Vec<u64> = found
         .iter()
@@ -229,14 +221,9 @@ fn bracketed(look: &Look<'_>) -> Option<Reading> {
         .map(|column| page.ground_at(row, column))
         .collect();
     let focused = odd_one(&grounds)?;
-    let choice = |(index, label): (usize, &&str)| {
-        labels::choice(label, steps(Some(focused), index, "\x1b[D", "\x1b[C"))
-    };
     let title = first_paragraph(page, 0, row);
-    let detail = page.block(0, row);
-    let choices = labels.iter().enumerate().map(choice).collect();
-    let identity = format!("{title}\n{}", labels.join("\n"));
-    Some(Reading::block(Kind::MultipleChoice, 80, &title, detail, identity).with_choices(choices))
+    let choices = stepped(&labels, Some(focused), SIDEWAYS);
+    Some(Reading::rows(Kind::MultipleChoice, 80, &title, &title, page.block(0, row), choices))
 }
 
 /// Buttons side by side, told apart by colour, with a hint that Enter confirms.
@@ -265,20 +252,16 @@ impl Styled {
         page.words(self.top, self.row)
     }
 
-    pub(super) fn reading(&self, page: &Page, manner: &Manner) -> Reading {
+    pub(super) fn reading(&self, page: &Page, rules: &DialogRules) -> Reading {
         let detail = page.block(self.top, self.row.saturating_sub(1));
         let question = first_paragraph(page, self.top, self.row);
         let labels: Vec<&str> = self.labels.iter().map(String::as_str).collect();
-        let identity = format!("{detail}\n{}", labels.join("\n"));
-        let choice = |(index, label): (usize, &&str)| Choice {
-            label: (*label).to_owned(),
-            strokes: steps(Some(self.focused), index, "\x1b[D", "\x1b[C"),
-            effect: manner.effect(label),
-        };
-        let choices = labels.iter().enumerate().map(choice).collect();
+        let choices = stepped(&labels, Some(self.focused), SIDEWAYS).into_iter();
+        let choices =
+            choices.map(|choice| Choice { effect: rules.effect(&choice.label), ..choice }).collect();
         let excerpt = question.trim_start_matches(['△', '▲', '!']).trim_start();
-        let reading = Reading::block(manner.kind(&labels), 85, excerpt, detail, identity);
-        let mut reading = reading.by(manner).with_choices(choices);
+        let mut reading =
+            Reading::rows(rules.kind(&labels), 85, excerpt, &detail.clone(), detail, choices).by(rules);
         if !reading.asks_for_consent() {
             return reading;
         }
@@ -287,17 +270,14 @@ impl Styled {
         if !matter.is_empty() {
             reading.excerpt = format!("{excerpt} · {}", matter.join(" · "));
         }
-        let is_full = manner.window.is_some_and(|window| matter.len() >= window);
+        let is_full = rules.window.is_some_and(|window| matter.len() >= usize::from(window));
         let cut = Cut::of_lines(page, self.top, self.row).or(is_full.then_some(Cut::Full));
-        reading.told_as(cut, manner)
+        reading.told_as(cut, rules)
     }
-}
 
-impl Styled {
     /// The lines below the first paragraph: what consent is asked for.
     fn matter(&self, page: &Page) -> Vec<String> {
-        let lines =
-            (self.top..self.row).map(|row| page.inner(row).split_whitespace().collect::<Vec<_>>().join(" "));
+        let lines = (self.top..self.row).map(|row| page.words(row, row + 1));
         let below = lines.skip_while(String::is_empty).skip_while(|line| !line.is_empty());
         below.filter(|line| !line.is_empty() && !is_rule(line)).collect()
     }
@@ -337,7 +317,7 @@ pub(super) fn shortcut_bar(look: &Look<'_>) -> Option<Reading> {
     }
     let mut bar: Vec<(String, String)> = Vec::new();
     for row in first..rows {
-        for captures in SHORTCUT.regex()?.captures_iter(page.text(row)) {
+        for captures in SHORTCUT.captures_iter(page.text(row)) {
             bar.push((captures.get(1)?.as_str().to_owned(), captures.get(2)?.as_str().to_owned()));
         }
     }

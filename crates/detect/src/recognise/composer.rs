@@ -5,7 +5,7 @@ use regex::Regex;
 
 use super::labels::{Pattern, pattern};
 use super::{Look, Place, Reading, line};
-use crate::page::{Page, Run, is_rule, is_side};
+use crate::page::{Page, TextRun, is_rule, is_side};
 use crate::status::Claim;
 
 /// Words that stand on the screen only while the agent works.
@@ -41,12 +41,17 @@ pub(super) fn find(page: &Page) -> Option<Box> {
         .or_else(|| barred(page))
 }
 
+/// There is something to type into below this row.
+pub(super) fn stands_below(page: &Page, row: usize) -> bool {
+    find(page).is_some_and(|found| found.row > row)
+}
+
 /// A box with a bar at its left and a foot: text, a gap, and last the agent's own line.
 fn barred(page: &Page) -> Option<Box> {
     let foot = (0..=page.last_row()?).rev().find(|&row| page.text(row).trim_start().starts_with("╹▀"))?;
     let has_bar = |row: &usize| page.text(*row).trim_start().starts_with('┃');
     let top = (0..foot).rev().take_while(has_bar).last()?;
-    let mut written = (top..foot).filter(|&row| !page.inner(row).trim().is_empty());
+    let mut written = (top..foot).filter(|&row| !page.is_blank(row));
     // The agent's own line is always there.
     written.next_back()?;
     Some(Box { row: written.next().unwrap_or(top), top, bottom: foot })
@@ -54,8 +59,7 @@ fn barred(page: &Page) -> Option<Box> {
 
 /// The first row of the input box, its frame included.
 pub(crate) fn box_top(look: &Look<'_>) -> Option<usize> {
-    let found = find(look.page).or_else(|| written_in(look));
-    found.map(|found| found.top)
+    find(look.page).or_else(|| written_in(look)).map(|found| found.top)
 }
 
 fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
@@ -127,7 +131,7 @@ pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
     Some(reading)
 }
 
-/// Somebody has begun to write: text before the cursor, or, where the cursor is elsewhere, text behind the marker
+/// A person has begun to write: text before the cursor, or, where the cursor is elsewhere, text behind the marker
 /// that is neither dim nor coloured as an invitation is.
 fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     static INVITES: Pattern = pattern!(r#"^(?:[>❯›]?\s*|●\s*▋)(Type your message|Ask \w+|Try ")"#);
@@ -135,7 +139,7 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     let Some(line) = page.lines.get(row) else {
         return false;
     };
-    // Nobody but a person writes before the cursor, and what is written may begin as an invitation does.
+    // Only a person writes before the cursor, and what is written may begin as an invitation does.
     if page.cursor.row == row && page.cursor.visible && is_written_before(page, row) {
         return true;
     }
@@ -148,11 +152,11 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     }
     let marker = behind_marker(&line.text);
     let chars: Vec<char> = line.text.chars().collect();
-    let has_text = |run: &&Run| {
+    let has_text = |run: &&TextRun| {
         let (from, to) = (run.start.max(marker), run.end.min(chars.len()));
         from < to && chars[from..to].iter().any(|char| char.is_alphanumeric())
     };
-    let is_dim = |run: &Run| run.style & DIM != 0 || run.style >> 12 & 0x3ff_ffff != 0;
+    let is_dim = |run: &TextRun| run.style & DIM != 0 || run.style >> 12 & 0x3ff_ffff != 0;
     // A drawn cursor reverses the first letter of an invitation.
     line.runs
         .iter()
@@ -172,10 +176,10 @@ fn is_written_before(page: &Page, row: usize) -> bool {
     typed.into_iter().any(|char| !char.is_whitespace())
 }
 
-/// An input box without a frame that somebody writes in, known by what its pack says of it and of the rows below.
+/// An input box without a frame that a person writes in, known by what its pack says of it and of the rows below.
 fn written_in(look: &Look<'_>) -> Option<Box> {
     let page = look.page;
-    let known = look.pack()?.idle.as_ref()?.box_.as_deref()?;
+    let known = look.pack()?.idle.as_ref()?.filled_box.as_deref()?;
     let last = page.last_row()?;
     let row = (last.saturating_sub(BELOW)..=last)
         .rev()

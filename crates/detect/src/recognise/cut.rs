@@ -1,4 +1,4 @@
-//! Where a dialog shows less than the whole: said in so many words, because nobody approves what they did not see without
+//! Where a dialog shows less than the whole: said in so many words, because no person should approve what they did not see without
 //! knowing that.
 
 use super::labels::{Pattern, pattern};
@@ -39,23 +39,22 @@ impl Cut {
         (above || scrolls(last + 1)).then_some(Cut::Answers)
     }
 
-    pub(crate) fn in_short(self) -> &'static str {
+    /// In an excerpt, and in a detail.
+    pub(crate) fn in_words(self) -> (&'static str, &'static str) {
         match self {
-            Cut::Lines => "not all of it is shown",
-            Cut::Full => "perhaps not all of it is shown",
-            Cut::Everything => "it does not show what",
-            Cut::Answers => "more answers at the terminal",
-        }
-    }
-
-    pub(crate) fn in_words(self) -> &'static str {
-        match self {
-            Cut::Lines => "Not all of this is shown: the dialog is cut",
-            Cut::Full => "Perhaps not all of this is shown: the box of the dialog is full",
-            Cut::Everything => "The dialog does not show what it asks about; this is what stands above it",
-            Cut::Answers => {
-                "These are not all answers: the list scrolls, and the others are seen at the terminal only"
-            }
+            Cut::Lines => ("not all of it is shown", "Not all of this is shown: the dialog is cut"),
+            Cut::Full => (
+                "perhaps not all of it is shown",
+                "Perhaps not all of this is shown: the box of the dialog is full",
+            ),
+            Cut::Everything => (
+                "it does not show what",
+                "The dialog does not show what it asks about; this is what stands above it",
+            ),
+            Cut::Answers => (
+                "more answers at the terminal",
+                "These are not all answers: the list scrolls, and the others are seen at the terminal only",
+            ),
         }
     }
 }

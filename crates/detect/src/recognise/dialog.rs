@@ -6,9 +6,9 @@ use atlasbridge_model::{Choice, Effect, Kind, Pace, Stroke, Strokes};
 use regex::Regex;
 
 use super::labels::{Pattern, pattern};
-use super::manner::{Below, Manner, Shown};
+use super::rules::{Below, DialogRules, ShownRow};
 use super::{Cut, Look, Reading, arrows, composer, line};
-use crate::page::{Page, is_dashed, is_rule, is_side, without_scroll_bar};
+use crate::page::{Page, indent, is_dashed, is_rule, is_side, without_scroll_bar};
 use crate::status::Claim;
 
 static ROW: Pattern =
@@ -28,7 +28,7 @@ const ABOVE_BARE: usize = 20;
 
 /// A numbered row of the dialog.
 #[derive(Clone)]
-struct Row {
+struct NumberedRow {
     row: usize,
     number: u16,
     marked: bool,
@@ -54,7 +54,7 @@ pub(super) fn numbered(look: &Look<'_>) -> Option<Reading> {
     let end = dialog.footer.unwrap_or(dialog.last_row());
     let is_history = arrows::lowest(look).is_some_and(|row| row > dialog.last_row())
         || look.is_left_behind(end, tells_keys);
-    dialog.reading(look.page, &Manner::default()).filter(|_| !is_history)
+    dialog.reading(look.page, &DialogRules::default()).filter(|_| !is_history)
 }
 
 /// A line that tells keys and nothing else, `Esc to cancel · Tab to amend`: not one that says something and then asks
@@ -69,7 +69,7 @@ pub(super) fn tells_keys(line: &str) -> bool {
 /// A dialog of numbered rows as it stands on the screen.
 #[derive(Clone)]
 pub(super) struct Dialog {
-    rows: Vec<Row>,
+    rows: Vec<NumberedRow>,
     highlighted: Option<usize>,
     top: usize,
     question_row: usize,
@@ -83,7 +83,7 @@ pub(super) struct Dialog {
 impl Dialog {
     /// Rows as most tools draw them.
     pub(super) fn find_usual(look: &Look<'_>) -> Option<Self> {
-        Self::find(look, ROW.regex()?)
+        Self::find(look, &ROW)
     }
 
     /// The lowest dialog, if it is open: something is highlighted, or its footer or its program says so, and
@@ -92,13 +92,14 @@ impl Dialog {
         let page = look.page;
         let rows = rows_of(page, row)?;
         let (first, last) = (rows.first()?, rows.last()?);
-        if composer::find(page).is_some_and(|found| found.row > last.last) {
+        if composer::stands_below(page, last.last) {
             return None;
         }
         let bottom = page.last_row()?;
         let footer = (last.last + 1..=bottom).take(4).find(|&row| FOOTER.is_match(page.text(row)));
         let marked = rows.iter().position(|row| row.marked);
-        let reversed = rows.iter().position(|row| page.is_reversed_at(row.row, indent(page, row.row) + 1));
+        let reversed =
+            rows.iter().position(|row| page.is_reversed_at(row.row, indent(page.text(row.row)) + 1));
         let highlighted = marked.or(reversed);
         let claimed = look.claim == Some(Claim::Blocked);
         let selects = footer.is_some_and(|row| SELECTS.is_match(page.text(row)));
@@ -152,25 +153,25 @@ impl Dialog {
         self
     }
 
-    pub(super) fn reading(&self, page: &Page, manner: &Manner) -> Option<Reading> {
+    pub(super) fn reading(&self, page: &Page, rules: &DialogRules) -> Option<Reading> {
         let first = self.rows.first()?;
         let end = self.footer.unwrap_or(self.rows.last()?.last);
         let question = paragraph(page, self.question_row, first.row);
         let subject = subject(page, self.top, first.row);
-        let detail = without_rules(page, self.top, end);
-        let texts: Vec<String> = self.rows.iter().map(|row| row.label(manner)).collect();
-        let labels: Vec<&str> = texts.iter().map(|text| manner.label(text)).collect();
+        let detail = page.block_without_rules(self.top, end);
+        let texts: Vec<String> = self.rows.iter().map(|row| row.label(rules)).collect();
+        let labels: Vec<&str> = texts.iter().map(|text| rules.label(text)).collect();
         if let Some(field) = self.rows.iter().position(|row| is_field(page, row)) {
             let others = labels.iter().enumerate().filter(|(index, _)| *index != field);
             let others: Vec<&str> = others.map(|(_, label)| *label).collect();
             let identity = format!("{subject}\n{}", others.join("\n"));
-            let reading = Reading::block(Kind::FreeText, 80, &question, detail, identity).by(manner);
+            let reading = Reading::block(Kind::FreeText, 80, &question, detail, identity).by(rules);
             // Enter in an empty field of a dialog may refuse, do nothing or take a row: silence types nothing there.
             return Some(Reading { offers_default: true, ..reading });
         }
-        let kept: Vec<usize> = (0..texts.len()).filter(|&index| !manner.is_left_out(&texts[index])).collect();
-        let kind = manner.kind(&kept.iter().map(|&index| labels[index]).collect::<Vec<_>>());
-        let certain = self.claimed || self.footer.is_some() || manner.name.is_some();
+        let kept: Vec<usize> = (0..texts.len()).filter(|&index| !rules.is_left_out(&texts[index])).collect();
+        let kind = rules.kind(&kept.iter().map(|&index| labels[index]).collect::<Vec<_>>());
+        let certain = self.claimed || self.footer.is_some() || rules.is_packed();
         let base = if kind == Kind::YesNo { 90 } else { 85 } + if certain { 5 } else { 0 };
         // Another part of the same list is no other dialog.
         let listed = if self.scrolls { String::new() } else { labels.join("\n") };
@@ -178,7 +179,7 @@ impl Dialog {
         let footer = self.footer.map_or("", |row| page.text(row));
         let turns = ON_THE_RIGHT.is_match(&self.above(page));
         let choices = kept.iter().filter_map(|&index| {
-            let choice = manner.choice(&Shown {
+            let choice = rules.choice(&ShownRow {
                 label: &texts[index],
                 number: Some(self.rows[index].number),
                 index,
@@ -196,7 +197,7 @@ impl Dialog {
                 false => choice,
             })
         });
-        let reading = Reading::block(kind, base, &question, detail, identity).by(manner);
+        let reading = Reading::block(kind, base, &question, detail, identity).by(rules);
         let mut reading = reading.with_choices(choices.collect());
         let mut cut = self.scrolls.then_some(Cut::Answers);
         if reading.asks_for_consent() {
@@ -205,24 +206,17 @@ impl Dialog {
             cut = cut.or_else(|| Cut::of_lines(page, self.top, first.row));
             if reading.is_bare {
                 let above = self.top.saturating_sub(ABOVE_BARE);
-                reading.detail = without_rules(page, above, end);
+                reading.detail = page.block_without_rules(above, end);
                 reading.excerpt = line::with_lines_above(page, self.top, &question);
                 cut = Some(Cut::Everything);
             }
         }
-        Some(reading.told_as(cut, manner))
+        Some(reading.told_as(cut, rules))
     }
 }
 
 fn is_question(text: &str, anchor: &Regex) -> bool {
     text.contains('?') && anchor.is_match(text)
-}
-
-/// The dialog as text. Rules say nothing, and would fill what a message can hold.
-fn without_rules(page: &Page, first: usize, last: usize) -> String {
-    let rows = (first..=last.min(page.lines.len().saturating_sub(1))).filter(|&row| !is_rule(page.text(row)));
-    let rows: Vec<&str> = rows.map(|row| page.inner(row).trim_end()).collect();
-    rows.join("\n").trim_matches('\n').to_owned()
 }
 
 /// The question, and what consent is asked for: who sees no more than this must know what is approved.
@@ -250,7 +244,7 @@ fn matter(page: &Page, top: usize, question: Range<usize>, first_row: usize) -> 
     let lines = rows
         .chain(below)
         .filter(|&row| !is_rule(page.text(row)))
-        .map(|row| page.inner(row).split_whitespace().collect::<Vec<_>>().join(" "))
+        .map(|row| page.words(row, row + 1))
         .filter(|line| !line.is_empty() && !line.starts_with("Tip:"));
     lines.collect::<Vec<_>>().join(" · ")
 }
@@ -262,11 +256,11 @@ fn then_turn(strokes: Strokes) -> Strokes {
     Strokes::new(all).unwrap_or(strokes)
 }
 
-impl Row {
-    fn label(&self, manner: &Manner) -> String {
-        let whole = match manner.below {
-            Below::Wrapped if manner.keeps_columns => &self.whole,
-            Below::Wrapped => &self.label,
+impl NumberedRow {
+    fn label(&self, rules: &DialogRules) -> String {
+        let whole = match rules.below {
+            Below::Description if rules.keeps_columns => &self.whole,
+            Below::Description => &self.label,
             Below::Label => &self.with_below,
         };
         whole.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -274,20 +268,14 @@ impl Row {
 }
 
 /// Rows that count 1, 2, 3 … the lowest such group on the screen.
-fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<Row>> {
+fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<NumberedRow>> {
     let last = page.last_row()?;
-    let mut found: Vec<Row> = Vec::new();
-    let mut row = last + 1;
+    let mut found: Vec<NumberedRow> = Vec::new();
     // From the bottom upwards, until a row numbered 1 closes the group.
-    while row > 0 {
-        row -= 1;
-        let Some(mut next) = row_at(page, row, pattern) else {
-            continue;
-        };
+    for next in (0..=last).rev().filter_map(|row| row_at(page, row, pattern)) {
         if found.last().is_some_and(|below| below.number != next.number + 1 || below.row - next.row > 8) {
             found.clear();
         }
-        next.last = row;
         let number = next.number;
         found.push(next);
         if number == 1 {
@@ -307,12 +295,12 @@ fn rows_of(page: &Page, pattern: &Regex) -> Option<Vec<Row>> {
     Some(found)
 }
 
-fn row_at(page: &Page, row: usize, pattern: &Regex) -> Option<Row> {
+fn row_at(page: &Page, row: usize, pattern: &Regex) -> Option<NumberedRow> {
     let text = page.inner(row);
     let captures = pattern.captures(text)?;
     let label = captures.name("label")?;
     let number = captures.name("key")?.as_str().parse().ok()?;
-    Some(Row {
+    Some(NumberedRow {
         row,
         number,
         marked: captures.name("marker").is_some_and(|marker| !marker.as_str().is_empty()),
@@ -330,10 +318,7 @@ fn row_at(page: &Page, row: usize, pattern: &Regex) -> Option<Row> {
 /// The label without the box that a tick goes into: ticking changes no identity.
 fn unticked(label: &str) -> &str {
     static TICK: Pattern = pattern!(r"^(?:\[[ xX✓✔*]?\]|[☐☑☒◯◉○])\s*");
-    match TICK.captures(label).and_then(|captures| captures.get(0)) {
-        Some(tick) => &label[tick.end()..],
-        None => label,
-    }
+    TICK.find(label).map_or(label, |tick| &label[tick.end()..])
 }
 
 /// A label ends where a column of descriptions begins.
@@ -342,29 +327,25 @@ fn first_column(label: &str) -> &str {
 }
 
 /// Lines under a row, indented like its label: the rest of a label that did not fit, or a description.
-fn take_wrapped(page: &Page, row: &mut Row, end: usize) {
+fn take_wrapped(page: &Page, row: &mut NumberedRow, end: usize) {
     let mut previous = row.row;
     // Behind a column of descriptions the next line goes on describing.
     let mut describing = row.described;
     for below in row.row + 1..end {
         let text = page.inner(below);
-        let indented = text.chars().take_while(|char| *char == ' ').count();
         let words = text.trim();
-        if words.is_empty() || indented + 1 < row.label_at || is_rule(page.text(below)) {
+        if words.is_empty() || indent(text) + 1 < row.label_at || is_rule(page.text(below)) {
             break;
         }
-        row.with_below.push(' ');
-        row.with_below.push_str(words);
-        if row.described {
-            row.whole.push(' ');
-            row.whole.push_str(words);
-        }
         describing = describing || !did_not_fit(page, previous, words);
-        if !describing {
-            row.whole.push(' ');
-            row.whole.push_str(words);
-            row.label.push(' ');
-            row.label.push_str(words);
+        let goes_on = [
+            (&mut row.with_below, true),
+            (&mut row.whole, row.described || !describing),
+            (&mut row.label, !describing),
+        ];
+        for (text, _) in goes_on.into_iter().filter(|(_, goes_on)| *goes_on) {
+            text.push(' ');
+            text.push_str(words);
         }
         row.last = below;
         previous = below;
@@ -380,14 +361,10 @@ fn did_not_fit(page: &Page, row: usize, next: &str) -> bool {
 }
 
 /// The highlighted row is a text field: the cursor is not parked at the marker but stands in the label.
-fn is_field(page: &Page, row: &Row) -> bool {
+fn is_field(page: &Page, row: &NumberedRow) -> bool {
     let frame = page.text(row.row).chars().count() - page.inner(row.row).chars().count();
     let plain = page.text(row.row).ends_with(page.inner(row.row));
     row.marked && page.cursor.row == row.row && plain && page.cursor.column >= row.label_at + frame
-}
-
-fn indent(page: &Page, row: usize) -> usize {
-    page.text(row).chars().take_while(|char| *char == ' ').count()
 }
 
 /// Where the dialog begins: below a rule, the top of its box, or a gap of blank lines outside every box.
@@ -401,7 +378,7 @@ pub(super) fn top_of(page: &Page, first_row: usize) -> usize {
     for row in (first_row.saturating_sub(MOST_ABOVE)..first_row).rev() {
         let raw = page.text(row);
         // Boxes inside the dialog are part of it.
-        if is_rule(raw) && indent(page, row) <= 3 && !raw.trim_start().starts_with(is_side) {
+        if is_rule(raw) && indent(raw) <= 3 && !raw.trim_start().starts_with(is_side) {
             if !is_dashed(raw) {
                 return row + 1;
             }
@@ -409,7 +386,7 @@ pub(super) fn top_of(page: &Page, first_row: usize) -> usize {
             (blanks, within) = (0, true);
             continue;
         }
-        match page.inner(row).trim().is_empty() {
+        match page.is_blank(row) {
             // The box goes on: a file that ends in blank lines, or an agent that draws some, hides nothing above them.
             true if is_boxed(raw) => {}
             true => blanks += 1,
@@ -461,7 +438,7 @@ impl Dashed {
 
 /// The line that asks: the nearest one above the rows with a question mark or a colon, else the dialog's first.
 pub(super) fn question_row(page: &Page, top: usize, first_row: usize) -> Option<usize> {
-    let mut texts = (top..first_row).rev().filter(|&row| !page.inner(row).trim().is_empty());
+    let mut texts = (top..first_row).rev().filter(|&row| !page.is_blank(row));
     let asking = texts.clone().find(|&row| page.inner(row).contains('?'));
     let announcing = texts.clone().find(|&row| page.inner(row).ends_with(':'));
     asking.or(announcing).or_else(|| texts.next_back())
@@ -474,17 +451,14 @@ pub(super) fn paragraph(page: &Page, row: usize, first_row: usize) -> String {
 }
 
 fn question_rows(page: &Page, row: usize, first_row: usize) -> Range<usize> {
-    let mut first = row;
     // A question that was wrapped begins in the line above.
-    while first > 0
-        && !page.inner(first - 1).trim().is_empty()
-        && !is_rule(page.text(first - 1))
-        && did_not_fit(page, first - 1, page.inner(first).trim())
-    {
-        first -= 1;
-    }
-    let is_blank = |row: &usize| page.inner(*row).trim().is_empty();
-    first..(first..first_row).find(is_blank).unwrap_or(first_row)
+    let goes_on = |at: &usize| {
+        let above = at - 1;
+        let is_text = !page.is_blank(above) && !is_rule(page.text(above));
+        is_text && did_not_fit(page, above, page.inner(*at).trim())
+    };
+    let first = (1..=row).rev().take_while(goes_on).last().map_or(row, |at| at - 1);
+    first..(first..first_row).find(|&row| page.is_blank(row)).unwrap_or(first_row)
 }
 
 /// The lines that say what the dialog is about, without those that move and without ticks: ticking off one of

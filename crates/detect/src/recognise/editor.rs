@@ -1,4 +1,4 @@
-//! Editors: somebody must write and leave. What they want to be told is not guessed, only that they wait.
+//! Editors: a person must write and leave. What they want to be told is not guessed, only that they wait.
 
 use atlasbridge_model::Kind;
 

@@ -2,48 +2,21 @@
 
 use std::sync::LazyLock;
 
-use atlasbridge_model::{Choice, Effect, Grant, Strokes};
+use atlasbridge_model::{Choice, Effect, Grant, Kind, Strokes};
 use regex::Regex;
 
 use crate::packs::words;
 
-/// Compiles once; a pattern that would not compile matches nothing (a test proves that all of them do).
-pub(crate) struct Pattern {
-    source: &'static str,
-    regex: LazyLock<Option<Regex>>,
-}
-
-impl Pattern {
-    pub(crate) fn regex(&self) -> Option<&Regex> {
-        debug_assert!(self.regex.is_some(), "pattern does not compile: {}", self.source);
-        self.regex.as_ref()
-    }
-
-    pub(crate) fn is_match(&self, text: &str) -> bool {
-        self.regex().is_some_and(|regex| regex.is_match(text))
-    }
-
-    pub(crate) fn captures<'t>(&self, text: &'t str) -> Option<regex::Captures<'t>> {
-        self.regex()?.captures(text)
-    }
-}
+/// Compiled when it is first asked; a test compiles all of them.
+pub(crate) type Pattern = LazyLock<Regex>;
 
 /// A static [`Pattern`].
 macro_rules! pattern {
     ($source:expr) => {
-        crate::recognise::labels::Pattern::new(
-            $source,
-            std::sync::LazyLock::new(|| regex::Regex::new($source).ok()),
-        )
+        std::sync::LazyLock::new(|| regex::Regex::new($source).expect("a test compiles every pattern"))
     };
 }
 pub(crate) use pattern;
-
-impl Pattern {
-    pub(crate) const fn new(source: &'static str, regex: LazyLock<Option<Regex>>) -> Self {
-        Self { source, regex }
-    }
-}
 
 /// What choosing this label does.
 pub(crate) fn effect(label: &str) -> Effect {
@@ -76,7 +49,7 @@ pub(crate) fn accepted(label: &str) -> Effect {
     }
 }
 
-/// Beside a bare yes every longer one says more than yes, whatever it says.
+/// Beside a bare yes every longer one says more than yes.
 pub(crate) fn beside_each_other(rows: &mut [Choice]) {
     let is_bare = |row: &Choice| row.effect == Effect::Accepts && is_bare(&row.label);
     if rows.iter().any(is_bare) {
@@ -106,7 +79,7 @@ static HINTS: Pattern = pattern!(
 /// The label without the hint of its key, `(y)`, `(esc)`, and without `(default)`.
 pub(crate) fn without_hint(label: &str) -> &str {
     let label = label.trim();
-    match HINTS.captures(label).and_then(|captures| captures.get(0)) {
+    match HINTS.find(label) {
         Some(hint) if hint.start() > 0 => label[..hint.start()].trim_end(),
         _ => label,
     }
@@ -121,7 +94,7 @@ pub(crate) fn hinted_key(label: &str) -> Option<String> {
 }
 
 /// The same for a row without a number, which has no other key of its own: `Continue (tab)`. Not Enter, which takes
-/// the row that is highlighted, whatever it is.
+/// the row that is highlighted, which may be any.
 pub(crate) fn only_key(label: &str) -> Option<String> {
     static TAB: Pattern = pattern!(r"(?i)\s\((shift\s?\+\s?)?tab\)$");
     let tab = || {
@@ -144,6 +117,11 @@ pub(crate) fn is_yes_no_pair(labels: &[&str]) -> bool {
     let [first, second] = labels else { return false };
     let paired = YES.is_match(first) && NO.is_match(second) || NO.is_match(first) && YES.is_match(second);
     paired && is_plain(first) && is_plain(second)
+}
+
+/// Yes or no for a plain pair of them, else a choice among rows.
+pub(crate) fn kind(labels: &[&str]) -> Kind {
+    if is_yes_no_pair(labels) { Kind::YesNo } else { Kind::MultipleChoice }
 }
 
 #[cfg(test)]

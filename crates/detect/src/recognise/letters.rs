@@ -3,7 +3,7 @@
 use atlasbridge_model::{Choice, Effect, Kind};
 
 use super::labels::{self, Pattern, pattern};
-use super::manner::Manner;
+use super::rules::DialogRules;
 use super::{Look, Reading, line, listed};
 
 /// A bracketed letter with the rest of its word or words.
@@ -26,19 +26,18 @@ static WORD_LIST: Pattern = pattern!(
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let question = line::question(look)?;
-    lettered(look, question, &Manner::default())
+    lettered(look, question, &DialogRules::default())
         .or_else(|| letter_list(look, question))
         .or_else(|| expands(look, question))
         .or_else(|| word_list(look, question))
 }
 
 /// The question may wrap to a second line of its own: the letters are searched in the cursor's line only.
-pub(super) fn lettered(look: &Look<'_>, question: &str, manner: &Manner) -> Option<Reading> {
+pub(super) fn lettered(look: &Look<'_>, question: &str, rules: &DialogRules) -> Option<Reading> {
     if !question.ends_with([':', '?', '>', ']', ')']) {
         return None;
     }
     let options: Vec<(char, String)> = LETTERED
-        .regex()?
         .captures_iter(question)
         .filter_map(|captures| {
             let letter = captures.get(1)?.as_str().chars().next()?;
@@ -54,17 +53,17 @@ pub(super) fn lettered(look: &Look<'_>, question: &str, manner: &Manner) -> Opti
     // Yes, No and perhaps "don't ask again": still a yes or no.
     let is_yes_no = labels.len() <= 3 && labels::is_yes_no_pair(&labels[..2]);
     let (kind, base) =
-        if is_yes_no { (Kind::YesNo, 95) } else { (manner.kind.unwrap_or(Kind::MultipleChoice), 80) };
+        if is_yes_no { (Kind::YesNo, 95) } else { (rules.kind.unwrap_or(Kind::MultipleChoice), 80) };
     let choices = options.iter().map(|(letter, label)| {
         let key = if exact { *letter } else { letter.to_ascii_lowercase() };
         Choice {
             label: label.clone(),
             strokes: Some(look.answer(&key.to_string())),
-            effect: manner.effect(label),
+            effect: rules.effect(label),
         }
     });
     let choices = choices.collect();
-    Some(Reading::line(look, kind, base, question).by(manner).with_choices(choices))
+    Some(Reading::line(look, kind, base, question).by(rules).with_choices(choices))
 }
 
 /// `(O)kay` is "Okay", `[A] Yes to All` is "Yes to All"; a joining "or" at the end is not part of the label.
@@ -100,9 +99,6 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
     if letters.len() <= 5 && letters.iter().take(2).map(char::to_ascii_lowercase).eq(['y', 'n']) {
         return None;
     }
-    let key_of = |letter: &char| {
-        if exact { *letter } else { letter.to_ascii_lowercase() }
-    };
     // The lines above may say what each letter does.
     let (first_row, explained) = listed::lettered(look).unwrap_or_default();
     let explanation = |letter: &char| {
@@ -111,14 +107,10 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
     };
     let labels: Option<Vec<&str>> = letters.iter().map(explanation).collect();
     let choices = letters.iter().enumerate().map(|(index, letter)| {
-        let strokes = look.answer(&key_of(letter).to_string());
+        let key = if exact { *letter } else { letter.to_ascii_lowercase() };
         match labels.as_ref().and_then(|labels| labels.get(index)) {
-            Some(label) => labels::choice(label, strokes),
-            None => Choice {
-                label: letter.to_string(),
-                strokes: Some(strokes),
-                effect: letter_effect(key_of(letter)),
-            },
+            Some(label) => labels::choice(label, look.answer(&key.to_string())),
+            None => letter_choice(look, *letter, key),
         }
     });
     let choices = choices.collect();
@@ -129,12 +121,13 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
     Some(reading.with_choices(choices))
 }
 
-fn letter_effect(key: char) -> Effect {
-    match key {
+fn letter_choice(look: &Look<'_>, label: char, key: char) -> Choice {
+    let effect = match key {
         'y' => Effect::Accepts,
         'n' | 'q' => Effect::Refuses,
         _ => Effect::Other,
-    }
+    };
+    Choice { label: label.to_string(), strokes: Some(look.answer(&key.to_string())), effect }
 }
 
 /// Each letter once; the one in upper case is what Enter takes.
@@ -151,11 +144,7 @@ fn expands(look: &Look<'_>, question: &str) -> Option<Reading> {
     }
     let choices = letters.iter().map(|letter| {
         let key = letter.to_ascii_lowercase();
-        Choice {
-            label: key.to_string(),
-            strokes: Some(look.answer(&key.to_string())),
-            effect: letter_effect(key),
-        }
+        letter_choice(look, key, key)
     });
     let choices = choices.collect();
     Some(Reading::line(look, Kind::MultipleChoice, 80, question).with_choices(choices))

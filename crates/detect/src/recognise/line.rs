@@ -1,13 +1,10 @@
 //! The cursor's line as a question: what a line must look like to be one, its subject, its default, its limits.
 
-use std::sync::LazyLock;
-
 use atlasbridge_model::{Constraints, MAX_LENGTH, Span};
-use regex::Regex;
 
 use super::Look;
 use super::labels::{Pattern, pattern};
-use crate::page::{Page, is_rule};
+use crate::page::{Page, indent, is_rule};
 use crate::witness::Waits;
 
 /// Most blanks between a question and the cursor: a column further right is a table, not a question.
@@ -41,7 +38,6 @@ pub(crate) fn asked_before_gap<'a>(look: &'a Look<'_>) -> Option<(usize, &'a str
         return None;
     }
     let above = (row.saturating_sub(GAP)..row).rev().find(|&above| !page.text(above).trim().is_empty())?;
-    let indent = |text: &str| text.chars().take_while(|char| *char == ' ').count();
     let place = match typed.is_empty() {
         true => page.cursor.column,
         false => indent(page.text(row)),
@@ -63,16 +59,9 @@ const GAP: usize = 2;
 
 /// First row of the lines that a person would read with the question: up to a rule, or the limit.
 pub(crate) fn subject_from(look: &Look<'_>) -> usize {
-    let mut first = look.line.first;
-    let lowest = first.saturating_sub(SUBJECT_LINES);
-    while first > lowest {
-        let text = look.page.text(first - 1);
-        if is_rule(text) {
-            break;
-        }
-        first -= 1;
-    }
-    first
+    let first = look.line.first;
+    let above = (first.saturating_sub(SUBJECT_LINES)..first).rev();
+    above.take_while(|&row| !is_rule(look.page.text(row))).last().unwrap_or(first)
 }
 
 /// The question of an agent with the lines right above it, where its command or its file stands: who sees no more than
@@ -107,24 +96,19 @@ const MATTER_LINES: usize = 4;
 
 /// A default in brackets: `[AU]`, `(1.0.0)`, `(default p)`; empty brackets offer none.
 pub(crate) fn offers_default(question: &str) -> bool {
-    static DEFAULT: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)(\[[^\[\]]+\]|\([^()]+\))\s*[:?>›]*\s*$|\bdefault\b").ok());
-    DEFAULT.as_ref().is_some_and(|regex| regex.is_match(question))
+    static DEFAULT: Pattern = pattern!(r"(?i)(\[[^\[\]]+\]|\([^()]+\))\s*[:?>›]*\s*$|\bdefault\b");
+    DEFAULT.is_match(question)
 }
 
 /// A limit that the question states: "max 50 characters".
 pub(crate) fn constraints(question: &str) -> Constraints {
-    static LIMIT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(?:max(?:imum)?\.?(?: of)?|up to|at most|limit(?:ed to)?:?|no more than|<=?)\s*(\d{1,5})\s*(?:char|letter|symbol|byte)").ok()
-    });
-    static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(\d{1,4})[ -]?(?:char(?:acter)?s?|letters?)\b(?: code| max| or (?:less|fewer))")
-            .ok()
-    });
-    let found = [&LIMIT, &CODE].into_iter().find_map(|regex| {
-        let captures = regex.as_ref()?.captures(question)?;
-        captures.get(1)?.as_str().parse().ok()
-    });
+    static LIMIT: Pattern = pattern!(
+        r"(?i)\b(?:max(?:imum)?\.?(?: of)?|up to|at most|limit(?:ed to)?:?|no more than|<=?)\s*(\d{1,5})\s*(?:char|letter|symbol|byte)"
+    );
+    static CODE: Pattern =
+        pattern!(r"(?i)\b(\d{1,4})[ -]?(?:char(?:acter)?s?|letters?)\b(?: code| max| or (?:less|fewer))");
+    let limit = |pattern: &Pattern| pattern.captures(question)?.get(1)?.as_str().parse().ok();
+    let found = limit(&LIMIT).or_else(|| limit(&CODE));
     Constraints { max_length: found.unwrap_or(MAX_LENGTH), numbers: None, picks: None }
 }
 

@@ -74,24 +74,15 @@ fn below(look: &Look<'_>) -> Option<Reading> {
         return None;
     }
     let first_row = look.line.last + 1;
-    let mut entries: Vec<(u16, String)> = Vec::new();
-    for row in first_row..look.page.lines.len() {
-        match &entries_of(look.page.text(row))[..] {
-            [(number, label)] if usize::from(*number) == entries.len() + 1 => {
-                entries.push((*number, label.clone()));
-            }
-            _ => break,
-        }
-    }
+    let only_entry = |row: usize| <[(u16, String); 1]>::try_from(entries_of(look.page.text(row))).ok();
+    let rows = (first_row..look.page.lines.len()).map_while(only_entry).flatten();
+    let counted = rows.zip(1..).take_while(|((number, _), count)| number == count);
+    let entries: Vec<_> = counted.map(|((number, label), _)| (number.to_string(), label)).collect();
     let end = first_row + entries.len();
     if entries.len() < 2 {
         return None;
     }
-    let list = List {
-        first_row,
-        entries: entries.into_iter().map(|(number, label)| (number.to_string(), label)).collect(),
-        by_letter: false,
-    };
+    let list = List { first_row, entries, by_letter: false };
     // The number of the highlighted row may stand behind the question already.
     let asked = question.trim_end_matches(|char: char| char.is_ascii_digit()).trim();
     let detail = look.page.block(look.line.first, end.saturating_sub(1));
@@ -114,23 +105,13 @@ fn lead_of(look: &Look<'_>, first_row: usize) -> Option<usize> {
     };
     let nearest =
         (first_row.saturating_sub(2)..first_row).rev().find(|&row| !look.page.text(row).trim().is_empty())?;
-    let mut rows = (nearest.saturating_sub(LEAD_LINES - 1)..=nearest).rev();
+    let rows = (nearest.saturating_sub(LEAD_LINES - 1)..=nearest).rev().take_while(|&row| is_text(row));
     let begins_line = |row: usize| {
         let above = row.checked_sub(1).map_or("", |above| look.page.text(above).trim());
         // A line that ends a sentence, or a short one, does not go on here.
         above.ends_with(['.', '!', '?', ':']) || above.chars().count() * 2 < look.page.cols
     };
-    let mut first = None;
-    for row in &mut rows {
-        if !is_text(row) {
-            break;
-        }
-        first = Some(row);
-        if begins_line(row) {
-            break;
-        }
-    }
-    first
+    rows.clone().find(|&row| begins_line(row)).or(rows.last())
 }
 
 struct List {
@@ -222,11 +203,10 @@ impl List {
         let choice = |(key, label): &(String, String)| {
             // A letter that stands for a table row is known by its letter.
             let shown = if self.by_letter { key } else { label };
-            let effect = match labels::effect(label) {
-                // In a list of numbers only a plain refusal refuses; "Continue" and "Install" are just entries.
-                Effect::Accepts | Effect::Widens(_) if !labels::is_plain(label) => Effect::Other,
-                effect => effect,
-            };
+            // In a list of numbers only a plain refusal refuses; "Continue" and "Install" are just entries.
+            let effect = labels::effect(label);
+            let is_entry = effect.is_accepting() && !labels::is_plain(label);
+            let effect = if is_entry { Effect::Other } else { effect };
             Choice { label: shown.clone(), strokes: Some(look.answer(key)), effect }
         };
         self.entries.iter().map(choice).collect()
@@ -292,12 +272,9 @@ fn is_answered(text: &str) -> bool {
 }
 
 fn entries_of(text: &str) -> Vec<(u16, String)> {
-    let Some(regex) = ENTRY.regex() else {
-        return Vec::new();
-    };
     let mut entries = Vec::new();
     let mut at = 0;
-    while let Some(captures) = regex.captures_at(text, at) {
+    while let Some(captures) = ENTRY.captures_at(text, at) {
         let (Some(number), Some(label)) = (captures.get(1), captures.get(2)) else {
             break;
         };

@@ -24,7 +24,7 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let last = page.last_row().filter(|_| !look.kernel.canonical)?;
     let lowest = (last.saturating_sub(BELOW)..=last).rev().find(|&row| ROW.is_match(page.inner(row)))?;
     let first = (0..=lowest).rev().take_while(|&row| ROW.is_match(page.inner(row))).last()?;
-    if composer::find(page).is_some_and(|found| found.row > lowest) {
+    if composer::stands_below(page, lowest) {
         return None;
     }
     let keys: Vec<(String, String)> = (first..=lowest).flat_map(|row| keys_of(page, row)).collect();
@@ -36,22 +36,17 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     }
     let top = dialog::top_of(page, first);
     let asks = dialog::question_row(page, top, first).filter(|&row| page.inner(row).contains('?'))?;
-    let question = dialog::paragraph(page, asks, first);
     let kind = match choices.len() {
         2 => Kind::YesNo,
         _ => Kind::MultipleChoice,
     };
-    let labels: Vec<&str> = keys.iter().map(|(_, label)| label.as_str()).collect();
-    let identity = format!("{}\n{}", dialog::subject(page, top, first), labels.join("\n"));
-    let mut reading = Reading::block(kind, 85, &question, page.block(top, lowest), identity);
-    reading.excerpt = dialog::with_matter(page, top, asks, first);
-    Some(reading.with_choices(choices))
+    let excerpt = dialog::with_matter(page, top, asks, first);
+    let subject = dialog::subject(page, top, first);
+    Some(Reading::rows(kind, 85, &excerpt, &subject, page.block(top, lowest), choices))
 }
 
 fn keys_of(page: &Page, row: usize) -> Vec<(String, String)> {
-    let regex = KEY.regex().into_iter();
-    let found = regex.flat_map(|regex| regex.captures_iter(page.inner(row)));
-    found
+    KEY.captures_iter(page.inner(row))
         .filter_map(|captures| {
             let key = captures.get(1)?.as_str().to_ascii_lowercase();
             Some((key, captures.get(2)?.as_str().to_owned()))

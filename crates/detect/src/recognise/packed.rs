@@ -8,8 +8,7 @@ use super::arrows::Menu;
 use super::buttons::Styled;
 use super::dialog::Dialog as Numbered;
 use super::labels::{Pattern, pattern};
-use super::{Look, Reading, composer, dialog as dialogs, letters, line};
-use crate::packs::{Dialog, Rows};
+use super::{DialogRules, Look, Reading, Rows, composer, dialog as dialogs, letters, line};
 use crate::page::{Page, is_rule};
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
@@ -25,15 +24,13 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     })
 }
 
-fn numbered(look: &Look<'_>, dialog: &Dialog, usual: Option<&Numbered>) -> Option<Reading> {
+fn numbered(look: &Look<'_>, dialog: &DialogRules, usual: Option<&Numbered>) -> Option<Reading> {
     let own = match &dialog.row {
         Some(row) => Some(Numbered::find(look, row)?),
         None => None,
     };
     let found = own.as_ref().or(usual)?;
-    let fits =
-        dialog.anchor.is_match(&found.above(look.page)) && footer_fits(dialog, &found.below(look.page));
-    if !fits {
+    if !dialog.fits(&found.above(look.page), &found.below(look.page)) {
         return None;
     }
     let begun = match &dialog.begins {
@@ -41,58 +38,47 @@ fn numbered(look: &Look<'_>, dialog: &Dialog, usual: Option<&Numbered>) -> Optio
         None => found.clone(),
     };
     let anchored = begun.anchored(look.page, &dialog.anchor);
-    anchored.reading(look.page, &dialog.manner)
+    anchored.reading(look.page, dialog)
 }
 
-fn footer_fits(dialog: &Dialog, below: &str) -> bool {
-    dialog.footer.as_ref().is_none_or(|footer| footer.is_match(below))
-}
-
-fn marked(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
-    let fits = |menu: &Menu| {
-        dialog.anchor.is_match(&menu.above(look.page)) && footer_fits(dialog, &menu.below(look.page))
-    };
+fn marked(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
+    let fits = |menu: &Menu| dialog.fits(&menu.above(look.page), &menu.below(look.page));
     let menu = Menu::open(look, dialog.row.as_deref()).find(fits)?;
-    menu.reading_by(look.page, &dialog.manner)
+    menu.reading_by(look.page, dialog)
 }
 
-fn buttons(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+fn buttons(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let found = Styled::find(look)?;
-    dialog.anchor.is_match(&found.above(look.page)).then(|| found.reading(look.page, &dialog.manner))
+    dialog.anchor.is_match(&found.above(look.page)).then(|| found.reading(look.page, dialog))
 }
 
-fn lettered(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+fn lettered(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let question = line::question(look).filter(|question| dialog.anchor.is_match(question))?;
-    letters::lettered(look, question, &dialog.manner)
+    letters::lettered(look, question, dialog)
 }
 
 /// The answers stand in the last paragraph of the screen, each with its key.
-fn keyed(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+fn keyed(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let page = look.page;
     let last = page.last_row()?;
-    let is_text = |row: &usize| !page.inner(*row).trim().is_empty();
+    let is_text = |row: &usize| !page.is_blank(*row);
     let footer = (0..=last).rev().take_while(is_text).last()?;
     let top = (0..footer).rev().find(|&row| is_rule(page.text(row)))? + 1;
     let is_typed_below = composer::find(page).is_some_and(|found| found.row >= top);
-    let fits = dialog.anchor.is_match(&page.words(top, footer))
-        && footer_fits(dialog, &page.words(footer, last + 1));
-    if is_typed_below || !fits {
+    if is_typed_below || !dialog.fits(&page.words(top, footer), &page.words(footer, last + 1)) {
         return None;
     }
     let choices = keyed_choices(page, footer, last, dialog)?;
     let title = (top..footer).find(is_text)?;
-    let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
-    let identity = format!("{}\n{}", dialogs::subject(page, top, footer), labels.join("\n"));
-    let kind = dialog.manner.kind.unwrap_or(Kind::MultipleChoice);
+    let kind = dialog.kind.unwrap_or(Kind::MultipleChoice);
     let excerpt = dialogs::paragraph(page, title, footer);
-    let reading = Reading::block(kind, 90, &excerpt, page.block(top, last), identity);
-    Some(reading.by(&dialog.manner).with_choices(choices))
+    let subject = dialogs::subject(page, top, footer);
+    Some(Reading::rows(kind, 90, &excerpt, &subject, page.block(top, last), choices).by(dialog))
 }
 
-/// `None`: a key or a word is not understood, so nobody knows what the others do.
-fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &Dialog) -> Option<Vec<Choice>> {
+/// `None`: a key or a word is not understood, so what the others do is not known.
+fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &DialogRules) -> Option<Vec<Choice>> {
     static KEYED: Pattern = pattern!(r"(?i)^(enter|return|esc|escape|tab|shift\+tab) to (.+)$");
-    let manner = &dialog.manner;
     let mut choices = Vec::new();
     for part in page.words(first, last + 1).split(" · ") {
         let captures = KEYED.captures(part.trim())?;
@@ -103,11 +89,11 @@ fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &Dialog) -> Opt
             "tab" => Strokes::once(*b"\t"),
             _ => Strokes::once(*b"\x1b[Z"),
         };
-        if !manner.is_left_out(label) {
+        if !dialog.is_left_out(label) {
             choices.push(Choice {
                 label: label.to_owned(),
                 strokes: Some(strokes),
-                effect: manner.effect(label),
+                effect: dialog.effect(label),
             });
         }
     }
@@ -118,18 +104,17 @@ fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &Dialog) -> Opt
 const NEAR: usize = 4;
 
 /// Nothing to choose: the last words of the screen ask for Enter, or for a text.
-fn bare(look: &Look<'_>, dialog: &Dialog) -> Option<Reading> {
+fn bare(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let page = look.page;
     let last = page.last_row()?;
-    let row = (last.saturating_sub(NEAR)..=last)
-        .rev()
-        .find(|&row| dialog.anchor.is_match(page.inner(row).trim()))?;
+    let mut rows = (last.saturating_sub(NEAR)..=last).rev();
+    let row = rows.find(|&row| dialog.anchor.is_match(page.inner(row).trim()))?;
+    let text = page.inner(row).trim();
     let below: Vec<&str> = (row + 1..=last).map(|row| page.inner(row).trim()).collect();
-    if composer::find(page).is_some() || !footer_fits(dialog, &below.join(" ")) {
+    if composer::find(page).is_some() || !dialog.fits(text, &below.join(" ")) {
         return None;
     }
-    let kind = dialog.manner.kind.unwrap_or(Kind::ConfirmEnter);
-    let text = page.inner(row).trim();
+    let kind = dialog.kind.unwrap_or(Kind::ConfirmEnter);
     let detail = page.block(row.saturating_sub(8), last);
-    Some(Reading::block(kind, 90, text, detail, text.to_owned()).by(&dialog.manner))
+    Some(Reading::block(kind, 90, text, detail, text.to_owned()).by(dialog))
 }

@@ -12,7 +12,7 @@ static SAYS_HIDDEN: Pattern = pattern!(
     r"(?i)[\[(](?:input (?:is|will be) (?:masked|hidden|invisible)|hidden|masked|(?:typing|input) (?:will )?not (?:be )?(?:shown|echoed|visible))[\])]\s*[:?>]*$"
 );
 
-/// The kernel reads a line and hides it: nothing else is read so, whatever the text says.
+/// The kernel reads a line and hides it: nothing else is read so, and the text need not say it.
 pub(super) fn hidden_line(look: &Look<'_>) -> Option<Reading> {
     if !look.kernel.hides_a_line() {
         return None;
@@ -25,8 +25,8 @@ pub(super) fn hidden_line(look: &Look<'_>) -> Option<Reading> {
     let says_so = words().secrets.is_match(&question);
     let base = match look.kernel.wait {
         Waits::Read => 95,
-        _ if says_so => 90,
-        _ => 70,
+        Waits::Poll | Waits::Nobody | Waits::Unknown if says_so => 90,
+        Waits::Poll | Waits::Nobody | Waits::Unknown => 70,
     };
     let mut reading = Reading::line(look, Kind::Password, base, &question);
     // The line above may say why it asks again: "Sorry, try again."

@@ -42,34 +42,29 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     if let Some(asked) = line::asked_above(look)
         && let Some(found) = explicit(asked)
     {
-        let mut reading = Reading::line(look, Kind::YesNo, found.base, question);
-        reading.excerpt = asked.to_owned();
-        reading.identity = format!("{}\n{asked}", reading.identity);
-        return Some(reading.with_choices(found.choices(look)));
+        return Some(found.reading(look, question).asked_as(asked, asked));
     }
     let found =
         explicit(question).or_else(|| by_lines_above(look, question)).or_else(|| implied(question))?;
-    let mut reading = Reading::line(look, Kind::YesNo, found.base, question);
-    if ONLY_ANSWERS.is_match(question)
-        && let Some(above) = look.line.first.checked_sub(1)
-    {
-        let asked = look.page.inner(above).trim();
-        reading.excerpt = format!("{asked} {question}").trim().to_owned();
-        reading.identity = format!("{}\n{asked}", reading.identity);
-    }
-    Some(reading.with_choices(found.choices(look)))
+    let reading = found.reading(look, question);
+    let above = look.line.first.checked_sub(1).filter(|_| ONLY_ANSWERS.is_match(question));
+    Some(match above.map(|above| look.page.inner(above).trim()) {
+        Some(asked) => reading.asked_as(asked, &format!("{asked} {question}")),
+        None => reading,
+    })
 }
 
 /// The question, a gap, and an empty line to type in.
 fn before_gap(look: &Look<'_>) -> Option<Reading> {
     let (row, asked) = line::asked_before_gap(look)?;
     let found = explicit(asked)?;
-    let mut reading = Reading::line(look, Kind::YesNo, found.base.min(BEFORE_GAP), asked);
+    let found = YesNoAnswers { base: found.base.min(BEFORE_GAP), ..found };
+    let mut reading = found.reading(look, asked);
     reading.place = Place::Block;
     if look.pack().is_some_and(|pack| pack.is_agent()) {
         reading.excerpt = line::with_matter(look, row, asked);
     }
-    Some(reading.with_choices(found.choices(look)))
+    Some(reading)
 }
 
 /// Less than for a question in the line of the cursor itself: the words may be the last ones of a text.
@@ -81,37 +76,46 @@ fn editor(look: &Look<'_>) -> Option<Reading> {
     if look.kernel.canonical || !whole.starts_with("? ") {
         return None;
     }
-    let found = explicit(&whole)?;
-    let mut reading = Reading::line(look, Kind::YesNo, found.base, &whole);
-    reading.place = Place::Block;
-    Some(reading.with_choices(found.choices(look)))
+    Some(Reading { place: Place::Block, ..explicit(&whole)?.reading(look, &whole) })
 }
 
-struct Found {
+struct YesNoAnswers {
     base: u8,
     /// What is typed for yes and for no: the word where the word is asked for, else its letter.
     answers: (String, String),
     further: Vec<String>,
 }
 
-impl Found {
+impl YesNoAnswers {
+    fn new(base: u8, yes: &str, no: &str) -> Self {
+        Self { base, answers: (yes.to_owned(), no.to_owned()), further: Vec::new() }
+    }
+
+    fn word_or_letter(base: u8, whole_word: bool) -> Self {
+        if whole_word { Self::new(base, "yes", "no") } else { Self::new(base, "y", "n") }
+    }
+
+    fn reading(&self, look: &Look<'_>, question: &str) -> Reading {
+        Reading::line(look, Kind::YesNo, self.base, question).with_choices(self.choices(look))
+    }
+
     fn choices(&self, look: &Look<'_>) -> Vec<Choice> {
-        let (yes, no) = (&self.answers.0, &self.answers.1);
-        let mut choices = vec![
-            Choice { label: "Yes".to_owned(), strokes: Some(look.answer(yes)), effect: Effect::Accepts },
-            Choice { label: "No".to_owned(), strokes: Some(look.answer(no)), effect: Effect::Refuses },
-        ];
-        choices.extend(self.further.iter().map(|label| Choice {
-            label: label.clone(),
-            strokes: Some(look.answer(label.trim_matches(['[', ']']))),
-            effect: Effect::Other,
-        }));
-        choices
+        let choice = |label: &str, word: &str, effect| Choice {
+            label: label.to_owned(),
+            strokes: Some(look.answer(word)),
+            effect,
+        };
+        let further = self.further.iter();
+        let further = further.map(|label| choice(label, label.trim_matches(['[', ']']), Effect::Other));
+        [choice("Yes", &self.answers.0, Effect::Accepts), choice("No", &self.answers.1, Effect::Refuses)]
+            .into_iter()
+            .chain(further)
+            .collect()
     }
 }
 
 /// The line itself names the answers.
-fn explicit(question: &str) -> Option<Found> {
+fn explicit(question: &str) -> Option<YesNoAnswers> {
     if let Some(captures) = words().alternatives.captures(question) {
         let (yes, no) = (captures.get(1)?.as_str(), captures.get(2)?.as_str());
         if !words().is_pair(yes, no) {
@@ -126,40 +130,29 @@ fn explicit(question: &str) -> Option<Found> {
             .map(str::to_owned)
             .collect();
         // Many letters are a menu, not a yes or no.
-        return (further.len() <= 3).then(|| Found {
-            base: 95,
-            answers: (yes.to_lowercase(), no.to_lowercase()),
-            further,
-        });
+        let found = YesNoAnswers::new(95, &yes.to_lowercase(), &no.to_lowercase());
+        return (further.len() <= 3).then_some(YesNoAnswers { further, ..found });
     }
     if CAPITALS.is_match(question) {
-        return Some(Found { base: 90, answers: ("YES".to_owned(), "no".to_owned()), further: Vec::new() });
+        return Some(YesNoAnswers::new(90, "YES", "no"));
     }
     for (pattern, base) in [(&WORDS, 90), (&SWAPPED, 90), (&DEFAULT_ONLY, 90), (&PRESS_Y, 90), (&BARE, 85)] {
         if let Some(captures) = pattern.captures(question) {
-            return Some(Found { base, answers: answers(is_word(&captures)), further: Vec::new() });
+            let is_word = captures.get(1).is_some_and(|word| word.len() > 1);
+            return Some(YesNoAnswers::word_or_letter(base, is_word));
         }
     }
     None
 }
 
-fn answers(whole_word: bool) -> (String, String) {
-    let (yes, no) = if whole_word { ("yes", "no") } else { ("y", "n") };
-    (yes.to_owned(), no.to_owned())
-}
-
-fn is_word(captures: &regex::Captures<'_>) -> bool {
-    captures.get(1).is_some_and(|word| word.len() > 1)
-}
-
 /// "Only 'yes' will be accepted to approve." above, `Enter a value:` in the line.
-fn by_lines_above(look: &Look<'_>, question: &str) -> Option<Found> {
+fn by_lines_above(look: &Look<'_>, question: &str) -> Option<YesNoAnswers> {
     if !question.ends_with([':', '?', '>']) {
         return None;
     }
     let first = look.line.first;
     let above = look.page.block(first.saturating_sub(4), first.saturating_sub(1));
-    ONLY_YES.is_match(&above).then(|| Found { base: 85, answers: answers(true), further: Vec::new() })
+    ONLY_YES.is_match(&above).then(|| YesNoAnswers::word_or_letter(85, true))
 }
 
 fn is_asked_by_a_program(question: &str) -> bool {
@@ -167,13 +160,13 @@ fn is_asked_by_a_program(question: &str) -> bool {
 }
 
 /// The line names no answer, yet only yes or no fits.
-fn implied(question: &str) -> Option<Found> {
+fn implied(question: &str) -> Option<YesNoAnswers> {
     let base = match question {
         _ if is_asked_by_a_program(question) => 90,
         _ if words().asks_plainly.is_match(question) || ANYWAY.is_match(question) => 80,
         _ => return None,
     };
-    Some(Found { base, answers: answers(false), further: Vec::new() })
+    Some(YesNoAnswers::word_or_letter(base, false))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Lines that scrolled off the screen, for somebody who asks what came before.
+//! Lines that scrolled off the screen, for a person who asks what came before.
 //!
-//! The emulator keeps the rows as they are; text is made of them when somebody asks, so that a flood costs nothing.
+//! The emulator keeps the rows as they are; text is made of them when they are asked for, so that a flood costs nothing.
 
 use std::collections::VecDeque;
 

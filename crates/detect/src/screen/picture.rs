@@ -1,7 +1,7 @@
-//! The screen as people see it, for somebody who watches from elsewhere. Nothing is recognised on it.
+//! The screen as people see it, for a person who watches from elsewhere. Nothing is recognised on it.
 //!
 //! # Masked-before-it-leaves invariant
-//! A picture never shows what looks like a secret, nor text that the tool hides: whoever makes one may send it.
+//! A picture never shows what looks like a secret, nor text that the tool hides: it may be sent as it is.
 
 use std::ops::Range;
 
@@ -144,25 +144,17 @@ fn colour_of(color: Color) -> Colour {
     match color {
         Color::Indexed(index) => Colour::Indexed(index),
         Color::Spec(rgb) => Colour::Rgb(rgb.r, rgb.g, rgb.b),
-        Color::Named(named) => match named {
-            NamedColor::Foreground
-            | NamedColor::Background
-            | NamedColor::Cursor
-            | NamedColor::BrightForeground
-            | NamedColor::DimForeground => Colour::Default,
-            NamedColor::DimBlack => Colour::Indexed(0),
-            NamedColor::DimRed => Colour::Indexed(1),
-            NamedColor::DimGreen => Colour::Indexed(2),
-            NamedColor::DimYellow => Colour::Indexed(3),
-            NamedColor::DimBlue => Colour::Indexed(4),
-            NamedColor::DimMagenta => Colour::Indexed(5),
-            NamedColor::DimCyan => Colour::Indexed(6),
-            NamedColor::DimWhite => Colour::Indexed(7),
-            // The sixteen of the palette are numbered from zero.
-            palette => Colour::Indexed(palette as u8),
+        // The sixteen of the palette are numbered from zero, their eight dim ones from `DimBlack`.
+        Color::Named(named) => match named as usize {
+            index @ ..16 => Colour::Indexed(index as u8),
+            index @ DIM..DIM_END => Colour::Indexed((index - DIM) as u8),
+            _ => Colour::Default,
         },
     }
 }
+
+const DIM: usize = NamedColor::DimBlack as usize;
+const DIM_END: usize = DIM + 8;
 
 #[cfg(test)]
 mod tests {
@@ -193,6 +185,7 @@ mod tests {
         check("ab  ", &[("ab", 2, plain)]);
         check("\x1b[31ma\x1b[0mb", &[("a", 1, ink(Colour::Indexed(1))), ("b", 1, plain)]);
         check("\x1b[97ma", &[("a", 1, ink(Colour::Indexed(15)))]);
+        check("\x1b[39;49ma", &[("a", 1, plain)]);
         check("\x1b[38;5;200ma", &[("a", 1, ink(Colour::Indexed(200)))]);
         check("\x1b[38;2;1;2;3ma", &[("a", 1, ink(Colour::Rgb(1, 2, 3)))]);
         let ground = Style { background: Colour::Indexed(4), ..plain };

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
 
+pub mod variants;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -148,7 +148,7 @@ impl Hub {
                     return Ok(());
                 }
             },
-            Report::Left { sighting, how } => Event::Left { session, sighting, how: how.into() },
+            Report::Left { sighting, how } => Event::Left { session, sighting, how },
             Report::Outcome { reply_id, prompt_id, outcome } => {
                 match (reply_id.parse::<ReplyId>(), prompt_id.parse::<PromptId>()) {
                     (Ok(reply), Ok(prompt)) => Event::Outcome { session, prompt, what: outcome.event(reply) },

@@ -1,52 +1,45 @@
 //! The draft of a recording's label: what the detector saw, for a person to correct.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use atlasbridge_detect::Moment;
 use atlasbridge_detect::recording::Replayed;
 use atlasbridge_model::{Choices, Kind};
+use atlasbridge_pty::WindowSize;
 use serde_json::{Map, Value, json};
 
-pub(super) struct Facts<'a> {
-    pub(super) tool: &'a str,
-    pub(super) command: &'a [String],
-    pub(super) scenario: &'a Path,
-    pub(super) cols: u16,
-    pub(super) rows: u16,
-    pub(super) code: i32,
-    pub(super) end: Moment,
-    pub(super) seen: &'a [Replayed],
-}
+use super::{RecordConfig, command_line};
+use crate::cast::create_private;
 
 const NOTE: &str = "A draft: what the detector saw. Correct it by what you saw: `from` is when the question was fully \
                     visible, `to` when it was answered; `quiet` takes windows in which nothing waited. Then remove \
                     this note.";
 
-pub(super) fn draft(facts: &Facts<'_>) -> Value {
-    let scenario = facts.scenario.file_stem().unwrap_or_default().to_string_lossy();
+pub(super) fn draft(
+    config: &RecordConfig,
+    size: WindowSize,
+    code: i32,
+    end: Moment,
+    seen: &[Replayed],
+) -> Value {
     json!({
-        "tool": facts.tool,
+        "tool": config.tool,
         "tool_version": "",
-        "scenario": scenario,
-        "argv": facts.command,
-        "cols": facts.cols,
-        "rows": facts.rows,
-        "exit": facts.code,
+        "scenario": config.output.file_stem().unwrap_or_default().to_string_lossy(),
+        "argv": command_line(config),
+        "cols": size.cols,
+        "rows": size.rows,
+        "exit": code,
         "note": NOTE,
-        "prompts": facts.seen.iter().map(|seen| prompt(seen, facts.end)).collect::<Vec<_>>(),
+        "prompts": seen.iter().map(|seen| prompt(seen, end)).collect::<Vec<_>>(),
         "quiet": [],
     })
 }
 
 fn prompt(seen: &Replayed, end: Moment) -> Value {
     let sighting = &seen.sighting;
-    let kind = match sighting.kind {
-        Kind::Idle => "idle_input",
-        other => other.as_str(),
-    };
+    let kind = if sighting.kind == Kind::Idle { "idle_input" } else { sighting.kind.as_str() };
     let rows = || sighting.choices.iter().flat_map(Choices::iter);
     let keys: Map<String, Value> =
         rows().map(|choice| (choice.label.clone(), choice.keys().into())).collect();
@@ -67,6 +60,5 @@ fn title(excerpt: &str) -> &str {
 }
 
 pub(super) fn write(path: &Path, draft: &Value) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    writeln!(file, "{draft:#}")
+    writeln!(create_private(path)?, "{draft:#}")
 }

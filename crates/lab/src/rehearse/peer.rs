@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use atlasbridge_wire::command::{Request, Response};
+use atlasbridge_wire::command::Response;
 use atlasbridge_wire::{Greeting, Hello, Lines, Role, decode, encode};
 
 /// How long the hub may take to greet.
@@ -39,10 +39,6 @@ impl Peer {
         }
     }
 
-    pub(crate) fn ask(&mut self, request: &Request) -> io::Result<()> {
-        self.send(request)
-    }
-
     /// What has come since the last call. The hub that hangs up is an error.
     pub(crate) fn hear(&mut self) -> io::Result<Vec<Response>> {
         self.stream.set_nonblocking(true)?;
@@ -61,7 +57,7 @@ impl Peer {
         Ok(heard)
     }
 
-    fn send<T: serde::Serialize>(&mut self, frame: &T) -> io::Result<()> {
+    pub(crate) fn send<T: serde::Serialize>(&mut self, frame: &T) -> io::Result<()> {
         self.stream.write_all(&encode(frame))
     }
 

@@ -16,7 +16,7 @@ use atlasbridge_pty::{
 use atlasbridge_wire::command::{Request, Response};
 use serde_json::Value;
 
-use super::course::{Course, Effect};
+use super::operator::{Operator, OperatorAct};
 use super::peer::Peer;
 use super::{LabConfig, RehearseError};
 use crate::scenario::Scenario;
@@ -50,7 +50,7 @@ impl Stage {
         home.start_hub(config)?;
         let mut watcher = home.connect()?;
         let speaker = home.connect()?;
-        watcher.ask(&Request::Watch).map_err(RehearseError::Talk)?;
+        watcher.send(&Request::Watch).map_err(RehearseError::Talk)?;
         let session = spawn(&SpawnConfig {
             program: config.program.as_os_str(),
             args: &home.run_arguments(scenario),
@@ -75,14 +75,14 @@ impl Stage {
     /// Lets the tool run to its end, or to the first problem.
     pub(crate) fn play(
         &mut self,
-        course: &mut Course,
+        operator: &mut Operator,
         interrupts: &Signals,
         deadline: Instant,
     ) -> Result<(), RehearseError> {
-        while !self.has_ended && course.problems().is_empty() {
+        while !self.has_ended && operator.problems().is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                course.fail(format!("the time was up before {}", course.expectation()));
+                operator.fail(format!("the time was up before {}", operator.expectation()));
                 break;
             }
             self.wait(interrupts, left).map_err(RehearseError::Wait)?;
@@ -90,11 +90,11 @@ impl Stage {
                 return Err(RehearseError::Interrupted(signal));
             }
             self.take_output();
-            self.attend(course)?;
-            self.follow_child(course);
+            self.attend(operator)?;
+            self.follow_child(operator);
         }
-        if !course.problems().is_empty() {
-            course.fail(format!("the terminal showed:\n{}", self.screen()));
+        if !operator.problems().is_empty() {
+            operator.fail(format!("the terminal showed:\n{}", self.screen()));
         }
         Ok(())
     }
@@ -119,39 +119,40 @@ impl Stage {
         }
     }
 
-    fn attend(&mut self, course: &mut Course) -> Result<(), RehearseError> {
-        let offered_before = course.offered().len();
+    fn attend(&mut self, operator: &mut Operator) -> Result<(), RehearseError> {
+        let offered_before = operator.offered().len();
         let mut effects = Vec::new();
         for response in self.watcher.hear().map_err(RehearseError::Talk)? {
-            match response {
-                Response::Approvals { prompts } => effects.extend(course.watched(prompts, SystemTime::now())),
-                other => course.fail(format!("the hub does not let us watch: {other:?}")),
+            if let Response::Approvals { prompts } = response {
+                effects.extend(operator.watched(prompts, SystemTime::now()));
+            } else {
+                operator.fail(format!("the hub does not let us watch: {response:?}"));
             }
         }
         for response in self.speaker.hear().map_err(RehearseError::Talk)? {
-            effects.extend(course.responded(response, SystemTime::now()));
+            effects.extend(operator.responded(response, SystemTime::now()));
         }
-        if course.offered().len() > offered_before {
+        if operator.offered().len() > offered_before {
             self.memory.extend(self.host.and_then(own_kib));
         }
         for effect in effects {
             match effect {
-                Effect::Ask(request) => self.speaker.ask(&request).map_err(RehearseError::Talk)?,
-                Effect::Type(keys) => self.type_keys(keys, course),
+                OperatorAct::Ask(request) => self.speaker.send(&request).map_err(RehearseError::Talk)?,
+                OperatorAct::Type(keys) => self.type_keys(&keys, operator),
             }
         }
         Ok(())
     }
 
     /// A few keys: a terminal that does not take them at once is a problem.
-    fn type_keys(&mut self, keys: &str, course: &mut Course) {
+    fn type_keys(&mut self, keys: &str, operator: &mut Operator) {
         match self.session.writer.write(keys.as_bytes()) {
             Ok(WriteOutcome::Wrote(count)) if count == keys.len() => {}
-            other => course.fail(format!("the terminal did not take {keys:?}: {other:?}")),
+            other => operator.fail(format!("the terminal did not take {keys:?}: {other:?}")),
         }
     }
 
-    fn follow_child(&mut self, course: &mut Course) {
+    fn follow_child(&mut self, operator: &mut Operator) {
         while let Ok(Some(event)) = self.session.child.next_event() {
             let code = match event {
                 ChildEvent::Started { pid } => {
@@ -162,7 +163,7 @@ impl Stage {
                 ChildEvent::Exited { code } => code,
                 ChildEvent::Signaled { signal } => 128 + signal,
                 ChildEvent::ExecFailed { errno } => {
-                    course.fail(format!(
+                    operator.fail(format!(
                         "`atlasbridge run` could not be started: {}",
                         io::Error::from_raw_os_error(errno)
                     ));
@@ -171,7 +172,7 @@ impl Stage {
                 ChildEvent::LeaderLost => -1,
             };
             self.has_ended = true;
-            course.ended(code);
+            operator.ended(code);
         }
     }
 
@@ -232,7 +233,7 @@ impl Home {
     fn fill(&self, scenario: &Scenario) -> io::Result<()> {
         private_directory(&self.directory)?;
         private_directory(&self.path("home"))?;
-        fs::write(self.path("tool"), format!("{PRELUDE}{}", scenario.script))
+        fs::write(self.path("tool"), format!("{PRELUDE}{}", scenario.script()))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -289,7 +290,7 @@ impl Home {
     }
 }
 
-/// # Nobody is left
+/// # No process is left
 /// Everything that a rehearsal starts stays below this process. It is ended and collected before the directory goes: a hub
 /// that were only told to stop would still write there, and a session host start another one.
 impl Drop for Home {

@@ -1,6 +1,6 @@
 //! What the detector says: prompts that come and go, and questions for the kernel.
 
-use atlasbridge_detect::{Departure, Drift, Event, KernelWait, Observation, Waits};
+use atlasbridge_detect::{Departure, DetectorEvent as Event, Drift, KernelWait, Observation, Waits};
 use atlasbridge_model::{Kind, Sighting, SightingNo, lifecycle};
 use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
@@ -171,7 +171,7 @@ impl Host {
             events.gone(no, word, now);
         }
         if let Some(how) = how.filter(|_| !was_ours) {
-            self.link.report(Report::Left { sighting: no.0, how: how.into() });
+            self.link.report(Report::Left { sighting: no.0, how });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atlasbridge_detect::{HookEvent, Moment, Observation, Told, holds_keys};
+use atlasbridge_detect::{HookEvent, Moment, Observation, ToolWord as Told, holds_keys};
 use atlasbridge_model::{Kind, Sighting};
 use atlasbridge_pty::ReadOutcome;
 

@@ -1,45 +1,85 @@
 //! How a dialog's rows are read and answered: what a pack may say of them, and what holds where none does.
 
 use atlasbridge_model::{Choice, Effect, Grant, Kind, Strokes};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use super::labels::{self, Pattern, pattern};
-use crate::packs::LazyRegex;
+use crate::packs::{LazyRegex, Located};
 
-/// The manner of one dialog. The default is what generic dialogs of numbered or marked rows have in common.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Manner {
-    /// Pack and dialog, for explanations.
-    pub(crate) name: Option<String>,
+/// How one dialog is known, read and answered, as its pack says. The default, which has no name, is what generic dialogs
+/// of numbered or marked rows have in common.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DialogRules {
+    /// In its file the name alone; here behind the name of its pack, for explanations.
+    pub(crate) name: Located,
+    pub(crate) rows: Rows,
+    /// Must be found in the lines above the rows, joined by blanks.
+    pub(crate) anchor: LazyRegex,
+    /// Must be found in the lines below the rows, if given.
+    pub(crate) footer: Option<LazyRegex>,
+    /// The line that it begins with, where nothing is drawn around it.
+    pub(crate) begins: Option<LazyRegex>,
+    /// How a row looks, where it does not look as usual: groups `marker`, `key`, `label`.
+    pub(crate) row: Option<LazyRegex>,
     /// `None`: yes_no for a plain pair of yes and no, else multiple_choice.
+    #[serde(default, deserialize_with = "kind_of_dialog")]
     pub(crate) kind: Option<Kind>,
+    #[serde(default)]
     pub(crate) keys: Keys,
-    /// Escape answers the refusing row, whatever `keys` says.
-    pub(crate) escape_refuses: bool,
+    /// Answers the refusing row in place of `keys`.
+    refuse_key: Option<RefuseKey>,
     /// Labels that refuse and labels that accept; others are judged by their words.
-    pub(crate) refuses: Option<LazyRegex>,
-    pub(crate) accepts: Option<LazyRegex>,
+    refuses: Option<LazyRegex>,
+    accepts: Option<LazyRegex>,
     /// Labels that accept this once and grant nothing more, as a whole: a word more may grant more.
     pub(crate) once: Option<LazyRegex>,
-    /// Labels that grant more, and what.
-    pub(crate) widens: Vec<(LazyRegex, Grant)>,
+    /// Labels that grant more.
+    session: Option<LazyRegex>,
+    always: Option<LazyRegex>,
+    mode: Option<LazyRegex>,
     /// Rows that are no choices: text fields, links to elsewhere.
-    pub(crate) leave_out: Option<LazyRegex>,
+    leave_out: Option<LazyRegex>,
     /// Rows that say no in words of one's own: their number only leads into a field, and an Enter there is another
     /// matter in each version. Escape refuses the dialog as it stands, so that is what answers them.
-    pub(crate) text_field: Option<LazyRegex>,
+    text_field: Option<LazyRegex>,
     /// How a person sees more of it at the terminal.
     pub(crate) more: Option<String>,
     /// Lines of its matter that fit into its box: as many may be fewer than there are.
-    pub(crate) window: Option<usize>,
+    pub(crate) window: Option<u16>,
     /// `(esc)` and its like stay in the label.
-    pub(crate) keeps_hints: bool,
+    #[serde(default, rename = "keep_hints")]
+    keeps_hints: bool,
+    #[serde(default)]
     pub(crate) below: Below,
     /// A second column describes the first and is no part of the label.
+    #[serde(default, rename = "keep_columns")]
     pub(crate) keeps_columns: bool,
 }
 
+/// The shape of a dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Rows {
+    /// `❯ 1. Yes`.
+    #[default]
+    Numbered,
+    /// `❯ Yes`, the others without a marker.
+    Marked,
+    /// Side by side, told apart by colour.
+    Buttons,
+    /// Letters in the line of the cursor.
+    Letters,
+    /// No rows: the last line names a key for each answer, `Enter to stay · Esc to cancel`.
+    Keys,
+    /// Nothing to choose: Enter, or a text.
+    Nothing,
+}
+
 /// What selects a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Keys {
     /// As the row and the footer say, else the row's number.
     #[default]
@@ -54,18 +94,39 @@ pub(crate) enum Keys {
     Letter,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RefuseKey {
+    Esc,
+}
+
 /// What the lines under a row are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Below {
     /// The rest of the label if the label did not fit, else a description.
     #[default]
-    Wrapped,
+    Description,
     /// The label goes on.
     Label,
 }
 
+/// The kinds that a dialog can have: an idle box and a prompt that no family recognises are none.
+fn kind_of_dialog<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>, D::Error> {
+    let kinds = [Kind::YesNo, Kind::MultipleChoice, Kind::ConfirmEnter, Kind::FreeText, Kind::Password];
+    let name = String::deserialize(deserializer)?;
+    let kind = kinds.into_iter().find(|kind| kind.as_str() == name);
+    let unknown = || {
+        D::Error::custom(format!(
+            "unknown kind `{name}`, expected one of {}",
+            kinds.map(|kind| format!("`{kind}`")).join(", ")
+        ))
+    };
+    kind.map(Some).ok_or_else(unknown)
+}
+
 /// A row as it stands on the screen.
-pub(crate) struct Shown<'a> {
+pub(crate) struct ShownRow<'a> {
     pub(crate) label: &'a str,
     pub(crate) number: Option<u16>,
     pub(crate) index: usize,
@@ -73,62 +134,79 @@ pub(crate) struct Shown<'a> {
     pub(crate) footer: &'a str,
 }
 
-impl Manner {
+impl DialogRules {
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = &LazyRegex> {
+        let labels = [&self.refuses, &self.accepts, &self.once, &self.session, &self.always, &self.mode];
+        let parts = [&self.footer, &self.begins, &self.row, &self.leave_out, &self.text_field];
+        [&self.anchor].into_iter().chain(labels.into_iter().chain(parts).flatten())
+    }
+
+    /// This is the dialog, by the words above its rows and below them.
+    pub(crate) fn fits(&self, above: &str, below: &str) -> bool {
+        let footer_fits = || self.footer.as_ref().is_none_or(|footer| footer.is_match(below));
+        self.anchor.is_match(above) && footer_fits()
+    }
+
+    /// A pack has told them.
+    pub(crate) fn is_packed(&self) -> bool {
+        !self.name.text.is_empty()
+    }
+
     pub(crate) fn label<'a>(&self, label: &'a str) -> &'a str {
         if self.keeps_hints { label.trim() } else { labels::without_hint(label) }
     }
 
     pub(crate) fn is_left_out(&self, label: &str) -> bool {
-        self.leave_out.as_ref().is_some_and(|regex| regex.is_match(label.trim()))
+        says(&self.leave_out, label.trim())
     }
 
     fn is_text_field(&self, label: &str) -> bool {
-        self.text_field.as_ref().is_some_and(|regex| regex.is_match(label))
+        says(&self.text_field, label)
     }
 
     pub(crate) fn kind(&self, labels: &[&str]) -> Kind {
-        let is_pair = labels::is_yes_no_pair(labels);
-        self.kind.unwrap_or(if is_pair { Kind::YesNo } else { Kind::MultipleChoice })
+        self.kind.unwrap_or_else(|| labels::kind(labels))
     }
 
     /// # Silence-never-approves invariant
-    /// Silence takes a row that refuses, so a pack cannot make one of a row whose words accept: nobody takes that row but
+    /// Silence takes a row that refuses, so a pack cannot make one of a row whose words accept: that row is taken by
     /// a person, by its label.
     pub(crate) fn effect(&self, label: &str) -> Effect {
-        let says = |regex: &Option<LazyRegex>| regex.as_ref().is_some_and(|regex| regex.is_match(label));
         let by_words = labels::effect(label);
         match () {
-            () if says(&self.refuses) || self.is_text_field(label) => match by_words.is_accepting() {
+            () if says(&self.refuses, label) || self.is_text_field(label) => match by_words.is_accepting() {
                 true => Effect::Widens(Grant::Unknown),
                 false => Effect::Refuses,
             },
-            () if says(&self.accepts) || by_words.is_accepting() => self.accepted(label),
+            () if says(&self.accepts, label) || by_words.is_accepting() => self.accepted(label),
             // A pack that names the refusing rows names all of them.
             () if self.refuses.is_some() && by_words == Effect::Refuses => Effect::Other,
             () => by_words,
         }
     }
 
-    /// How much a row that accepts grants: as the pack says, else by its words.
+    /// How much a row that accepts grants: as the pack says, the widest first, else by its words.
     fn accepted(&self, label: &str) -> Effect {
-        let widest = self.widens.iter().filter(|(regex, _)| regex.is_match(label));
-        match widest.map(|(_, grant)| *grant).max() {
-            Some(grant) => Effect::Widens(grant),
-            None if self.once.as_ref().is_some_and(|once| once.is_match(label)) => Effect::Accepts,
-            None => labels::accepted(label),
+        match () {
+            () if says(&self.mode, label) => Effect::Widens(Grant::Mode),
+            () if says(&self.always, label) => Effect::Widens(Grant::Always),
+            () if says(&self.session, label) => Effect::Widens(Grant::Session),
+            () if says(&self.once, label) => Effect::Accepts,
+            () => labels::accepted(label),
         }
     }
 
     /// `None` where nothing is known to select the row.
-    pub(crate) fn choice(&self, row: &Shown<'_>) -> Option<Choice> {
+    pub(crate) fn choice(&self, row: &ShownRow<'_>) -> Option<Choice> {
         let label = self.label(row.label);
         let effect = self.effect(label);
-        let escapes = self.escape_refuses && effect == Effect::Refuses || self.is_text_field(label);
+        let escapes =
+            self.refuse_key == Some(RefuseKey::Esc) && effect == Effect::Refuses || self.is_text_field(label);
         let strokes = if escapes { Strokes::once(*b"\x1b") } else { self.strokes(row)? };
         Some(Choice { label: label.to_owned(), strokes: Some(strokes), effect })
     }
 
-    fn strokes(&self, row: &Shown<'_>) -> Option<Strokes> {
+    fn strokes(&self, row: &ShownRow<'_>) -> Option<Strokes> {
         let moved = || steps(row.highlighted, row.index, UP, DOWN);
         match (self.keys, row.number) {
             (Keys::Shown, Some(number)) => as_shown(row, number),
@@ -139,6 +217,10 @@ impl Manner {
             (Keys::Move | Keys::Letter, _) | (_, None) => moved(),
         }
     }
+}
+
+fn says(pattern: &Option<LazyRegex>, label: &str) -> bool {
+    pattern.as_ref().is_some_and(|pattern| pattern.is_match(label))
 }
 
 /// Arrow keys from one row to another, one at a time, then Enter when the marker is seen there.
@@ -152,13 +234,27 @@ pub(crate) fn steps(from: Option<usize>, to: usize, back: &str, forth: &str) -> 
     Strokes::guided(moves(from?, to, back, forth).chain([b"\r".to_vec()]))
 }
 
+/// Choices side by side or above each other, of which one is lit: a key steps back or forth, and Enter takes the lit one.
+pub(crate) fn stepped<Label: AsRef<str>>(
+    labels: &[Label],
+    lit: Option<usize>,
+    keys: (&str, &str),
+) -> Vec<Choice> {
+    let choice =
+        |(index, label): (usize, &Label)| labels::choice(label.as_ref(), steps(lit, index, keys.0, keys.1));
+    labels.iter().enumerate().map(choice).collect()
+}
+
+/// The keys that step back and forth in a row.
+pub(crate) const SIDEWAYS: (&str, &str) = ("\x1b[D", "\x1b[C");
+
 /// Arrow keys to the row, the space bar to tick it, then Enter: each only while the menu shows what the one before did.
 pub(crate) fn tick(from: usize, to: usize) -> Option<Strokes> {
     Strokes::guided(moves(from, to, UP, DOWN).chain([b" ".to_vec(), b"\r".to_vec()]))
 }
 
 /// A key that moves the marker to its row, then Enter when it is seen there.
-fn jump(key: String, row: &Shown<'_>) -> Option<Strokes> {
+fn jump(key: String, row: &ShownRow<'_>) -> Option<Strokes> {
     let jumps = (row.highlighted != Some(row.index)).then(|| key.into_bytes());
     Strokes::guided(jumps.into_iter().chain([b"\r".to_vec()]))
 }
@@ -172,7 +268,7 @@ fn moves(from: usize, to: usize, back: &str, forth: &str) -> impl Iterator<Item 
 }
 
 /// A key named in the row, the way that the footer names, else the digit, which chooses at once in most dialogs.
-fn as_shown(row: &Shown<'_>, number: u16) -> Option<Strokes> {
+fn as_shown(row: &ShownRow<'_>, number: u16) -> Option<Strokes> {
     static CONTINUE: Pattern = pattern!(r"(?i)^\W*enter (?:to )?continue\b");
     static THEN_ENTER: Pattern = pattern!(r"(?i)\bnumbers?\b.*\bthen (?:press )?enter\b");
     match labels::hinted_key(row.label) {
@@ -187,7 +283,7 @@ fn as_shown(row: &Shown<'_>, number: u16) -> Option<Strokes> {
 
 /// The digit leads to the row, and Enter takes it. A dialog with a marker shows where the digit led; one without shows
 /// the digit itself.
-fn then_enter(row: &Shown<'_>, number: u16) -> Option<Strokes> {
+fn then_enter(row: &ShownRow<'_>, number: u16) -> Option<Strokes> {
     match row.highlighted {
         Some(_) => jump(number.to_string(), row),
         None => Some(Strokes::then_enter_if_still_there(number.to_string())),

@@ -5,17 +5,18 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::SystemTime;
 
 use atlasbridge_wire::command::{PromptView, Request, Response};
-use atlasbridge_wire::twin::Said;
+use atlasbridge_wire::twin::SaidText;
 
-use crate::scenario::{Act, Answer, Expected, Scenario};
+use crate::scenario::{Act, Expected, Scenario};
 
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct Operator {
     scenario: &'static Scenario,
     /// Which act of which prompt comes next.
     prompt: usize,
     act: usize,
-    turn: Turn,
+    /// With the id of its prompt; `None`: the next prompt is to be offered.
+    turn: Option<(Turn, String)>,
     /// Offered and not looked at yet.
     queue: VecDeque<(PromptView, SystemTime)>,
     known: BTreeSet<String>,
@@ -34,34 +35,33 @@ pub(crate) struct Offer {
     pub(crate) answered_at: Option<SystemTime>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is to happen to the prompt that was offered last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// The next prompt is to be offered.
-    Next,
     /// The hub is to respond to an answer.
-    Answering { prompt: String },
+    Answering,
     /// The tool is to withdraw it.
-    Leaving { prompt: String },
+    Leaving,
     /// It was withdrawn, and the hub is to refuse an answer.
-    TooLate { prompt: String },
+    TooLate,
     /// It was answered at the keyboard and is to go.
-    Typing { prompt: String },
+    Typing,
 }
 
 /// What the operator does now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum OperatorAct {
     Ask(Request),
-    Type(&'static str),
+    Type(String),
 }
 
-impl Course {
+impl Operator {
     pub(crate) fn new(scenario: &'static Scenario) -> Self {
         Self {
             scenario,
             prompt: 0,
             act: 0,
-            turn: Turn::Next,
+            turn: None,
             queue: VecDeque::new(),
             known: BTreeSet::new(),
             present: Vec::new(),
@@ -79,11 +79,11 @@ impl Course {
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.turn == Turn::Next && self.prompt == self.scenario.prompts.len() && self.queue.is_empty()
+        self.turn.is_none() && self.prompt == self.scenario.prompts.len() && self.queue.is_empty()
     }
 
     /// The hub's list has changed.
-    pub(crate) fn watched(&mut self, prompts: Vec<PromptView>, now: SystemTime) -> Vec<Effect> {
+    pub(crate) fn watched(&mut self, prompts: Vec<PromptView>, now: SystemTime) -> Vec<OperatorAct> {
         self.present = prompts.iter().map(|prompt| prompt.prompt_id.clone()).collect();
         for prompt in prompts {
             if prompt.status == "awaiting_reply" && self.known.insert(prompt.prompt_id.clone()) {
@@ -94,24 +94,22 @@ impl Course {
     }
 
     /// The hub has responded to the last answer.
-    pub(crate) fn responded(&mut self, response: Response, now: SystemTime) -> Vec<Effect> {
-        let (prompt, problem) = match &self.turn {
-            Turn::Answering { prompt } => (prompt.clone(), self.complaint(response)),
-            Turn::TooLate { prompt } => match response {
-                Response::Refused { .. } => (prompt.clone(), None),
-                other => (prompt.clone(), Some(format!("a late answer was not refused: {other:?}"))),
-            },
-            Turn::Next | Turn::Leaving { .. } | Turn::Typing { .. } => {
-                self.fail(format!("the hub said something unasked: {response:?}"));
-                return Vec::new();
+    pub(crate) fn responded(&mut self, response: Response, now: SystemTime) -> Vec<OperatorAct> {
+        let is_refused = matches!(response, Response::Refused { .. });
+        let problem = match &self.turn {
+            Some((Turn::Answering, _)) => self.complaint(response),
+            Some((Turn::TooLate, _)) if is_refused => None,
+            Some((Turn::TooLate, _)) => Some(format!("a late answer was not refused: {response:?}")),
+            None | Some((Turn::Leaving | Turn::Typing, _)) => {
+                Some(format!("the hub said something unasked: {response:?}"))
             }
         };
-        match problem {
-            Some(problem) => {
-                self.fail(problem);
+        match (problem, &self.turn) {
+            (None, Some((_, prompt))) => self.advance(prompt.clone(), now),
+            (problem, _) => {
+                self.problems.extend(problem);
                 Vec::new()
             }
-            None => self.advance(prompt, now),
         }
     }
 
@@ -137,45 +135,43 @@ impl Course {
     /// What is being waited for, to end a sentence.
     pub(crate) fn expectation(&self) -> String {
         match (&self.turn, self.scenario.prompts.get(self.prompt)) {
-            (Turn::Next, Some(expected)) => {
-                format!("a prompt with {:?} was offered", expected.says)
+            (None, Some(expected)) => format!("a prompt with {:?} was offered", expected.says),
+            (None, None) => "it should".to_owned(),
+            (Some((Turn::Answering, _)), _) => "the hub had responded to the answer".to_owned(),
+            (Some((Turn::Leaving, _)), _) => "the prompt was withdrawn".to_owned(),
+            (Some((Turn::TooLate, _)), _) => "the hub had refused the late answer".to_owned(),
+            (Some((Turn::Typing, _)), _) => {
+                "the prompt that was answered at the keyboard had gone".to_owned()
             }
-            (Turn::Next, None) => "it should".to_owned(),
-            (Turn::Answering { .. }, _) => "the hub had responded to the answer".to_owned(),
-            (Turn::Leaving { .. }, _) => "the prompt was withdrawn".to_owned(),
-            (Turn::TooLate { .. }, _) => "the hub had refused the late answer".to_owned(),
-            (Turn::Typing { .. }, _) => "the prompt that was answered at the keyboard had gone".to_owned(),
         }
     }
 
-    fn go_on(&mut self, now: SystemTime) -> Vec<Effect> {
+    fn go_on(&mut self, now: SystemTime) -> Vec<OperatorAct> {
         match self.turn.clone() {
-            Turn::Next => self.take_offer(now),
-            Turn::Leaving { prompt } if !self.present.contains(&prompt) => {
-                self.turn = Turn::TooLate { prompt: prompt.clone() };
-                vec![ask(prompt, Answer::Approve)]
+            None => self.take_offer(now),
+            Some((Turn::Leaving, prompt)) if !self.present.contains(&prompt) => {
+                self.turn = Some((Turn::TooLate, prompt.clone()));
+                vec![ask(prompt, SaidText::Approve)]
             }
-            Turn::Typing { prompt } if !self.present.contains(&prompt) => self.advance(prompt, now),
-            Turn::Answering { .. } | Turn::Leaving { .. } | Turn::TooLate { .. } | Turn::Typing { .. } => {
-                Vec::new()
-            }
+            Some((Turn::Typing, prompt)) if !self.present.contains(&prompt) => self.advance(prompt, now),
+            Some((Turn::Answering | Turn::Leaving | Turn::TooLate | Turn::Typing, _)) => Vec::new(),
         }
     }
 
     /// The act is done: the next one on the same prompt, or the next prompt.
-    fn advance(&mut self, prompt: String, now: SystemTime) -> Vec<Effect> {
+    fn advance(&mut self, prompt: String, now: SystemTime) -> Vec<OperatorAct> {
         self.act += 1;
         if self.current_act().is_some() {
             return self.perform(prompt, now);
         }
         self.prompt += 1;
         self.act = 0;
-        self.turn = Turn::Next;
+        self.turn = None;
         self.take_offer(now)
     }
 
     /// The next prompt, if it was offered.
-    fn take_offer(&mut self, now: SystemTime) -> Vec<Effect> {
+    fn take_offer(&mut self, now: SystemTime) -> Vec<OperatorAct> {
         let Some((prompt, at)) = self.queue.pop_front() else {
             return Vec::new();
         };
@@ -188,7 +184,7 @@ impl Course {
         self.perform(prompt.prompt_id, now)
     }
 
-    fn perform(&mut self, prompt: String, now: SystemTime) -> Vec<Effect> {
+    fn perform(&mut self, prompt: String, now: SystemTime) -> Vec<OperatorAct> {
         let Some(act) = self.current_act() else {
             return Vec::new();
         };
@@ -197,20 +193,13 @@ impl Course {
         {
             offer.answered_at = Some(now);
         }
-        match act {
-            Act::Say(answer) | Act::Refused(answer, _) => {
-                self.turn = Turn::Answering { prompt: prompt.clone() };
-                vec![ask(prompt, answer)]
-            }
-            Act::Leave => {
-                self.turn = Turn::Leaving { prompt };
-                Vec::new()
-            }
-            Act::Type(keys) => {
-                self.turn = Turn::Typing { prompt };
-                vec![Effect::Type(keys)]
-            }
-        }
+        let (turn, acts) = match act {
+            Act::Say(said) | Act::Refused(said, _) => (Turn::Answering, vec![ask(prompt.clone(), said)]),
+            Act::Leave => (Turn::Leaving, Vec::new()),
+            Act::Type(keys) => (Turn::Typing, vec![OperatorAct::Type(keys)]),
+        };
+        self.turn = Some((turn, prompt));
+        acts
     }
 
     /// What is wrong with the response to an answer.
@@ -229,24 +218,18 @@ impl Course {
     }
 
     fn current_act(&self) -> Option<Act> {
-        self.scenario.prompts.get(self.prompt)?.acts.get(self.act).copied()
+        self.scenario.prompts.get(self.prompt)?.acts.get(self.act).cloned()
     }
 }
 
-fn ask(prompt: String, answer: Answer) -> Effect {
-    let said = match answer {
-        Answer::Approve => Said::Approve,
-        Answer::Deny => Said::Deny,
-        Answer::UseDefault => Said::UseDefault,
-        Answer::Text(text) => Said::Text(text.to_owned()),
-    };
-    Effect::Ask(Request::Answer { prompt, said, as_is: false })
+fn ask(prompt: String, said: SaidText) -> OperatorAct {
+    OperatorAct::Ask(Request::Answer { prompt, said, as_is: false })
 }
 
 /// How an offered prompt differs from the one that was expected.
 fn differences(expected: &Expected, offered: &PromptView) -> Vec<String> {
     let mut differences = Vec::new();
-    if offered.kind != expected.kind.as_str() {
+    if offered.kind != expected.kind {
         differences
             .push(format!("{:?} was offered as {} and is {}", offered.excerpt, offered.kind, expected.kind));
     }
@@ -255,7 +238,7 @@ fn differences(expected: &Expected, offered: &PromptView) -> Vec<String> {
     }
     let labels: Vec<&str> = offered.choices.iter().map(|choice| choice.label.as_str()).collect();
     let are_same = labels.len() == expected.choices.len()
-        && labels.iter().zip(expected.choices).all(|(one, other)| one.eq_ignore_ascii_case(other));
+        && labels.iter().zip(&expected.choices).all(|(one, other)| one.eq_ignore_ascii_case(other));
     if !are_same {
         differences.push(format!(
             "{:?} was offered with the choices {labels:?} and has {:?}",
@@ -311,37 +294,37 @@ mod tests {
 
     #[test]
     fn a_refused_answer_is_followed_by_the_right_one() {
-        let mut course = Course::new(scenario("QA-009").unwrap());
-        let asked = course.watched(waiting("a", "Enter name (max 20 chars):"), NOW);
-        assert!(matches!(&asked[..], [Effect::Ask(Request::Answer { .. })]));
+        let mut operator = Operator::new(scenario("QA-009").unwrap());
+        let asked = operator.watched(waiting("a", "Enter name (max 20 chars):"), NOW);
+        assert!(matches!(&asked[..], [OperatorAct::Ask(Request::Answer { .. })]));
         let reason = "at most 20 characters".to_owned();
-        let again = course.responded(Response::Refused { reason }, NOW);
-        let said = Said::Text("twenty characters ok".to_owned());
-        assert_eq!(again, [Effect::Ask(Request::Answer { prompt: "a".to_owned(), said, as_is: false })]);
-        assert!(course.responded(taken("a"), NOW).is_empty());
-        assert_eq!(course.watched(waiting("b", "Enter commit message:"), NOW).len(), 1);
-        course.responded(taken("b"), NOW);
-        course.ended(0);
-        assert!(course.is_done() && course.problems().is_empty(), "{:?}", course.problems());
+        let again = operator.responded(Response::Refused { reason }, NOW);
+        let said = SaidText::Text("twenty characters ok".to_owned());
+        assert_eq!(again, [OperatorAct::Ask(Request::Answer { prompt: "a".to_owned(), said, as_is: false })]);
+        assert!(operator.responded(taken("a"), NOW).is_empty());
+        assert_eq!(operator.watched(waiting("b", "Enter commit message:"), NOW).len(), 1);
+        operator.responded(taken("b"), NOW);
+        operator.ended(0);
+        assert!(operator.is_done() && operator.problems().is_empty(), "{:?}", operator.problems());
     }
 
     #[test]
     fn what_differs_is_told() {
-        let check = |play: &dyn Fn(&mut Course), expected: &str| {
-            let mut course = Course::new(scenario("QA-019").unwrap());
-            play(&mut course);
-            let problems = course.problems().join("; ");
+        let check = |play: &dyn Fn(&mut Operator), expected: &str| {
+            let mut operator = Operator::new(scenario("QA-019").unwrap());
+            play(&mut operator);
+            let problems = operator.problems().join("; ");
             assert!(problems.contains(expected), "{problems}");
         };
-        check(&|course| course.ended(1), "ended with code 1 before a prompt with \"Note:\"");
+        check(&|operator| operator.ended(1), "ended with code 1 before a prompt with \"Note:\"");
         check(
-            &|course| drop(course.watched(waiting("a", "Delete it?"), NOW)),
+            &|operator| drop(operator.watched(waiting("a", "Delete it?"), NOW)),
             "\"Delete it?\" was offered where \"Note:\"",
         );
         check(
-            &|course| {
-                course.watched(waiting("a", "Note:"), NOW);
-                course.responded(Response::Done, NOW);
+            &|operator| {
+                operator.watched(waiting("a", "Note:"), NOW);
+                operator.responded(Response::Done, NOW);
             },
             "was not accepted",
         );
