@@ -61,7 +61,7 @@ impl Events {
         self.write(now, json!({ "event": "injected", "reply_id": reply, "outcome": outcome, "by": by }));
     }
 
-    /// Keys or a line from afar. What they were stays off the record.
+    /// Keys or a line from elsewhere. What they were stays off the record.
     pub(crate) fn typed(&mut self, typing: &str, outcome: &Value, now: Moment) {
         self.write(now, json!({ "event": "typed", "typing_id": typing, "outcome": outcome }));
     }

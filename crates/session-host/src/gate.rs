@@ -6,9 +6,9 @@
 //! # Intent-before-bytes invariant
 //! The journal holds the intent durably before the first byte is written; if it cannot, nothing is written.
 
-mod afar;
+mod injection;
 mod ledger;
-mod typing;
+mod remote_keys;
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,15 +22,15 @@ use atlasbridge_wire::journal::Entry;
 use atlasbridge_wire::session::TypingOutcome;
 use atlasbridge_wire::twin::Outcome;
 
-pub(crate) use afar::{Surroundings, keys_of};
-pub(crate) use ledger::{Facts, Reader, Request};
-pub(crate) use typing::{Look, Unread};
+pub(crate) use injection::{Reaction, Unread};
+pub(crate) use ledger::{Facts, InjectRequest, TtyReader};
+pub(crate) use remote_keys::{Surroundings, keys_of};
 
 use crate::journal::Journal;
 use crate::pause;
-use afar::{Afar, Keys};
-use ledger::{Ledger, Verdict};
-use typing::{Next, Typing};
+use injection::{Injection, Next};
+use ledger::{Ledger, Ruling};
+use remote_keys::{Keys, RemoteKeys, RemoteRuling};
 
 /// The right to type one reply, once.
 #[must_use = "a ticket that is not injected leaves its reply unanswered"]
@@ -43,12 +43,12 @@ pub(crate) struct Ticket {
     is_dialog: bool,
     /// Its tool takes each key at once, and no line.
     by_key: bool,
-    way: Way,
+    way: Route,
 }
 
 /// How a reply reaches the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Route {
     Type(Strokes),
     /// A marker is led to a row, each key as the rows show it then; `strokes` as they are needed now.
     Steer {
@@ -106,9 +106,9 @@ pub(crate) enum Progress {
     Over(Settled),
 }
 
-/// What became of keys or a line from afar.
+/// What became of keys or a line from elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Course {
+pub(crate) enum RemoteProgress {
     /// Written.
     Done,
     /// The text is written; its Enter comes after a pause, and the outcome with it.
@@ -124,8 +124,8 @@ pub(crate) struct Gate {
     writer: WriteHalf,
     journal: Journal,
     ledger: Ledger,
-    typing: Option<Typing>,
-    afar: Afar,
+    injection: Option<Injection>,
+    remote: RemoteKeys,
     /// Bytes that the terminal has not taken yet, in order. At most one keyboard read and one stroke.
     unsent: VecDeque<u8>,
     echo_window: Duration,
@@ -141,8 +141,8 @@ impl Gate {
             writer,
             journal,
             ledger: Ledger::default(),
-            typing: None,
-            afar: Afar::default(),
+            injection: None,
+            remote: RemoteKeys::default(),
             unsent: VecDeque::new(),
             echo_window,
             settle,
@@ -155,10 +155,10 @@ impl Gate {
     /// a reply `lies_unread` in the tool's terminal nothing may be put behind it: it may have to be taken back.
     pub(crate) fn takes_keys(&self, now: Moment, lies_unread: impl FnOnce() -> bool) -> bool {
         let held = self
-            .typing
+            .injection
             .as_ref()
-            .is_some_and(|typing| now < typing.holds_keyboard_until(self.echo_window) || lies_unread());
-        !held && !self.afar.is_under_way() && self.unsent.is_empty()
+            .is_some_and(|injection| now < injection.holds_keyboard_until(self.echo_window) || lies_unread());
+        !held && !self.remote.is_under_way() && self.unsent.is_empty()
     }
 
     /// What a person typed, or a terminal answered: passed on as it is.
@@ -190,22 +190,22 @@ impl Gate {
     }
 
     pub(crate) fn is_injecting(&self) -> bool {
-        self.typing.is_some()
+        self.injection.is_some()
     }
 
     /// The sighting that is being answered.
     pub(crate) fn injecting(&self) -> Option<SightingNo> {
-        self.typing.as_ref().map(|typing| typing.sighting)
+        self.injection.as_ref().map(|injection| injection.sighting)
     }
 
     /// The text that is being typed, where an Enter of its own sends it.
     pub(crate) fn text_under_way(&self) -> Option<&str> {
-        self.typing.as_ref()?.text()
+        self.injection.as_ref()?.text()
     }
 
     /// By which way the reply that is under way went: `hook` or `keys`.
     pub(crate) fn route(&self) -> Option<&'static str> {
-        let is_said = self.typing.as_ref()?.is_said();
+        let is_said = self.injection.as_ref()?.is_said();
         Some(if is_said { "hook" } else { "keys" })
     }
 
@@ -220,16 +220,16 @@ impl Gate {
     }
 
     /// Nothing became of this reply yet.
-    pub(crate) fn is_new(&self, request: &Request) -> bool {
+    pub(crate) fn is_new(&self, request: &InjectRequest) -> bool {
         self.ledger.is_new(request)
     }
 
     /// May this be typed? At most once per reply and per prompt the answer is a ticket.
-    pub(crate) fn claim(&mut self, request: &Request, facts: Facts) -> Claim {
+    pub(crate) fn claim(&mut self, request: &InjectRequest, facts: Facts) -> Claim {
         let facts = self.with_unsent(facts);
         match self.ledger.judge(request, &facts) {
-            Verdict::Go(way) => {
-                let Request { reply, prompt, sighting, .. } = *request;
+            Ruling::Go(way) => {
+                let InjectRequest { reply, prompt, sighting, .. } = *request;
                 Claim::Granted(Ticket {
                     reply,
                     prompt,
@@ -242,20 +242,25 @@ impl Gate {
                     way,
                 })
             }
-            Verdict::Refuse(outcome) | Verdict::Remembered(outcome) => Claim::Answered(outcome),
-            Verdict::FromOldHub => Claim::FromOldHub,
+            Ruling::Refuse(outcome) | Ruling::Remembered(outcome) => Claim::Answered(outcome),
+            Ruling::FromOldHub => Claim::FromOldHub,
         }
     }
 
     /// What speaks against typing this, as the world looks now.
-    pub(crate) fn objection(&self, ticket: &Ticket, request: &Request, facts: Facts) -> Option<Outcome> {
+    pub(crate) fn objection(
+        &self,
+        ticket: &Ticket,
+        request: &InjectRequest,
+        facts: Facts,
+    ) -> Option<Outcome> {
         let facts = self.with_unsent(facts);
         ledger::objection(request, &facts).or_else(|| ledger::astray(&ticket.way, request, &facts))
     }
 
-    /// Keys that the terminal has not taken yet are half-typed as well, and so is a line from afar without its Enter.
+    /// Keys that the terminal has not taken yet are half-typed as well, and so is a line from elsewhere without its Enter.
     fn with_unsent(&self, facts: Facts) -> Facts {
-        let half_typed = facts.half_typed || !self.unsent.is_empty() || self.afar.is_under_way();
+        let half_typed = facts.half_typed || !self.unsent.is_empty() || self.remote.is_under_way();
         Facts { half_typed, ..facts }
     }
 
@@ -286,8 +291,8 @@ impl Gate {
     ) -> Outcome {
         let reply = ticket.reply;
         let outcome = match &ticket.way {
-            Way::Type(strokes) | Way::Steer { strokes, .. } => self.write_first_stroke(reply, strokes),
-            Way::Say(decision) => match say(ticket.sighting, decision) {
+            Route::Type(strokes) | Route::Steer { strokes, .. } => self.write_first_stroke(reply, strokes),
+            Route::Say(decision) => match say(ticket.sighting, decision) {
                 true => self.note_reply(reply),
                 // The tool has taken its question back in this very moment.
                 false => Outcome::PromptChanged,
@@ -295,7 +300,7 @@ impl Gate {
         };
         self.ledger.settle(reply, outcome);
         if outcome == Outcome::Typed {
-            self.typing = Some(Typing::begun(ticket, self.settle, now));
+            self.injection = Some(Injection::begun(ticket, self.settle, now));
             self.look_at = Some(now);
             self.is_belied = false;
         }
@@ -326,22 +331,22 @@ impl Gate {
 
     /// When [`Gate::look`] or [`Gate::press_enter`] wants to be called although nothing happened.
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
-        [self.look_at, self.afar.enter_at()].into_iter().flatten().min()
+        [self.look_at, self.remote.enter_at()].into_iter().flatten().min()
     }
 
     /// The row that the marker of the dialog is being led to.
     pub(crate) fn aim(&self) -> Option<&Aim> {
-        self.typing.as_ref().and_then(Typing::aim)
+        self.injection.as_ref().and_then(Injection::aim)
     }
 
     /// The text that must be seen before its Enter.
     pub(crate) fn typed(&self) -> Option<&str> {
-        self.typing.as_ref().and_then(Typing::typed)
+        self.injection.as_ref().and_then(Injection::typed)
     }
 
     /// All strokes of the injection that is under way are written.
     pub(crate) fn is_whole(&self) -> bool {
-        self.typing.as_ref().is_none_or(Typing::is_whole)
+        self.injection.as_ref().is_none_or(Injection::is_whole)
     }
 
     /// The tool itself says that it did the opposite of what is being answered: whatever is seen then, it was not taken as
@@ -351,22 +356,22 @@ impl Gate {
     }
 
     /// The screen was looked at: go on with the strokes, or say how it ended.
-    pub(crate) fn look(&mut self, look: Look, now: Moment) -> Progress {
-        let Some(typing) = self.typing.as_mut() else {
+    pub(crate) fn look(&mut self, look: Reaction, now: Moment) -> Progress {
+        let Some(injection) = self.injection.as_mut() else {
             return Progress::Waits;
         };
-        match typing.next(&look, now) {
+        match injection.next(&look, now) {
             Next::WaitUntil(moment) => {
-                let keyboard = typing.holds_keyboard_until(self.echo_window);
+                let keyboard = injection.holds_keyboard_until(self.echo_window);
                 self.look_at = Some(if keyboard > now { moment.min(keyboard) } else { moment });
                 Progress::Waits
             }
             Next::Press(stroke) => {
-                let whole = typing.is_whole();
+                let whole = injection.is_whole();
                 self.unsent.extend(&stroke.bytes);
                 // A failing terminal shows itself as a prompt that does not react.
                 let _ = self.flush();
-                self.look_at = Some(now + typing::REACTION_LIMIT);
+                self.look_at = Some(now + injection::REACTION_LIMIT);
                 Progress::Pressed { whole }
             }
             Next::Over(outcome) => {
@@ -374,10 +379,11 @@ impl Gate {
                     Outcome::Taken if self.is_belied => Outcome::Unknown,
                     outcome => outcome,
                 };
-                let (reply, prompt) = (typing.reply, typing.prompt);
-                let (is_dialog, by_key, is_said) = (typing.is_dialog, typing.by_key, typing.is_said());
+                let (reply, prompt) = (injection.reply, injection.prompt);
+                let (is_dialog, by_key, is_said) =
+                    (injection.is_dialog, injection.by_key, injection.is_said());
                 self.ledger.settle(reply, outcome);
-                self.typing = None;
+                self.injection = None;
                 self.look_at = None;
                 Progress::Over(Settled { reply, prompt, is_dialog, by_key, is_said, outcome })
             }
@@ -386,53 +392,53 @@ impl Gate {
 
     /// Types what somebody sent from elsewhere, for no prompt: at most once, with the intent on disk before. `keys` is
     /// nothing where it may not be typed at all.
-    pub(crate) fn type_from_afar(
+    pub(crate) fn type_remotely(
         &mut self,
         id: TypingId,
         keys: Option<Keys>,
         around: Surroundings,
         now: Moment,
-    ) -> Course {
+    ) -> RemoteProgress {
         let around = Surroundings { is_typed_at: around.is_typed_at || !self.unsent.is_empty(), ..around };
-        let keys = match self.afar.judge(id, keys, around) {
-            afar::Verdict::Type(keys) => keys,
-            afar::Verdict::Refuse(outcome) => return self.end_afar(id, outcome),
-            afar::Verdict::Remembered(outcome) => return Course::Nothing(outcome),
-            afar::Verdict::UnderWay => return Course::UnderWay,
+        let keys = match self.remote.judge(id, keys, around) {
+            RemoteRuling::Type(keys) => keys,
+            RemoteRuling::Refuse(outcome) => return self.end_remote(id, outcome),
+            RemoteRuling::Remembered(outcome) => return RemoteProgress::Nothing(outcome),
+            RemoteRuling::UnderWay => return RemoteProgress::UnderWay,
         };
         pause::point("gate-before-typing-intent");
         let typing_id = id.to_string();
         if self.journal.intend(&Entry::TypingIntent { typing_id }).is_err() {
-            return self.end_afar(id, TypingOutcome::NotRecorded);
+            return self.end_remote(id, TypingOutcome::NotRecorded);
         }
         match self.writer.write(&keys.first) {
             Ok(WriteOutcome::Wrote(count)) => self.unsent.extend(&keys.first[count..]),
-            Ok(WriteOutcome::WouldBlock) => return self.end_afar(id, TypingOutcome::NotTaken),
-            Ok(WriteOutcome::Closed) | Err(_) => return self.end_afar(id, TypingOutcome::Gone),
+            Ok(WriteOutcome::WouldBlock) => return self.end_remote(id, TypingOutcome::NotTaken),
+            Ok(WriteOutcome::Closed) | Err(_) => return self.end_remote(id, TypingOutcome::Gone),
         }
         pause::point("gate-after-typing");
         if keys.then_enter {
-            self.afar.await_enter(id, now + typing::BEFORE_ENTER);
-            return Course::EnterFollows;
+            self.remote.await_enter(id, now + injection::BEFORE_ENTER);
+            return RemoteProgress::EnterFollows;
         }
         self.note_typed(id);
-        Course::Done
+        RemoteProgress::Done
     }
 
-    fn end_afar(&mut self, id: TypingId, outcome: TypingOutcome) -> Course {
-        self.afar.settle(id, outcome);
-        Course::Nothing(outcome)
+    fn end_remote(&mut self, id: TypingId, outcome: TypingOutcome) -> RemoteProgress {
+        self.remote.settle(id, outcome);
+        RemoteProgress::Nothing(outcome)
     }
 
     fn note_typed(&mut self, id: TypingId) {
         let typing_id = id.to_string();
         self.journal.note(&Entry::TypingDone { typing_id });
-        self.afar.settle(id, TypingOutcome::Typed);
+        self.remote.settle(id, TypingOutcome::Typed);
     }
 
-    /// The Enter of a text from afar, in a write of its own, if it is due; returns whose it was.
+    /// The Enter of a text from elsewhere, in a write of its own, if it is due; returns whose it was.
     pub(crate) fn press_enter(&mut self, now: Moment) -> Option<TypingId> {
-        let id = self.afar.take_due(Some(now))?;
+        let id = self.remote.take_due(Some(now))?;
         self.unsent.push_back(b'\r');
         // A terminal that takes nothing now takes it behind what it has not taken either.
         let _ = self.flush();
@@ -442,8 +448,8 @@ impl Gate {
 
     /// The tool has ended: an Enter that is still due has nobody to go to.
     pub(crate) fn abandon_typing(&mut self) -> Option<TypingId> {
-        let id = self.afar.take_due(None)?;
-        self.afar.settle(id, TypingOutcome::Gone);
+        let id = self.remote.take_due(None)?;
+        self.remote.settle(id, TypingOutcome::Gone);
         Some(id)
     }
 

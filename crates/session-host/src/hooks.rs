@@ -30,7 +30,7 @@ const MOST_UNASKED: u32 = 2;
 pub(crate) struct Hooks {
     listening: Option<Listening>,
     arriving: Vec<Arriving>,
-    held: Vec<Held>,
+    held: Vec<PendingRequest>,
     /// The tool has said that it works, and not that it has finished.
     is_at_work: bool,
     /// A request has come: this tool asks by its hooks.
@@ -53,7 +53,7 @@ struct Arriving {
 
 /// A request that waits for its decision.
 #[derive(Debug)]
-struct Held {
+struct PendingRequest {
     stream: UnixStream,
     request: HookRequest,
     /// The dialog that shows it, with what the request adds to it.
@@ -62,7 +62,7 @@ struct Held {
 
 /// What came by the hooks.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum FromHook {
     Event(HookEvent),
     /// A request is held now; in a few words.
     Asked(String),
@@ -96,12 +96,12 @@ impl Hooks {
     }
 
     /// Something came. `leader` is the process that everything the tool starts descends from.
-    pub(crate) fn attend(&mut self, leader: i32) -> Vec<Heard> {
+    pub(crate) fn attend(&mut self, leader: i32) -> Vec<FromHook> {
         self.accept(leader);
         let mut heard = Vec::new();
         let before = self.held.len();
         self.held.retain_mut(|held| has_stayed(&mut held.stream));
-        heard.extend((self.held.len()..before).map(|_| Heard::Withdrawn));
+        heard.extend((self.held.len()..before).map(|_| FromHook::Withdrawn));
         for mut arriving in std::mem::take(&mut self.arriving) {
             match arriving.read() {
                 Arrival::Open => self.arriving.push(arriving),
@@ -123,13 +123,13 @@ impl Hooks {
         }
     }
 
-    fn hear(&mut self, arriving: Arriving) -> Heard {
+    fn hear(&mut self, arriving: Arriving) -> FromHook {
         match HookEvent::read(&arriving.bytes) {
             HookEvent::Asks(request) => {
                 let title = request.title();
                 self.has_asked = true;
-                self.held.push(Held { stream: arriving.stream, request: *request, dialog: None });
-                Heard::Asked(title)
+                self.held.push(PendingRequest { stream: arriving.stream, request: *request, dialog: None });
+                FromHook::Asked(title)
             }
             // Its connection closes here: the hook has nothing to wait for.
             event => {
@@ -138,7 +138,7 @@ impl Hooks {
                     HookEvent::Finished { .. } | HookEvent::Ended => self.is_at_work = false,
                     HookEvent::Asks(_) | HookEvent::Done(_) | HookEvent::Waits { .. } | HookEvent::Other => {}
                 }
-                Heard::Event(event)
+                FromHook::Event(event)
             }
         }
     }
@@ -172,12 +172,12 @@ impl Hooks {
         if self.held.is_empty() {
             return Meeting::Nobody;
         }
-        let has_no_dialog = |held: &&mut Held| held.dialog.is_none();
+        let has_no_dialog = |held: &&mut PendingRequest| held.dialog.is_none();
         let found = match sighting.kind {
             // Seen because the tool said so, and read by nobody: the oldest request is the one that it spoke of.
             Kind::Unknown => self.held.iter_mut().find(has_no_dialog),
             _ if is_dialog(sighting) => {
-                let shown = |held: &&mut Held| held.request.is_shown_by(sighting);
+                let shown = |held: &&mut PendingRequest| held.request.is_shown_by(sighting);
                 self.held.iter_mut().filter(has_no_dialog).find(shown)
             }
             _ => return Meeting::Nobody,
@@ -223,14 +223,14 @@ impl Hooks {
         self.held_for(no).map(|held| &held.request)
     }
 
-    fn held_for(&self, no: SightingNo) -> Option<&Held> {
-        let is_its = |held: &&Held| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
+    fn held_for(&self, no: SightingNo) -> Option<&PendingRequest> {
+        let is_its = |held: &&PendingRequest| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
         self.held.iter().find(is_its)
     }
 
     /// Says the decision. False: the tool has hung up, and nothing was said.
     pub(crate) fn decide(&mut self, no: SightingNo, decision: &Decision) -> bool {
-        let is_its = |held: &Held| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
+        let is_its = |held: &PendingRequest| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
         let Some(at) = self.held.iter().position(is_its) else {
             return false;
         };
@@ -244,7 +244,7 @@ impl Hooks {
 
     /// The dialog is no longer as it was seen, and nobody has answered it: perhaps it was drawn anew. Its request waits on.
     pub(crate) fn dialog_lost(&mut self, no: SightingNo) -> bool {
-        let is_its = |held: &&mut Held| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
+        let is_its = |held: &&mut PendingRequest| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
         let lost = self.held.iter_mut().find(is_its);
         lost.is_some_and(|held| held.dialog.take().is_some())
     }
@@ -330,7 +330,7 @@ mod tests {
         });
         let (stream, tool) = UnixStream::pair().unwrap();
         let bytes = event.to_string().into_bytes();
-        assert!(matches!(hooks.hear(Arriving { stream, bytes }), Heard::Asked(_)));
+        assert!(matches!(hooks.hear(Arriving { stream, bytes }), FromHook::Asked(_)));
         tool
     }
 

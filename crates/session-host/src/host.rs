@@ -1,12 +1,12 @@
 //! The loop of a session host: what is ready → the part it belongs to → what follows from it.
 
-mod afar;
 mod answering;
+mod deed;
+mod hooks;
 mod job;
-mod judging;
+mod remote_keys;
 mod seeing;
-mod showing;
-mod telling;
+mod stream;
 
 use std::ffi::OsString;
 use std::io;
@@ -25,16 +25,16 @@ use atlasbridge_wire::session::{End, Inject, Report, SessionInfo};
 
 use crate::captures::Captures;
 use crate::events::Events;
-use crate::front::Front;
 use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::journal::Journal;
 use crate::link::Link;
 use crate::pause;
 use crate::relay::{LineEnds, Relay, Turn};
+use crate::terminal::OuterTerminal;
 use crate::{Ended, HostConfig, RunError};
-use judging::Deed;
-use showing::Watch;
+use deed::Deed;
+use stream::Watch;
 
 /// Between a polite request to end and SIGKILL (SPEC §5, `sessions stop`).
 const STOP_GRACE: Duration = Duration::from_secs(3);
@@ -107,8 +107,8 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         Err(error) => (Hooks::default(), Some(error)),
     };
     let shows_terminal = is_terminal(&stdout);
-    let mut front = match input.kind() {
-        InputKind::Terminal => Some(Front::of(&stdin, shows_terminal).map_err(RunError::Raw)?),
+    let mut terminal = match input.kind() {
+        InputKind::Terminal => Some(OuterTerminal::of(&stdin, shows_terminal).map_err(RunError::Raw)?),
         InputKind::Stream | InputKind::Nobody => None,
     };
     let line_ends = match shows_terminal {
@@ -122,11 +122,11 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         env: config.env.clone(),
         size,
         termios: Termios::of(&stdin).or_else(|_| Termios::of(&stdout)).ok(),
-        foreground: front.as_ref().is_none_or(Front::may_take),
-        outer_terminal: front.is_some().then(|| stdin.as_fd()),
+        foreground: terminal.as_ref().is_none_or(OuterTerminal::may_take),
+        outer_terminal: terminal.is_some().then(|| stdin.as_fd()),
     })?;
-    if let Some(front) = &mut front {
-        front.take_or_leave().map_err(RunError::Raw)?;
+    if let Some(terminal) = &mut terminal {
+        terminal.take_or_leave().map_err(RunError::Raw)?;
     }
     let host_pid = std::process::id() as i32;
     let started = || std::iter::once(&config.program).chain(&config.args).collect();
@@ -159,7 +159,7 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         captures,
         signals,
         keyboard: Keyboard { input, state: KeyboardState::Open, is_shown: true, ends_in_line: true },
-        front,
+        terminal,
         has_hung_up: false,
         is_alternate: false,
         answers_status_query: config.answers_status_query,
@@ -208,7 +208,7 @@ struct Host {
     signals: Signals,
     keyboard: Keyboard,
     /// The terminal that the keyboard belongs to, if it is one.
-    front: Option<Front>,
+    terminal: Option<OuterTerminal>,
     /// The tool was told that nobody reads its output any more.
     has_hung_up: bool,
     is_alternate: bool,
@@ -478,7 +478,7 @@ impl Host {
     fn reads_keyboard(&self, now: Moment) -> bool {
         self.keyboard.state == KeyboardState::Open
             && matches!(self.phase, Phase::Running | Phase::Ending { .. })
-            && self.front.as_ref().is_none_or(Front::is_ours)
+            && self.terminal.as_ref().is_none_or(OuterTerminal::is_ours)
             && self.gate.takes_keys(now, || self.control.unread_input().is_some_and(|unread| unread > 0))
     }
 

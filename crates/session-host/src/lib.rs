@@ -10,13 +10,13 @@ mod host;
 
 mod captures;
 mod events;
-mod front;
 mod gate;
 mod hooks;
 mod journal;
 mod link;
 mod pause;
 mod relay;
+mod terminal;
 
 use std::ffi::OsString;
 use std::io;

@@ -32,12 +32,12 @@ enum Wants {
         /// The decisions that the server takes, where it lists them.
         offered: Option<Vec<Json>>,
     },
-    Edits(Vec<Change>),
+    Edits(Vec<FileChange>),
 }
 
 /// What happens to one file.
 #[derive(Debug, Clone, PartialEq)]
-struct Change {
+struct FileChange {
     path: String,
     kind: String,
     diff: String,
@@ -98,14 +98,14 @@ fn command(params: &Json) -> Option<Wants> {
     })
 }
 
-fn changes(item: &Json) -> Option<Vec<Change>> {
-    let changes: Option<Vec<Change>> = item
+fn changes(item: &Json) -> Option<Vec<FileChange>> {
+    let changes: Option<Vec<FileChange>> = item
         .get("changes")?
         .as_array()?
         .iter()
         .map(|change| {
             let kind = change.get("kind").and_then(|kind| text(kind, "type"));
-            Some(Change {
+            Some(FileChange {
                 path: text(change, "path")?,
                 kind: kind.unwrap_or_default(),
                 diff: text(change, "diff").unwrap_or_default(),
@@ -194,7 +194,7 @@ impl CodexRequest {
                 lines.extend(directory.iter().map(|directory| format!("in {directory}")));
             }
             Wants::Edits(changes) => lines.extend(changes.iter().map(|change| {
-                let Change { path, kind, diff } = change;
+                let FileChange { path, kind, diff } = change;
                 format!("{kind} {path}\n{}", diff.trim_end())
             })),
         }

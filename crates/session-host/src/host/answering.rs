@@ -6,21 +6,21 @@ use atlasbridge_pty::{PollFlags, Signal, TtyWait, WaitingThread, boot_time};
 use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
-use super::showing::Watch;
+use super::stream::Watch;
 use super::{Early, FIRST_TRY_AGAIN, GLANCE, Host, MOST_GLANCES, MOST_TRIES, Phase};
-use crate::gate::{Aim, Claim, Facts, Look, Progress, Reader, Request, Settled, Ticket, Unread};
-use crate::link::Heard;
+use crate::gate::{Aim, Claim, Facts, InjectRequest, Progress, Reaction, Settled, Ticket, TtyReader, Unread};
+use crate::link::FromHub;
 
 impl Host {
     pub(super) fn on_hub(&mut self, flags: PollFlags) {
         for heard in self.link.attend(self.now()) {
             match heard {
-                Heard::Hub { epoch } => {
+                FromHub::Hub { epoch } => {
                     self.obeys_hub = self.gate.meet_hub(epoch);
                     self.watch = Watch::Nobody;
                 }
-                Heard::Message(ToSession::Inject(inject)) => self.on_inject(&inject),
-                Heard::Message(ToSession::HowAreYou { asked }) => {
+                FromHub::Message(ToSession::Inject(inject)) => self.on_inject(&inject),
+                FromHub::Message(ToSession::HowAreYou { asked }) => {
                     let silent_for_ms =
                         self.detector.last_output().map(|last| (self.now() - last).as_millis() as u64);
                     self.link.send(&FromSession::Health(Health {
@@ -31,13 +31,13 @@ impl Host {
                         typed_ms_ago: self.typed_ms_ago(),
                     }));
                 }
-                Heard::Message(ToSession::Stop) => self.stop(Signal::Term),
+                FromHub::Message(ToSession::Stop) => self.stop(Signal::Term),
                 // The link keeps its own books, and what a newer hub says besides is not for us.
-                Heard::Message(ToSession::Noted { .. } | ToSession::Unknown) => {}
-                Heard::Message(ToSession::Watch { on }) => self.on_watch(on),
-                Heard::Message(ToSession::Screen { asked }) => self.tell_screen(asked),
-                Heard::Message(ToSession::Lines { asked, most }) => self.tell_lines(asked, most),
-                Heard::Message(ToSession::Type { typing_id, what }) => self.on_type(&typing_id, &what),
+                FromHub::Message(ToSession::Noted { .. } | ToSession::Unknown) => {}
+                FromHub::Message(ToSession::Watch { on }) => self.on_watch(on),
+                FromHub::Message(ToSession::Screen { asked }) => self.tell_screen(asked),
+                FromHub::Message(ToSession::Lines { asked, most }) => self.tell_lines(asked, most),
+                FromHub::Message(ToSession::Type { typing_id, what }) => self.on_type(&typing_id, &what),
             }
         }
         if !self.link.is_up() {
@@ -61,7 +61,7 @@ impl Host {
         let (reader, waiting) = self.reader(tries);
         let facts = self.facts(&request, reader);
         if let Some(due) = self.takes_keys_at(&request, &facts, tries) {
-            let is_looked_for = reader == Reader::Nobody || facts.standing.is_none();
+            let is_looked_for = reader == TtyReader::Nobody || facts.standing.is_none();
             self.early = Some(Early { inject: inject.clone(), due, tries: tries + u32::from(is_looked_for) });
             return;
         }
@@ -80,7 +80,7 @@ impl Host {
     /// # What stands is offered
     /// Nothing was typed for this reply, which is over now, and its question still stands: it is asked again as another
     /// prompt. Where somebody types at the terminal it is theirs, and a hook that was asked waits for its own end.
-    fn is_left_open(&self, request: &Request, outcome: twin::Outcome) -> bool {
+    fn is_left_open(&self, request: &InjectRequest, outcome: twin::Outcome) -> bool {
         let is_untyped = match outcome {
             twin::Outcome::NotReading | twin::Outcome::TooLate | twin::Outcome::PromptChanged => true,
             twin::Outcome::Typed
@@ -102,7 +102,7 @@ impl Host {
     /// A dialog that was just drawn ignores keys for a moment, an event loop that works for a moment reads none, and a
     /// dialog that is being drawn anew is half there. The reply waits for that, and everything about it is judged then; a
     /// hook takes its decision at once.
-    fn takes_keys_at(&self, request: &Request, facts: &Facts, tries: u32) -> Option<Moment> {
+    fn takes_keys_at(&self, request: &InjectRequest, facts: &Facts, tries: u32) -> Option<Moment> {
         if facts.decision.is_some() || !self.gate.is_new(request) {
             return None;
         }
@@ -113,27 +113,27 @@ impl Host {
         let listens_at = self.seen_at + self.keys_after;
         match facts.reader {
             _ if standing.choices.is_some() && self.now() < listens_at => Some(listens_at),
-            Reader::Nobody => again,
-            Reader::Reads | Reader::Listens | Reader::Unknown => None,
+            TtyReader::Nobody => again,
+            TtyReader::Reads | TtyReader::Listens | TtyReader::Unknown => None,
         }
     }
 
     /// The request's prompt is not on the screen of this moment, but the detector has not given it up: it is drawn anew, or
     /// about to be seen to go.
-    fn has_not_gone(&self, request: &Request) -> bool {
+    fn has_not_gone(&self, request: &InjectRequest) -> bool {
         let current = self.detector.current();
         current.is_some_and(|seen| seen.no == request.sighting && seen.fingerprint == request.fingerprint)
     }
 
     /// Who would read what is typed now. Processes of other sessions are looked at only at the last try: there are many.
-    fn reader(&self, tries: u32) -> (Reader, Option<WaitingThread>) {
+    fn reader(&self, tries: u32) -> (TtyReader, Option<WaitingThread>) {
         let probe = self.control.probe();
         let reader = match probe.wait {
-            TtyWait::Read => Reader::Reads,
-            TtyWait::Poll => Reader::Listens,
-            TtyWait::Unknown => Reader::Unknown,
-            TtyWait::None if tries >= MOST_TRIES && self.control.is_awaited_elsewhere() => Reader::Listens,
-            TtyWait::None => Reader::Nobody,
+            TtyWait::Read => TtyReader::Reads,
+            TtyWait::Poll => TtyReader::Listens,
+            TtyWait::Unknown => TtyReader::Unknown,
+            TtyWait::None if tries >= MOST_TRIES && self.control.is_awaited_elsewhere() => TtyReader::Listens,
+            TtyWait::None => TtyReader::Nobody,
         };
         (reader, probe.waiting)
     }
@@ -145,8 +145,8 @@ impl Host {
     fn type_reply(
         &mut self,
         ticket: Ticket,
-        request: &Request,
-        (reader, waiting): (Reader, Option<WaitingThread>),
+        request: &InjectRequest,
+        (reader, waiting): (TtyReader, Option<WaitingThread>),
     ) -> twin::Outcome {
         if self.gate.intend(&ticket).is_err() {
             return self.gate.void(ticket, twin::Outcome::NotRecorded);
@@ -185,7 +185,7 @@ impl Host {
         outcome
     }
 
-    pub(super) fn facts(&self, request: &Request, reader: Reader) -> Facts {
+    pub(super) fn facts(&self, request: &InjectRequest, reader: TtyReader) -> Facts {
         let decision = request.value.as_ref().and_then(|value| self.hooks.decision(request.sighting, value));
         // What is said to the request's own connection needs no screen where none has shown it: a clock that runs there
         // would otherwise keep every answer out.
@@ -221,7 +221,7 @@ impl Host {
         let is_current = self.detector.current().is_some_and(|seen| seen.no == no);
         let now_shown = self.detector.current_now().filter(|seen| seen.no == no);
         let is_over = matches!(self.phase, Phase::LastWords { .. } | Phase::LastNotes { .. });
-        let look = Look {
+        let look = Reaction {
             gone: !is_current || is_over,
             over: is_over,
             reacted: self.reacted,
@@ -306,8 +306,8 @@ impl Host {
     }
 }
 
-fn read_request(inject: &Inject) -> Option<Request> {
-    Some(Request {
+fn read_request(inject: &Inject) -> Option<InjectRequest> {
+    Some(InjectRequest {
         reply: inject.reply_id.parse().ok()?,
         prompt: inject.prompt_id.parse().ok()?,
         sighting: SightingNo(inject.sighting),

@@ -6,7 +6,7 @@ use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
 
 use super::{Host, MOST_LEFT_OPEN};
-use crate::gate::{Look, Progress};
+use crate::gate::{Progress, Reaction};
 use crate::pause;
 
 impl Host {
@@ -132,13 +132,13 @@ impl Host {
         }
         if was_ours
             && let Progress::Over(settled) = self.gate.look(
-                Look {
+                Reaction {
                     gone: true,
                     over: how == Departure::Ended,
                     reacted: true,
                     unsent: how != Departure::Ended && self.holds_unsent(),
                     unread: self.unread(),
-                    ..Look::default()
+                    ..Reaction::default()
                 },
                 now,
             )

@@ -1,8 +1,8 @@
-//! Keys and lines that somebody types from afar, for no prompt in particular: what they are in bytes, whether they may
+//! Keys and lines that somebody types elsewhere, for no prompt in particular: what they are in bytes, whether they may
 //! be typed, and what became of them. Pure.
 //!
 //! # At-most-once invariant
-//! [`Afar::judge`] says [`Verdict::Type`] at most once for each id that it remembers. A hub sends an id once, and once more
+//! [`RemoteKeys::judge`] says [`RemoteRuling::Type`] at most once for each id that it remembers. A hub sends an id once, and once more
 //! at most when a connection was lost meanwhile.
 
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ pub(crate) struct Surroundings {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RemoteRuling {
     Type(Keys),
     Refuse(TypingOutcome),
     /// Seen before: this became of it.
@@ -44,32 +44,32 @@ pub(crate) enum Verdict {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Afar {
+pub(crate) struct RemoteKeys {
     outcomes: VecDeque<(TypingId, TypingOutcome)>,
     /// A text was typed, and its Enter is due then.
     pending: Option<(TypingId, Moment)>,
 }
 
-impl Afar {
-    pub(crate) fn judge(&self, id: TypingId, keys: Option<Keys>, around: Surroundings) -> Verdict {
+impl RemoteKeys {
+    pub(crate) fn judge(&self, id: TypingId, keys: Option<Keys>, around: Surroundings) -> RemoteRuling {
         if let Some((_, outcome)) = self.outcomes.iter().find(|(known, _)| *known == id) {
-            return Verdict::Remembered(*outcome);
+            return RemoteRuling::Remembered(*outcome);
         }
         if self.pending.is_some_and(|(pending, _)| pending == id) {
-            return Verdict::UnderWay;
+            return RemoteRuling::UnderWay;
         }
         if around.tool_gone {
-            return Verdict::Refuse(TypingOutcome::Gone);
+            return RemoteRuling::Refuse(TypingOutcome::Gone);
         }
         let Some(keys) = keys else {
-            return Verdict::Refuse(TypingOutcome::Refused);
+            return RemoteRuling::Refuse(TypingOutcome::Refused);
         };
         if around.is_injecting || self.is_under_way() {
-            Verdict::Refuse(TypingOutcome::Busy)
+            RemoteRuling::Refuse(TypingOutcome::Busy)
         } else if around.is_typed_at {
-            Verdict::Refuse(TypingOutcome::TypingLocally)
+            RemoteRuling::Refuse(TypingOutcome::TypingLocally)
         } else {
-            Verdict::Type(keys)
+            RemoteRuling::Type(keys)
         }
     }
 
@@ -193,29 +193,32 @@ mod tests {
 
     #[test]
     fn an_id_is_typed_once() {
-        let mut afar = Afar::default();
+        let mut remote = RemoteKeys::default();
         let free = Surroundings::default();
-        assert!(matches!(afar.judge(id(1), key(), free), Verdict::Type(_)));
-        afar.await_enter(id(1), Moment(Duration::from_millis(200)));
-        assert_eq!(afar.judge(id(1), key(), free), Verdict::UnderWay);
-        assert_eq!(afar.judge(id(2), key(), free), Verdict::Refuse(TypingOutcome::Busy));
-        assert_eq!(afar.take_due(Some(Moment(Duration::from_millis(199)))), None);
-        assert_eq!(afar.take_due(Some(Moment(Duration::from_millis(200)))), Some(id(1)));
-        afar.settle(id(1), TypingOutcome::Typed);
-        assert_eq!(afar.judge(id(1), key(), free), Verdict::Remembered(TypingOutcome::Typed));
-        assert!(matches!(afar.judge(id(2), key(), free), Verdict::Type(_)));
+        assert!(matches!(remote.judge(id(1), key(), free), RemoteRuling::Type(_)));
+        remote.await_enter(id(1), Moment(Duration::from_millis(200)));
+        assert_eq!(remote.judge(id(1), key(), free), RemoteRuling::UnderWay);
+        assert_eq!(remote.judge(id(2), key(), free), RemoteRuling::Refuse(TypingOutcome::Busy));
+        assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(199)))), None);
+        assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(200)))), Some(id(1)));
+        remote.settle(id(1), TypingOutcome::Typed);
+        assert_eq!(remote.judge(id(1), key(), free), RemoteRuling::Remembered(TypingOutcome::Typed));
+        assert!(matches!(remote.judge(id(2), key(), free), RemoteRuling::Type(_)));
     }
 
     #[test]
     fn each_objection_in_its_own_word() {
-        let afar = Afar::default();
+        let remote = RemoteKeys::default();
         for (around, outcome) in [
             (Surroundings { tool_gone: true, ..Surroundings::default() }, TypingOutcome::Gone),
             (Surroundings { is_injecting: true, ..Surroundings::default() }, TypingOutcome::Busy),
             (Surroundings { is_typed_at: true, ..Surroundings::default() }, TypingOutcome::TypingLocally),
         ] {
-            assert_eq!(afar.judge(id(1), key(), around), Verdict::Refuse(outcome));
+            assert_eq!(remote.judge(id(1), key(), around), RemoteRuling::Refuse(outcome));
         }
-        assert_eq!(afar.judge(id(1), None, Surroundings::default()), Verdict::Refuse(TypingOutcome::Refused));
+        assert_eq!(
+            remote.judge(id(1), None, Surroundings::default()),
+            RemoteRuling::Refuse(TypingOutcome::Refused)
+        );
     }
 }

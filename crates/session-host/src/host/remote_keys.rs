@@ -8,7 +8,7 @@ use atlasbridge_model::TypingId;
 use atlasbridge_wire::session::{FromSession, Typing, TypingOutcome};
 
 use super::{Host, Phase, SENDS_A_LINE};
-use crate::gate::{Course, Surroundings, keys_of};
+use crate::gate::{RemoteProgress, Surroundings, keys_of};
 
 /// After a key at the terminal, whoever sits there has the word for this long.
 const HAS_THE_WORD: Duration = Duration::from_secs(2);
@@ -31,21 +31,21 @@ impl Host {
             is_injecting: self.gate.is_injecting(),
             is_typed_at: self.is_typed_at(),
         };
-        match self.gate.type_from_afar(id, keys, around, self.now()) {
-            Course::EnterFollows => self.tell_detector(what),
-            Course::Done => {
+        match self.gate.type_remotely(id, keys, around, self.now()) {
+            RemoteProgress::EnterFollows => self.tell_detector(what),
+            RemoteProgress::Done => {
                 self.tell_detector(what);
                 self.tell_typing(id, TypingOutcome::Typed);
             }
-            Course::Nothing(outcome) => self.tell_typing(id, outcome),
-            Course::UnderWay => {}
+            RemoteProgress::Nothing(outcome) => self.tell_typing(id, outcome),
+            RemoteProgress::UnderWay => {}
         }
     }
 
     /// Enter after a text, once its time has come.
     pub(super) fn end_typing(&mut self) {
         if let Some(id) = self.gate.press_enter(self.now()) {
-            self.took_from_afar(b"\r");
+            self.took_remotely(b"\r");
             self.tell_typing(id, TypingOutcome::Typed);
         }
     }
@@ -57,22 +57,22 @@ impl Host {
         }
     }
 
-    /// # A prompt that is answered from afar is answered at the terminal
+    /// # A prompt that is answered from elsewhere is answered at the terminal
     /// For the detector these are keys like any other; without this, a prompt that they answer would be gone without
     /// anybody having typed, and raise an alarm.
     fn tell_detector(&mut self, what: &Typing) {
         match what {
-            Typing::Text { text, .. } if text.is_empty() => self.took_from_afar(b"\r"),
-            Typing::Text { text, .. } => self.took_from_afar(text.as_bytes()),
+            Typing::Text { text, .. } if text.is_empty() => self.took_remotely(b"\r"),
+            Typing::Text { text, .. } => self.took_remotely(text.as_bytes()),
             Typing::Key(_) | Typing::Unknown(_) => {
                 if let Some(keys) = keys_of(what, self.detector.screen().input_modes()) {
-                    self.took_from_afar(&keys.first);
+                    self.took_remotely(&keys.first);
                 }
             }
         }
     }
 
-    fn took_from_afar(&mut self, keys: &[u8]) {
+    fn took_remotely(&mut self, keys: &[u8]) {
         self.sent_locally |= keys.iter().any(|key| SENDS_A_LINE.contains(key));
         self.observe(Observation::LocalInput(keys));
     }

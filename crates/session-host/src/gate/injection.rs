@@ -1,4 +1,4 @@
-//! The course of one injection after its first write: what must be seen before the next stroke, when it is proven,
+//! The plan of one injection after its first write: what must be seen before the next stroke, when it is proven,
 //! when it has failed. Pure.
 
 #[cfg(test)]
@@ -11,7 +11,7 @@ use atlasbridge_detect::Moment;
 use atlasbridge_model::{Pace, PromptId, ReplyId, SightingNo, Stroke, Strokes};
 use atlasbridge_wire::twin::Outcome;
 
-use super::{Aim, Ticket, Way};
+use super::{Aim, Route, Ticket};
 
 /// How long the screen may take to react before the operator is told that the tool did not take the reply (SPEC 3.5).
 pub(crate) const REACTION_LIMIT: Duration = Duration::from_secs(2);
@@ -40,7 +40,7 @@ const READING_LIMIT: Duration = Duration::from_millis(250);
 const PROVES_A_TEXT: usize = 40;
 
 #[derive(Debug)]
-pub(crate) struct Typing {
+pub(crate) struct Injection {
     pub(crate) reply: ReplyId,
     pub(crate) prompt: PromptId,
     pub(crate) sighting: SightingNo,
@@ -48,7 +48,7 @@ pub(crate) struct Typing {
     pub(crate) by_key: bool,
     /// Somebody was about to read what was typed last.
     is_awaited: bool,
-    course: Course,
+    plan: Plan,
     /// Bytes of the last stroke.
     last_bytes: u64,
     first_at: Moment,
@@ -59,7 +59,7 @@ pub(crate) struct Typing {
 
 /// How it goes on after the first stroke.
 #[derive(Debug)]
-enum Course {
+enum Plan {
     /// By the tool's hook: nothing is typed.
     Said,
     /// Stroke by stroke, as they were at the beginning.
@@ -79,7 +79,7 @@ enum Course {
 
 /// What was seen since the last stroke.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Look {
+pub(crate) struct Reaction {
     /// The prompt has left the screen, or the tool has ended.
     pub(crate) gone: bool,
     /// The tool has ended.
@@ -110,27 +110,27 @@ pub(crate) struct Unread {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Look again when something changes, or then.
+    /// Reaction again when something changes, or then.
     WaitUntil(Moment),
     Press(Stroke),
     Over(Outcome),
 }
 
-impl Typing {
+impl Injection {
     /// The first of the ticket's strokes has been written at `now`.
     pub(crate) fn begun(ticket: Ticket, settle: Duration, now: Moment) -> Self {
         let Ticket { reply, prompt, sighting, is_dialog, by_key, way } = ticket;
         let bytes_of = |strokes: &Strokes| strokes.iter().next().map_or(0, |first| first.bytes.len() as u64);
         let last_bytes = match &way {
-            Way::Type(strokes) | Way::Steer { strokes, .. } => bytes_of(strokes),
-            Way::Say(_) => 0,
+            Route::Type(strokes) | Route::Steer { strokes, .. } => bytes_of(strokes),
+            Route::Say(_) => 0,
         };
-        let course = match way {
-            Way::Type(strokes) => {
+        let plan = match way {
+            Route::Type(strokes) => {
                 let sends_apart = strokes.len() > 1;
                 let mut left = VecDeque::from(strokes.into_vec());
                 let first = left.pop_front().map(|stroke| stroke.bytes).unwrap_or_default();
-                Course::Listed {
+                Plan::Listed {
                     left,
                     typed: without_marks(&first),
                     sends_apart,
@@ -138,8 +138,8 @@ impl Typing {
                     insisted: false,
                 }
             }
-            Way::Steer { aim, strokes } => Course::Steered { aim, needed: strokes.len() },
-            Way::Say(_) => Course::Said,
+            Route::Steer { aim, strokes } => Plan::Steered { aim, needed: strokes.len() },
+            Route::Say(_) => Plan::Said,
         };
         Self {
             reply,
@@ -148,7 +148,7 @@ impl Typing {
             is_dialog,
             by_key,
             is_awaited: true,
-            course,
+            plan,
             last_bytes,
             first_at: now,
             last_at: now,
@@ -157,45 +157,45 @@ impl Typing {
     }
 
     pub(crate) fn is_said(&self) -> bool {
-        matches!(self.course, Course::Said)
+        matches!(self.plan, Plan::Said)
     }
 
     pub(crate) fn aim(&self) -> Option<&Aim> {
-        match &self.course {
-            Course::Steered { aim, .. } => Some(aim),
-            Course::Said | Course::Listed { .. } => None,
+        match &self.plan {
+            Plan::Steered { aim, .. } => Some(aim),
+            Plan::Said | Plan::Listed { .. } => None,
         }
     }
 
     /// What must be seen before the Enter that is left.
     pub(crate) fn typed(&self) -> Option<&str> {
-        match &self.course {
-            Course::Listed { left, typed, .. } if !left.is_empty() => {
+        match &self.plan {
+            Plan::Listed { left, typed, .. } if !left.is_empty() => {
                 let end = typed.char_indices().nth(PROVES_A_TEXT);
                 Some(&typed[..end.map_or(typed.len(), |(end, _)| end)])
             }
-            Course::Said | Course::Listed { .. } | Course::Steered { .. } => None,
+            Plan::Said | Plan::Listed { .. } | Plan::Steered { .. } => None,
         }
     }
 
     /// The text that an Enter of its own sends, as it stands in its box.
     pub(crate) fn text(&self) -> Option<&str> {
-        match &self.course {
-            Course::Listed { typed, sends_apart: true, .. } if self.is_text() => Some(typed),
-            Course::Said | Course::Listed { .. } | Course::Steered { .. } => None,
+        match &self.plan {
+            Plan::Listed { typed, sends_apart: true, .. } if self.is_text() => Some(typed),
+            Plan::Said | Plan::Listed { .. } | Plan::Steered { .. } => None,
         }
     }
 
     /// All strokes are written.
     pub(crate) fn is_whole(&self) -> bool {
-        match &self.course {
-            Course::Said => true,
-            Course::Listed { left, .. } => left.is_empty(),
-            Course::Steered { needed, .. } => *needed <= 1,
+        match &self.plan {
+            Plan::Said => true,
+            Plan::Listed { left, .. } => left.is_empty(),
+            Plan::Steered { needed, .. } => *needed <= 1,
         }
     }
 
-    pub(crate) fn next(&mut self, look: &Look, now: Moment) -> Next {
+    pub(crate) fn next(&mut self, look: &Reaction, now: Moment) -> Next {
         let give_up = self.gives_up_at();
         if self.lies_unread(look) && !look.over {
             return self.await_reading(look, now);
@@ -208,24 +208,22 @@ impl Typing {
         if now >= give_up {
             return Next::Over(self.given_up(look));
         }
-        match &self.course {
-            Course::Said => Next::WaitUntil(give_up),
-            Course::Steered { needed, .. } => {
+        match &self.plan {
+            Plan::Said => Next::WaitUntil(give_up),
+            Plan::Steered { needed, .. } => {
                 let next = look.needs.as_ref().filter(|needs| needs.len() < *needed);
                 let next = next.and_then(|needs| Some((needs.len(), needs.iter().next()?.clone())));
                 self.steer(next, look.is_awaited, give_up, now)
             }
-            Course::Listed { left, .. } if left.is_empty() && self.is_text() => {
-                self.insist(look, give_up, now)
-            }
-            Course::Listed { .. } => self.go_on(look, give_up, now),
+            Plan::Listed { left, .. } if left.is_empty() && self.is_text() => self.insist(look, give_up, now),
+            Plan::Listed { .. } => self.go_on(look, give_up, now),
         }
     }
 
     /// Nothing of the last stroke was read yet. Until it is, or is taken back, nothing else is judged: the kernel's own
     /// echo sweeps a question away before anybody has read the answer. Nothing announces the reading. Who is woken by a
     /// key runs; if nobody does, twice in a row, whoever asked has gone on to something else.
-    fn await_reading(&mut self, look: &Look, now: Moment) -> Next {
+    fn await_reading(&mut self, look: &Reaction, now: Moment) -> Next {
         let limit = self.last_at + READING_LIMIT;
         let was_awaited = std::mem::replace(&mut self.is_awaited, look.unread.is_awaited);
         match now < limit && (was_awaited || look.unread.is_awaited) {
@@ -255,17 +253,17 @@ impl Typing {
         if !is_awaited {
             return Next::WaitUntil((now + LOOK_FOR_READING).min(give_up));
         }
-        if let Course::Steered { needed, .. } = &mut self.course {
+        if let Plan::Steered { needed, .. } = &mut self.plan {
             *needed = needs;
         }
         self.press(stroke, now)
     }
 
     /// The next stroke, once what was typed is seen where the prompt is answered.
-    fn go_on(&mut self, look: &Look, give_up: Moment, now: Moment) -> Next {
+    fn go_on(&mut self, look: &Reaction, give_up: Moment, now: Moment) -> Next {
         let is_text = self.is_text();
         let (last_at, settle) = (self.last_at, self.settle);
-        let Course::Listed { left, echoed_at, .. } = &mut self.course else {
+        let Plan::Listed { left, echoed_at, .. } = &mut self.plan else {
             return Next::WaitUntil(give_up);
         };
         let Some(stroke) = left.front() else {
@@ -306,14 +304,14 @@ impl Typing {
 
     fn gives_up_at(&self) -> Moment {
         let give_up = self.last_at + REACTION_LIMIT;
-        match self.course {
-            Course::Steered { .. } => give_up.min(self.first_at + STEERING_LIMIT),
-            Course::Said | Course::Listed { .. } => give_up,
+        match self.plan {
+            Plan::Steered { .. } => give_up.min(self.first_at + STEERING_LIMIT),
+            Plan::Said | Plan::Listed { .. } => give_up,
         }
     }
 
     /// The prompt has gone. That was our doing only if the tool has read what was typed, and all of it was typed.
-    fn departed(&self, look: &Look) -> Outcome {
+    fn departed(&self, look: &Reaction) -> Outcome {
         match () {
             () if self.lies_unread(look) => Outcome::ToolGone,
             () if self.lacks_enter() => Outcome::NotTaken,
@@ -324,7 +322,7 @@ impl Typing {
     /// # An outcome is proved
     /// A dialog that stands as it was, a text that stands in its box and keys that lie unread were not taken. A line
     /// that was read, and after which nothing changed, may have been: nobody knows.
-    fn given_up(&self, look: &Look) -> Outcome {
+    fn given_up(&self, look: &Reaction) -> Outcome {
         let is_refuted =
             self.is_dialog || !self.is_whole() || self.is_said() || look.drafted == Some(true) || look.unsent;
         match is_refuted {
@@ -334,7 +332,7 @@ impl Typing {
     }
 
     /// Nothing of the last stroke was read.
-    fn lies_unread(&self, look: &Look) -> bool {
+    fn lies_unread(&self, look: &Reaction) -> bool {
         self.last_bytes > 0 && look.unread.bytes >= self.last_bytes
     }
 
@@ -345,10 +343,10 @@ impl Typing {
     /// # A box that still holds the text has not sent it
     /// A busy tool swallows an Enter that follows its text too soon. While the very text still stands in the box, and
     /// nothing else was asked meanwhile, Enter is pressed once more; never into a dialog, and never twice.
-    fn insist(&mut self, look: &Look, give_up: Moment, now: Moment) -> Next {
+    fn insist(&mut self, look: &Reaction, give_up: Moment, now: Moment) -> Next {
         let due = self.last_at + INSIST_AFTER;
         let stands = look.still_shown && look.drafted == Some(true);
-        let Course::Listed { insisted, .. } = &mut self.course else {
+        let Plan::Listed { insisted, .. } = &mut self.plan else {
             return Next::WaitUntil(give_up);
         };
         if *insisted || !stands {
@@ -365,19 +363,19 @@ impl Typing {
     /// A key of a dialog may be enough by itself; a text without its Enter never is, whatever left the screen meanwhile,
     /// and a marker that was moved has chosen nothing.
     fn lacks_enter(&self) -> bool {
-        let is_led = matches!(self.course, Course::Steered { .. });
+        let is_led = matches!(self.plan, Plan::Steered { .. });
         (!self.is_dialog || is_led) && !self.is_whole()
     }
 
     /// Local keys wait until the reply was taken, at most this long: a dead tool must not freeze the keyboard. For a dialog
     /// they wait as long as its answer is in doubt: two answers on their way at once are nobody's decision.
     pub(crate) fn holds_keyboard_until(&self, echo_window: Duration) -> Moment {
-        match self.course {
-            Course::Steered { .. } => self.gives_up_at(),
-            Course::Said | Course::Listed { .. } if self.is_whole() && !self.is_dialog => {
+        match self.plan {
+            Plan::Steered { .. } => self.gives_up_at(),
+            Plan::Said | Plan::Listed { .. } if self.is_whole() && !self.is_dialog => {
                 self.last_at + echo_window
             }
-            Course::Said | Course::Listed { .. } => self.first_at + REACTION_LIMIT,
+            Plan::Said | Plan::Listed { .. } => self.first_at + REACTION_LIMIT,
         }
     }
 }

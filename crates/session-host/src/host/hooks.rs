@@ -7,7 +7,7 @@ use atlasbridge_model::{Kind, Sighting};
 use atlasbridge_pty::ReadOutcome;
 
 use super::{Host, KEYS};
-use crate::hooks::{Heard, Meeting};
+use crate::hooks::{FromHook, Meeting};
 
 /// How long a dialog waits for its request before it is told without. A hook of Claude Code takes 20 ms to start, and a few
 /// hundred on a busy machine.
@@ -20,9 +20,9 @@ impl Host {
     pub(super) fn on_hooks(&mut self) {
         for heard in self.hooks.attend(self.child.leader_pid()) {
             match heard {
-                Heard::Asked(title) => self.on_asked(&title),
-                Heard::Withdrawn => self.tell_what_waits(),
-                Heard::Event(event) => self.on_hook_event(&event),
+                FromHook::Asked(title) => self.on_asked(&title),
+                FromHook::Withdrawn => self.tell_what_waits(),
+                FromHook::Event(event) => self.on_hook_event(&event),
             }
         }
     }
@@ -132,7 +132,7 @@ impl Host {
     /// that it closed, and so were those that come before anybody can have seen that it is gone. Passed on now, they would
     /// answer the next one, or stand in the input box: they are dropped. A terminal's own replies are not.
     pub(super) fn drop_late_keys(&mut self) {
-        if self.front.is_none() {
+        if self.terminal.is_none() {
             return;
         }
         self.late_until = self.now() + UNSEEN;
