@@ -30,7 +30,7 @@ pub use deed::{Did, Marks, did};
 pub use detector::{
     Departure, Detector, DetectorConfig, Drift, Event, Explanation, Observation, Told, Verdict,
 };
-pub use hooks::{ClaudeRequest, CodexRequest, Decision, HookEvent, HookRequest, ToolUse};
+pub use hooks::{ClaudeRequest, CodexRequest, Decision, Extent, HookEvent, HookRequest, ToolUse};
 pub use keys::holds_keys;
 pub use moment::Moment;
 pub use packs::{Pack, PackError, PackErrors, Packs, Proved};

@@ -167,7 +167,6 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         unjoined: None,
         deed: None,
         late_until: Moment::default(),
-        last_words: None,
         keys_after: config.keys_after,
         seen_at: Moment::default(),
         early: None,
@@ -220,8 +219,6 @@ struct Host {
     deed: Option<Deed>,
     /// Until then keys were meant for a dialog that is gone.
     late_until: Moment,
-    /// What the tool said last before it finished, by its hook.
-    last_words: Option<String>,
     keys_after: Duration,
     /// When the current prompt was seen.
     seen_at: Moment,

@@ -7,7 +7,7 @@ use atlasbridge_model::{Kind, Sighting};
 use atlasbridge_pty::ReadOutcome;
 
 use super::{Host, KEYS};
-use crate::hooks::{FromHook, Meeting};
+use crate::hooks::{FromHook, Pairing, RequestId};
 
 /// How long a dialog waits for its request before it is told without. A hook of Claude Code takes 20 ms to start, and a few
 /// hundred on a busy machine.
@@ -20,14 +20,14 @@ impl Host {
     pub(super) fn on_hooks(&mut self) {
         for heard in self.hooks.attend(self.child.leader_pid()) {
             match heard {
-                FromHook::Asked(title) => self.on_asked(&title),
+                FromHook::Asked(id) => self.on_asked(id),
                 FromHook::Withdrawn => self.tell_what_waits(),
                 FromHook::Event(event) => self.on_hook_event(&event),
             }
         }
     }
 
-    fn on_asked(&mut self, title: &str) {
+    fn on_asked(&mut self, id: RequestId) {
         if let Some((sighting, _)) = self.unjoined.take() {
             self.announce(sighting);
         }
@@ -36,13 +36,15 @@ impl Host {
         let now = self.now();
         let standing = self.detector.current();
         if let Some(standing) = standing.filter(|seen| self.detector.still_shows(seen.no, seen.fingerprint))
-            && self.hooks.meet_late(standing) == Meeting::Other
+            && self.hooks.pair_standing(standing) == Pairing::Other
             && let Some(events) = &mut self.events
         {
             // Perhaps the next of several that were asked for at once; its own dialog will tell.
             events.drift(standing.no, "other_request", now);
         }
-        self.observe(Observation::Told(Told::Waits { title }));
+        if let Some(title) = self.hooks.announce(id) {
+            self.observe(Observation::Told(Told::Waits { title: &title }));
+        }
     }
 
     /// A dialog was seen: told at once, or when its request has come, or will not come any more.
@@ -71,16 +73,16 @@ impl Host {
         self.hear_of_deed(event);
         let released = self.hooks.release(event);
         match event {
-            HookEvent::Finished { message } => self.last_words = Some(message.clone()),
-            HookEvent::Works => self.last_words = None,
             // Told only where nothing else is known: it comes seconds after the dialog that it speaks of.
             HookEvent::Waits { message }
-                if self.detector.current().is_none() && self.hooks.waiting().is_none() =>
+                if self.detector.current().is_none() && self.hooks.has_nothing_to_tell() =>
             {
                 self.observe(Observation::Told(Told::Waits { title: message }));
             }
             HookEvent::Asks(_)
             | HookEvent::Done(_)
+            | HookEvent::Finished { .. }
+            | HookEvent::Works
             | HookEvent::Waits { .. }
             | HookEvent::Ended
             | HookEvent::Other => {}
@@ -92,7 +94,7 @@ impl Host {
 
     /// A request was answered or withdrawn: the detector hears of the next one, or that there is none.
     pub(super) fn tell_what_waits(&mut self) {
-        match self.hooks.waiting() {
+        match self.hooks.announce_next() {
             Some(title) => self.observe(Observation::Told(Told::Waits { title: &title })),
             None => self.observe(Observation::Told(Told::GoesOn)),
         }
@@ -101,15 +103,15 @@ impl Host {
     /// What the tool told about the prompt that was just seen.
     fn join_word(&mut self, sighting: &mut Sighting) {
         if sighting.kind == Kind::Idle {
-            if let Some(words) = self.last_words.as_deref().filter(|words| !words.trim().is_empty()) {
+            if let Some(words) = self.hooks.last_words() {
                 sighting.excerpt = atlasbridge_model::Excerpt::new(words);
                 sighting.detail = atlasbridge_model::Detail::new(words);
             }
             return;
         }
-        match self.hooks.meet(sighting) {
-            Meeting::Nobody | Meeting::Same => {}
-            Meeting::Other => {
+        match self.hooks.pair_new(sighting) {
+            Pairing::Nobody | Pairing::Same(_) => {}
+            Pairing::Other => {
                 let now = self.now();
                 if let Some(events) = &mut self.events {
                     events.drift(sighting.no, "other_request", now);
