@@ -12,23 +12,22 @@ mod remote_keys;
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use atlasbridge_detect::{Decision, Moment};
-use atlasbridge_model::{PromptId, ReplyId, SightingNo, Strokes, TypingId};
-use atlasbridge_pty::{WriteHalf, WriteOutcome};
+use atlasbridge_model::{PromptId, ReplyId, Sighting, SightingNo, Strokes, TypingId};
+use atlasbridge_pty::{WaitingThread, WriteHalf, WriteOutcome};
 use atlasbridge_wire::journal::Entry;
 use atlasbridge_wire::session::TypingOutcome;
 use atlasbridge_wire::twin::Outcome;
 
-pub(crate) use injection::{Reaction, Unread};
+pub(crate) use injection::{Injection, Presence, Reaction, Unread};
 pub(crate) use ledger::{Facts, InjectRequest, TtyReader};
 pub(crate) use remote_keys::{Surroundings, keys_of};
 
 use crate::journal::Journal;
 use crate::pause;
-use injection::{Injection, Next};
+use injection::Next;
 use ledger::{Ledger, Ruling};
 use remote_keys::{Keys, RemoteKeys, RemoteRuling};
 
@@ -36,14 +35,45 @@ use remote_keys::{Keys, RemoteKeys, RemoteRuling};
 #[must_use = "a ticket that is not injected leaves its reply unanswered"]
 #[derive(Debug)]
 pub(crate) struct Ticket {
-    reply: ReplyId,
-    prompt: PromptId,
-    sighting: SightingNo,
-    /// It answers a dialog, not a line or an input box.
-    is_dialog: bool,
-    /// Its tool takes each key at once, and no line.
-    by_key: bool,
-    way: Route,
+    delivery: Delivery,
+    route: Route,
+}
+
+/// Which reply answers which prompt, and how. The same from the ticket to what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    pub(crate) reply: ReplyId,
+    pub(crate) prompt: PromptId,
+    pub(crate) sighting: SightingNo,
+    pub(crate) field: Field,
+    pub(crate) via: Via,
+}
+
+/// What takes the reply. It decides what proves it, and which keys of the keyboard must wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// A dialog of a tool that takes each key at once.
+    KeyDialog,
+    /// A dialog of a tool that reads lines, which may be typed ahead.
+    LineDialog,
+    /// A line or an input box.
+    Text,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Via {
+    Hook,
+    Keys,
+}
+
+impl Field {
+    fn of(standing: Option<&Sighting>) -> Self {
+        match standing.filter(|seen| seen.choices.is_some()).map(|seen| seen.entry) {
+            Some(atlasbridge_model::Entry::Keys) => Field::KeyDialog,
+            Some(atlasbridge_model::Entry::Line) => Field::LineDialog,
+            None => Field::Text,
+        }
+    }
 }
 
 /// How a reply reaches the tool.
@@ -57,6 +87,15 @@ pub(crate) enum Route {
     },
     /// Said by the tool's own hook; nothing is typed.
     Say(Decision),
+}
+
+impl Route {
+    fn via(&self) -> Via {
+        match self {
+            Route::Type(_) | Route::Steer { .. } => Via::Keys,
+            Route::Say(_) => Via::Hook,
+        }
+    }
 }
 
 /// The row that a marker is led to.
@@ -74,25 +113,11 @@ pub(crate) enum Claim {
     FromOldHub,
 }
 
-/// What became of the injection that is under way.
-#[derive(Debug, PartialEq, Eq)]
+/// What became of an injection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settled {
-    pub(crate) reply: ReplyId,
-    pub(crate) prompt: PromptId,
-    pub(crate) is_dialog: bool,
-    /// The tool takes each key at once, and no line.
-    pub(crate) by_key: bool,
-    /// By the tool's hook.
-    pub(crate) is_said: bool,
+    pub(crate) delivery: Delivery,
     pub(crate) outcome: Outcome,
-}
-
-impl Settled {
-    /// A prompt that took no notice of a key may be answered again. What was said by a hook is on its way until the tool
-    /// ends it, however long that takes: a second answer could meet the first.
-    pub(crate) fn leaves_prompt_open(&self) -> bool {
-        !self.is_said && self.outcome == Outcome::NotTaken
-    }
 }
 
 /// How an injection that is under way goes on.
@@ -128,15 +153,21 @@ pub(crate) struct Gate {
     remote: RemoteKeys,
     /// Bytes that the terminal has not taken yet, in order. At most one keyboard read and one stroke.
     unsent: VecDeque<u8>,
-    echo_window: Duration,
-    settle: Duration,
-    look_at: Option<Moment>,
-    /// The tool says that it did the opposite of the answer that is under way.
-    is_belied: bool,
+    config: GateConfig,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GateConfig {
+    /// Longest time for which an injection holds the keyboard.
+    pub(crate) echo_window: Duration,
+    /// How long the tool gets to react to one stroke before the next.
+    pub(crate) settle: Duration,
+    /// The tool is known to ask whether its status is wanted (OSC 7501).
+    pub(crate) answers_status_query: bool,
 }
 
 impl Gate {
-    pub(crate) fn new(writer: WriteHalf, journal: Journal, echo_window: Duration, settle: Duration) -> Self {
+    pub(crate) fn new(writer: WriteHalf, journal: Journal, config: GateConfig) -> Self {
         Self {
             writer,
             journal,
@@ -144,20 +175,16 @@ impl Gate {
             injection: None,
             remote: RemoteKeys::default(),
             unsent: VecDeque::new(),
-            echo_window,
-            settle,
-            look_at: None,
-            is_belied: false,
+            config,
         }
     }
 
     /// The keyboard is read only while this holds: what is not read waits in the outer terminal and is not lost. While
     /// a reply `lies_unread` in the tool's terminal nothing may be put behind it: it may have to be taken back.
     pub(crate) fn takes_keys(&self, now: Moment, lies_unread: impl FnOnce() -> bool) -> bool {
-        let held = self
-            .injection
-            .as_ref()
-            .is_some_and(|injection| now < injection.holds_keyboard_until(self.echo_window) || lies_unread());
+        let held = self.injection.as_ref().is_some_and(|injection| {
+            now < injection.holds_keyboard_until(self.config.echo_window) || lies_unread()
+        });
         !held && !self.remote.is_under_way() && self.unsent.is_empty()
     }
 
@@ -169,7 +196,9 @@ impl Gate {
 
     /// The one query of a tool that we answer in the terminal's place: whether its status is wanted (OSC 7501).
     pub(crate) fn answer_query(&mut self, answer: &[u8]) -> io::Result<()> {
-        self.unsent.extend(answer);
+        if self.config.answers_status_query {
+            self.unsent.extend(answer);
+        }
         self.flush()
     }
 
@@ -189,29 +218,23 @@ impl Gate {
         Ok(())
     }
 
-    pub(crate) fn is_injecting(&self) -> bool {
-        self.injection.is_some()
+    /// The injection that is under way.
+    pub(crate) fn injection(&self) -> Option<&Injection> {
+        self.injection.as_ref()
     }
 
-    /// The sighting that is being answered.
-    pub(crate) fn injecting(&self) -> Option<SightingNo> {
-        self.injection.as_ref().map(|injection| injection.sighting)
+    pub(crate) fn injection_mut(&mut self) -> Option<&mut Injection> {
+        self.injection.as_mut()
     }
 
-    /// The text that is being typed, where an Enter of its own sends it.
-    pub(crate) fn text_under_way(&self) -> Option<&str> {
-        self.injection.as_ref()?.text()
+    /// A hub has introduced itself.
+    pub(crate) fn meet_hub(&mut self, epoch: u64) {
+        self.ledger.meet_hub(epoch);
     }
 
-    /// By which way the reply that is under way went: `hook` or `keys`.
-    pub(crate) fn route(&self) -> Option<&'static str> {
-        let is_said = self.injection.as_ref()?.is_said();
-        Some(if is_said { "hook" } else { "keys" })
-    }
-
-    /// A hub has introduced itself. False: a newer one has done so before, and this one is not obeyed.
-    pub(crate) fn meet_hub(&mut self, epoch: u64) -> bool {
-        self.ledger.meet_hub(epoch)
+    /// The hub that introduced itself last is the newest that was met.
+    pub(crate) fn obeys_hub(&self) -> bool {
+        self.ledger.obeys_hub()
     }
 
     /// A prompt is on the screen: get ready for its answer.
@@ -228,19 +251,11 @@ impl Gate {
     pub(crate) fn claim(&mut self, request: &InjectRequest, facts: Facts) -> Claim {
         let facts = self.with_unsent(facts);
         match self.ledger.judge(request, &facts) {
-            Ruling::Go(way) => {
+            Ruling::Go(route) => {
                 let InjectRequest { reply, prompt, sighting, .. } = *request;
-                Claim::Granted(Ticket {
-                    reply,
-                    prompt,
-                    sighting,
-                    is_dialog: facts.standing.as_ref().is_some_and(|seen| seen.choices.is_some()),
-                    by_key: facts
-                        .standing
-                        .as_ref()
-                        .is_some_and(|seen| seen.entry == atlasbridge_model::Entry::Keys),
-                    way,
-                })
+                let field = Field::of(facts.standing.as_ref());
+                let delivery = Delivery { reply, prompt, sighting, field, via: route.via() };
+                Claim::Granted(Ticket { delivery, route })
             }
             Ruling::Refuse(outcome) | Ruling::Remembered(outcome) => Claim::Answered(outcome),
             Ruling::FromOldHub => Claim::FromOldHub,
@@ -255,7 +270,7 @@ impl Gate {
         facts: Facts,
     ) -> Option<Outcome> {
         let facts = self.with_unsent(facts);
-        ledger::objection(request, &facts).or_else(|| ledger::astray(&ticket.way, request, &facts))
+        ledger::objection(request, &facts).or_else(|| ledger::astray(&ticket.route, request, &facts))
     }
 
     /// Keys that the terminal has not taken yet are half-typed as well, and so is a line from elsewhere without its Enter.
@@ -268,8 +283,8 @@ impl Gate {
     pub(crate) fn intend(&mut self, ticket: &Ticket) -> io::Result<()> {
         pause::point("gate-before-intent");
         self.journal.intend(&Entry::Intent {
-            reply_id: ticket.reply.to_string(),
-            prompt_id: ticket.prompt.to_string(),
+            reply_id: ticket.delivery.reply.to_string(),
+            prompt_id: ticket.delivery.prompt.to_string(),
         })?;
         pause::point("gate-after-intent");
         Ok(())
@@ -277,7 +292,7 @@ impl Gate {
 
     /// Something spoke against typing after all: the ticket is spent, and nothing was typed.
     pub(crate) fn void(&mut self, ticket: Ticket, outcome: Outcome) -> Outcome {
-        self.ledger.settle(ticket.reply, outcome);
+        self.ledger.settle(ticket.delivery.reply, outcome);
         outcome
     }
 
@@ -286,13 +301,14 @@ impl Gate {
     pub(crate) fn inject(
         &mut self,
         ticket: Ticket,
+        waiting: Option<WaitingThread>,
         say: impl FnOnce(SightingNo, &Decision) -> bool,
         now: Moment,
     ) -> Outcome {
-        let reply = ticket.reply;
-        let outcome = match &ticket.way {
+        let reply = ticket.delivery.reply;
+        let outcome = match &ticket.route {
             Route::Type(strokes) | Route::Steer { strokes, .. } => self.write_first_stroke(reply, strokes),
-            Route::Say(decision) => match say(ticket.sighting, decision) {
+            Route::Say(decision) => match say(ticket.delivery.sighting, decision) {
                 true => self.note_reply(reply),
                 // The tool has taken its question back in this very moment.
                 false => Outcome::PromptChanged,
@@ -300,9 +316,7 @@ impl Gate {
         };
         self.ledger.settle(reply, outcome);
         if outcome == Outcome::Typed {
-            self.injection = Some(Injection::begun(ticket, self.settle, now));
-            self.look_at = Some(now);
-            self.is_belied = false;
+            self.injection = Some(Injection::begun(ticket, waiting, self.config.settle, now));
         }
         outcome
     }
@@ -331,61 +345,34 @@ impl Gate {
 
     /// When [`Gate::look`] or [`Gate::press_enter`] wants to be called although nothing happened.
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
-        [self.look_at, self.remote.enter_at()].into_iter().flatten().min()
-    }
-
-    /// The row that the marker of the dialog is being led to.
-    pub(crate) fn aim(&self) -> Option<&Aim> {
-        self.injection.as_ref().and_then(Injection::aim)
-    }
-
-    /// The text that must be seen before its Enter.
-    pub(crate) fn typed(&self) -> Option<&str> {
-        self.injection.as_ref().and_then(Injection::typed)
-    }
-
-    /// All strokes of the injection that is under way are written.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.injection.as_ref().is_none_or(Injection::is_whole)
-    }
-
-    /// The tool itself says that it did the opposite of what is being answered: whatever is seen then, it was not taken as
-    /// it was meant.
-    pub(crate) fn belie(&mut self) {
-        self.is_belied = true;
+        let look_at = self.injection.as_ref().map(|injection| injection.look_at);
+        [look_at, self.remote.enter_at()].into_iter().flatten().min()
     }
 
     /// The screen was looked at: go on with the strokes, or say how it ended.
-    pub(crate) fn look(&mut self, look: Reaction, now: Moment) -> Progress {
+    pub(crate) fn look(&mut self, reaction: &Reaction, now: Moment) -> Progress {
         let Some(injection) = self.injection.as_mut() else {
             return Progress::Waits;
         };
-        match injection.next(&look, now) {
+        match injection.next(reaction, now) {
             Next::WaitUntil(moment) => {
-                let keyboard = injection.holds_keyboard_until(self.echo_window);
-                self.look_at = Some(if keyboard > now { moment.min(keyboard) } else { moment });
+                let keyboard = injection.holds_keyboard_until(self.config.echo_window);
+                injection.look_at = if keyboard > now { moment.min(keyboard) } else { moment };
                 Progress::Waits
             }
             Next::Press(stroke) => {
                 let whole = injection.is_whole();
+                injection.look_at = now + injection::REACTION_LIMIT;
                 self.unsent.extend(&stroke.bytes);
                 // A failing terminal shows itself as a prompt that does not react.
                 let _ = self.flush();
-                self.look_at = Some(now + injection::REACTION_LIMIT);
                 Progress::Pressed { whole }
             }
             Next::Over(outcome) => {
-                let outcome = match outcome {
-                    Outcome::Taken if self.is_belied => Outcome::Unknown,
-                    outcome => outcome,
-                };
-                let (reply, prompt) = (injection.reply, injection.prompt);
-                let (is_dialog, by_key, is_said) =
-                    (injection.is_dialog, injection.by_key, injection.is_said());
-                self.ledger.settle(reply, outcome);
+                let delivery = injection.delivery;
                 self.injection = None;
-                self.look_at = None;
-                Progress::Over(Settled { reply, prompt, is_dialog, by_key, is_said, outcome })
+                self.ledger.settle(delivery.reply, outcome);
+                Progress::Over(Settled { delivery, outcome })
             }
         }
     }
@@ -456,11 +443,5 @@ impl Gate {
     /// The hub has noted the session's end: nobody will ask the journal.
     pub(crate) fn close(&mut self) {
         self.journal.remove();
-    }
-}
-
-impl AsFd for Gate {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.writer.as_fd()
     }
 }

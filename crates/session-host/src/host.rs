@@ -18,14 +18,14 @@ use atlasbridge_model::mask::mask_words;
 use atlasbridge_model::{Sighting, SightingNo};
 use atlasbridge_pty::{
     Child, Control, HostInput, HostOutput, InputKind, PollFd, PollFlags, ReadOutcome, Signal, Signals,
-    SpawnConfig, Termios, TtyWait, WaitingThread, WindowSize, boot_time, is_terminal, monotonic, poll,
-    protect_this_process, spawn, window_size,
+    SpawnConfig, Termios, TtyWait, WindowSize, boot_time, is_terminal, monotonic, poll, protect_this_process,
+    spawn, window_size,
 };
 use atlasbridge_wire::session::{End, Inject, Report, SessionInfo};
 
 use crate::captures::Captures;
 use crate::events::Events;
-use crate::gate::Gate;
+use crate::gate::{Gate, GateConfig};
 use crate::hooks::Hooks;
 use crate::journal::Journal;
 use crate::link::Link;
@@ -148,8 +148,11 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         gate: Gate::new(
             session.writer,
             Journal::new(config.journal.clone()),
-            config.echo_window,
-            config.inject_settle,
+            GateConfig {
+                echo_window: config.echo_window,
+                settle: config.inject_settle,
+                answers_status_query: config.answers_status_query,
+            },
         ),
         child: session.child,
         control: session.control,
@@ -162,7 +165,6 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         terminal,
         has_hung_up: false,
         is_alternate: false,
-        answers_status_query: config.answers_status_query,
         hooks,
         unjoined: None,
         deed: None,
@@ -170,15 +172,12 @@ pub fn run(config: HostConfig) -> Result<Ended, RunError> {
         keys_after: config.keys_after,
         seen_at: Moment::default(),
         early: None,
-        waiting: None,
         asked_by: None,
         sent_locally: false,
         last_key: None,
         is_half_typed_here: false,
         watch: Watch::default(),
-        obeys_hub: false,
         answered_locally: Vec::new(),
-        reacted: false,
         left_open: 0,
         phase: Phase::Running,
     };
@@ -211,7 +210,6 @@ struct Host {
     /// The tool was told that nobody reads its output any more.
     has_hung_up: bool,
     is_alternate: bool,
-    answers_status_query: bool,
     hooks: Hooks,
     /// A dialog that was seen before its request came, and how long it waits for it.
     unjoined: Option<(Sighting, Moment)>,
@@ -223,8 +221,6 @@ struct Host {
     /// When the current prompt was seen.
     seen_at: Moment,
     early: Option<Early>,
-    /// Who waited for the terminal when the reply under way was typed: each of its keys is for them.
-    waiting: Option<WaitingThread>,
     /// The foreground process group when the current prompt was seen.
     asked_by: Option<i32>,
     /// A line was sent from the keyboard since the current prompt was seen: a tool that ends now has read it.
@@ -234,12 +230,8 @@ struct Host {
     /// A line was begun at the keyboard, and not ended there.
     is_half_typed_here: bool,
     watch: Watch,
-    /// The hub that is connected is the newest that was met.
-    obeys_hub: bool,
     /// Sightings that were answered at the keyboard: a reply that comes too late is told so. Bounded.
     answered_locally: Vec<SightingNo>,
-    /// The screen has changed since the gate's last stroke.
-    reacted: bool,
     /// How often in a row the detector's question to the kernel was left open.
     left_open: u32,
     phase: Phase,
@@ -491,7 +483,9 @@ impl Host {
         let was_closed = self.relay.is_closed();
         match self.relay.pump() {
             Ok(Turn::Data(bytes)) => {
-                self.reacted = true;
+                if let Some(injection) = self.gate.injection_mut() {
+                    injection.has_reacted = true;
+                }
                 self.watch.stir();
                 if let Phase::LastWords { heard, .. } = &mut self.phase {
                     *heard += bytes.len();

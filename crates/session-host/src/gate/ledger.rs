@@ -84,13 +84,20 @@ pub(crate) struct Ledger {
     outcomes: HashMap<ReplyId, Outcome>,
     typed_for: HashMap<PromptId, ReplyId>,
     newest_epoch: u64,
+    /// Of the hub that introduced itself last.
+    connected_epoch: u64,
 }
 
 impl Ledger {
-    /// A hub of this epoch has introduced itself. False: it has been replaced by a newer one.
-    pub(crate) fn meet_hub(&mut self, epoch: u64) -> bool {
+    /// A hub of this epoch has introduced itself.
+    pub(crate) fn meet_hub(&mut self, epoch: u64) {
+        self.connected_epoch = epoch;
         self.newest_epoch = self.newest_epoch.max(epoch);
-        self.newest_epoch == epoch
+    }
+
+    /// It was not replaced by a newer one.
+    pub(crate) fn obeys_hub(&self) -> bool {
+        self.connected_epoch == self.newest_epoch
     }
 
     pub(crate) fn judge(&mut self, request: &InjectRequest, facts: &Facts) -> Ruling {
@@ -101,12 +108,12 @@ impl Ledger {
         if let Some(outcome) = self.outcomes.get(&request.reply) {
             return Ruling::Remembered(*outcome);
         }
-        match self.way(request, facts) {
-            Ok(way) => {
+        match self.route(request, facts) {
+            Ok(route) => {
                 // Until the write says otherwise: a crash of this very thought must not look like "not typed".
                 self.outcomes.insert(request.reply, Outcome::Unknown);
                 self.typed_for.insert(request.prompt, request.reply);
-                Ruling::Go(way)
+                Ruling::Go(route)
             }
             Err(outcome) => {
                 self.outcomes.insert(request.reply, outcome);
@@ -124,7 +131,7 @@ impl Ledger {
         !self.outcomes.contains_key(&request.reply) && !self.typed_for.contains_key(&request.prompt)
     }
 
-    fn way(&self, request: &InjectRequest, facts: &Facts) -> Result<Route, Outcome> {
+    fn route(&self, request: &InjectRequest, facts: &Facts) -> Result<Route, Outcome> {
         if self.typed_for.contains_key(&request.prompt) {
             return Err(Outcome::PromptChanged);
         }
@@ -177,8 +184,8 @@ pub(super) fn objection(request: &InjectRequest, facts: &Facts) -> Option<Outcom
 }
 
 /// The marker stands elsewhere than when the ticket was given out: its first key is not the one that is needed now.
-pub(super) fn astray(way: &Route, request: &InjectRequest, facts: &Facts) -> Option<Outcome> {
-    let Route::Steer { strokes, .. } = way else {
+pub(super) fn astray(route: &Route, request: &InjectRequest, facts: &Facts) -> Option<Outcome> {
+    let Route::Steer { strokes, .. } = route else {
         return None;
     };
     let standing = facts.standing.as_ref().zip(request.value.as_ref());
@@ -466,17 +473,21 @@ mod tests {
         let seen = |marked| Facts { takes_lines: false, ..facts(&menu(marked)) };
         let mut request = request(1, 1, 1);
         request.value = Some(Value::Choice { row: 1, label: "no".to_owned() });
-        let Ruling::Go(way) = Ledger::default().judge(&request, &seen(1)) else { panic!("it may be typed") };
-        assert_eq!(astray(&way, &request, &seen(1)), None);
-        assert_eq!(astray(&way, &request, &seen(0)), Some(Outcome::PromptChanged));
+        let Ruling::Go(route) = Ledger::default().judge(&request, &seen(1)) else {
+            panic!("it may be typed")
+        };
+        assert_eq!(astray(&route, &request, &seen(1)), None);
+        assert_eq!(astray(&route, &request, &seen(0)), Some(Outcome::PromptChanged));
     }
 
     #[test]
     fn a_replaced_hub_is_not_obeyed() {
         let standing = sighting(1);
         let mut ledger = Ledger::default();
-        assert!(ledger.meet_hub(6));
-        assert!(!ledger.meet_hub(5));
+        ledger.meet_hub(6);
+        assert!(ledger.obeys_hub());
+        ledger.meet_hub(5);
+        assert!(!ledger.obeys_hub());
         assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Ruling::FromOldHub);
     }
 

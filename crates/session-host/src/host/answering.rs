@@ -8,7 +8,10 @@ use atlasbridge_wire::twin;
 
 use super::stream::Watch;
 use super::{Early, FIRST_TRY_AGAIN, GLANCE, Host, MOST_GLANCES, MOST_TRIES, Phase};
-use crate::gate::{Aim, Claim, Facts, InjectRequest, Progress, Reaction, Settled, Ticket, TtyReader, Unread};
+use crate::gate::{
+    Aim, Claim, Facts, Field, InjectRequest, Injection, Presence, Progress, Reaction, Settled, Ticket,
+    TtyReader, Unread, Via,
+};
 use crate::link::FromHub;
 
 impl Host {
@@ -16,7 +19,7 @@ impl Host {
         for heard in self.link.attend(self.now()) {
             match heard {
                 FromHub::Hub { epoch } => {
-                    self.obeys_hub = self.gate.meet_hub(epoch);
+                    self.gate.meet_hub(epoch);
                     self.watch = Watch::Nobody;
                 }
                 FromHub::Message(ToSession::Inject(inject)) => self.on_inject(&inject),
@@ -26,7 +29,7 @@ impl Host {
                     self.link.send(&FromSession::Health(Health {
                         asked,
                         pty_alive: matches!(self.phase, Phase::Running | Phase::Ending { .. }),
-                        injecting: self.gate.is_injecting(),
+                        injecting: self.gate.injection().is_some(),
                         silent_for_ms,
                         typed_ms_ago: self.typed_ms_ago(),
                     }));
@@ -173,13 +176,11 @@ impl Host {
             glances += 1;
             std::thread::sleep(GLANCE);
         }
-        self.waiting = waiting;
-        self.reacted = false;
         let now = self.now();
         let Self { gate, hooks, .. } = self;
-        let outcome = gate.inject(ticket, |no, decision| hooks.decide(no, decision), now);
+        let outcome = gate.inject(ticket, waiting, |no, decision| hooks.decide(no, decision), now);
         if outcome == twin::Outcome::Typed {
-            let whole = self.gate.is_whole();
+            let whole = self.gate.injection().is_none_or(Injection::is_whole);
             self.observe(Observation::Injected { whole });
         }
         outcome
@@ -216,35 +217,47 @@ impl Host {
     }
 
     pub(super) fn look(&mut self) {
-        let Some(no) = self.gate.injecting() else { return };
         self.judge_deed();
+        let Some(injection) = self.gate.injection() else { return };
+        let no = injection.delivery.sighting;
         let is_current = self.detector.current().is_some_and(|seen| seen.no == no);
         let now_shown = self.detector.current_now().filter(|seen| seen.no == no);
-        let is_over = matches!(self.phase, Phase::LastWords { .. } | Phase::LastNotes { .. });
-        let look = Reaction {
-            gone: !is_current || is_over,
-            over: is_over,
-            reacted: self.reacted,
-            still_shown: now_shown.is_some(),
-            shows_typed: self.gate.typed().is_some_and(|typed| self.detector.shows_typed(typed)),
-            drafted: self.detector.holds_draft(),
-            needs: now_shown.and_then(|seen| needs(&seen, self.gate.aim()?)),
-            unread: self.unread(),
-            unsent: !is_over && self.holds_unsent(),
-            // Last of all: nothing may come between this and the next key.
-            is_awaited: !self.relay.has_more() && self.is_awaited(),
+        let presence = match self.phase {
+            Phase::LastWords { .. } | Phase::LastNotes { .. } => Presence::Ended,
+            Phase::Running | Phase::Ending { .. } if !is_current => Presence::Gone,
+            Phase::Running | Phase::Ending { .. } if now_shown.is_some() => Presence::Shown,
+            Phase::Running | Phase::Ending { .. } => Presence::Hidden,
         };
-        match self.gate.look(look, self.now()) {
+        let reaction = Reaction {
+            shows_typed: injection.typed().is_some_and(|typed| self.detector.shows_typed(typed)),
+            drafted: self.detector.holds_draft(),
+            needs: now_shown.and_then(|seen| needs(&seen, injection.aim()?)),
+            // Last of all: nothing may come between this and the next key.
+            is_awaited: !self.relay.has_more() && self.is_awaited(injection),
+            ..self.reaction(presence)
+        };
+        match self.gate.look(&reaction, self.now()) {
             Progress::Waits => {}
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
             Progress::Over(settled) => self.settle(&settled),
         }
     }
 
+    /// What is seen of a prompt that stands there, or that has gone.
+    pub(super) fn reaction(&self, presence: Presence) -> Reaction {
+        let text = self.gate.injection().and_then(Injection::text);
+        Reaction {
+            presence,
+            unread: self.unread(),
+            unsent: presence != Presence::Ended && text.is_some_and(|text| self.detector.holds_text(text)),
+            ..Reaction::default()
+        }
+    }
+
     /// Whoever was to read the first stroke, or another in front of the terminal, waits for the next.
-    fn is_awaited(&self) -> bool {
+    fn is_awaited(&self, injection: &Injection) -> bool {
         let waits = |thread| self.control.still_waits(thread);
-        self.waiting.is_none_or(waits) || self.control.probe().wait != TtyWait::None
+        injection.waiting.is_none_or(waits) || self.control.probe().wait != TtyWait::None
     }
 
     /// What lies in the tool's terminal.
@@ -259,30 +272,27 @@ impl Host {
         }
     }
 
-    /// The text that was typed last still stands where it was typed.
-    pub(super) fn holds_unsent(&self) -> bool {
-        let text = self.gate.text_under_way();
-        text.is_some_and(|text| self.detector.holds_text(text))
-    }
-
     /// # Nothing-lies-in-wait invariant
     /// What was typed and not read when its prompt is over would answer the next question, which nobody was shown: it is
     /// taken back. The keyboard was held meanwhile, so nothing of a person's is lost.
     pub(super) fn settle(&mut self, settled: &Settled) {
         // Of a line that was begun, the kernel does not say that it is there.
-        let is_left = settled.outcome == twin::Outcome::NotTaken
+        let Settled { delivery, outcome } = *settled;
+        let is_left = outcome == twin::Outcome::NotTaken
             || self.control.unread_input().is_some_and(|unread| unread > 0);
-        if !settled.is_said && is_left && self.control.discard_input().is_err() {
+        if delivery.via == Via::Keys && is_left && self.control.discard_input().is_err() {
             self.link.notice(
                 "keys of an answer that came too late could not be taken back; look at what the tool asks next",
             );
         }
         // Lines are typed ahead, and wait; a key that acts at once is not.
-        if settled.is_dialog && settled.by_key && settled.outcome == twin::Outcome::Taken {
+        if delivery.field == Field::KeyDialog && outcome == twin::Outcome::Taken {
             self.drop_late_keys();
         }
-        self.tell_outcome(settled.reply, &settled.prompt.to_string(), settled.outcome);
-        if settled.leaves_prompt_open() && self.reads_all() {
+        self.tell_outcome(delivery.reply, &delivery.prompt.to_string(), outcome);
+        // A prompt that took no notice of a key may be answered again. What was said by a hook is on its way until the tool
+        // ends it, however long that takes: a second answer could meet the first.
+        if delivery.via == Via::Keys && outcome == twin::Outcome::NotTaken && self.reads_all() {
             self.observe(Observation::Untaken);
         }
     }
@@ -298,7 +308,11 @@ impl Host {
     pub(super) fn tell_outcome(&mut self, reply: ReplyId, prompt_id: &str, outcome: twin::Outcome) {
         let now = self.now();
         if let Some(events) = &mut self.events {
-            let by = self.gate.route().filter(|_| outcome == twin::Outcome::Typed);
+            let by = self.gate.injection().filter(|_| outcome == twin::Outcome::Typed);
+            let by = by.map(|injection| match injection.delivery.via {
+                Via::Hook => "hook",
+                Via::Keys => "keys",
+            });
             events.injected(&reply.to_string(), &serde_json::json!(outcome), by, now);
         }
         let prompt_id = prompt_id.to_owned();

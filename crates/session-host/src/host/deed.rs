@@ -42,8 +42,9 @@ impl Host {
     /// Asked whenever the answer under way is looked at: the gate then does not say that it was taken.
     pub(super) fn judge_deed(&mut self) {
         let Some(deed) = &self.deed else { return };
+        let Some(injection) = self.gate.injection_mut() else { return };
         if did(deed.before, self.detector.marks(), deed.has_run).belies(deed.answer) {
-            self.gate.belie();
+            injection.is_belied = true;
         }
     }
 

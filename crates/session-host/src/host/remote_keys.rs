@@ -22,13 +22,13 @@ impl Host {
         let Ok(id) = typing_id.parse::<TypingId>() else {
             return;
         };
-        if !self.obeys_hub {
+        if !self.gate.obeys_hub() {
             return;
         }
         let keys = keys_of(what, self.detector.screen().input_modes());
         let around = Surroundings {
             tool_gone: !matches!(self.phase, Phase::Running | Phase::Ending { .. }),
-            is_injecting: self.gate.is_injecting(),
+            is_injecting: self.gate.injection().is_some(),
             is_typed_at: self.is_typed_at(),
         };
         match self.gate.type_remotely(id, keys, around, self.now()) {

@@ -6,7 +6,7 @@ use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
 
 use super::{Host, MOST_LEFT_OPEN};
-use crate::gate::{Progress, Reaction};
+use crate::gate::{Presence, Progress};
 use crate::pause;
 
 impl Host {
@@ -27,11 +27,8 @@ impl Host {
                         }
                         more.extend(self.detector.observe(Observation::Kernel(kernel), self.now()));
                     }
-                    Event::AnswerStatusQuery(answer) if self.answers_status_query => {
-                        // A terminal that takes nothing now would have lost a reply of the outer one as well.
-                        let _ = self.gate.answer_query(&answer);
-                    }
-                    Event::AnswerStatusQuery(_) => {}
+                    // A terminal that takes nothing now would have lost a reply of the outer one as well.
+                    Event::AnswerStatusQuery(answer) => drop(self.gate.answer_query(&answer)),
                     Event::Drift { no, how } => self.on_drift(no, how),
                     Event::Seen(sighting) => self.on_sighting(sighting),
                     Event::Gone { no, how } => self.on_gone(no, how),
@@ -39,9 +36,7 @@ impl Host {
             }
             events = more;
         }
-        if self.gate.is_injecting() {
-            self.look();
-        }
+        self.look();
     }
 
     /// # The kernel's word is about the screen that was read
@@ -117,7 +112,7 @@ impl Host {
             // Nobody was told of it.
             return;
         }
-        let was_ours = self.gate.injecting() == Some(no);
+        let was_ours = self.gate.injection().is_some_and(|injection| injection.delivery.sighting == no);
         let has_changed = match how {
             Departure::Unprompted { .. } if !was_ours => self.hooks.dialog_lost(no),
             Departure::Unprompted { .. } | Departure::LocalInput | Departure::Injected | Departure::Ended => {
@@ -130,19 +125,8 @@ impl Host {
         if was_ours {
             self.judge_deed();
         }
-        if was_ours
-            && let Progress::Over(settled) = self.gate.look(
-                Reaction {
-                    gone: true,
-                    over: how == Departure::Ended,
-                    reacted: true,
-                    unsent: how != Departure::Ended && self.holds_unsent(),
-                    unread: self.unread(),
-                    ..Reaction::default()
-                },
-                now,
-            )
-        {
+        let presence = if how == Departure::Ended { Presence::Ended } else { Presence::Gone };
+        if was_ours && let Progress::Over(settled) = self.gate.look(&self.reaction(presence), now) {
             self.settle(&settled);
         }
         let how = match how {
