@@ -67,7 +67,7 @@ pub(crate) enum Via {
 }
 
 impl Field {
-    fn of(standing: Option<&Sighting>) -> Self {
+    pub(crate) fn of(standing: Option<&Sighting>) -> Self {
         match standing.filter(|seen| seen.choices.is_some()).map(|seen| seen.entry) {
             Some(atlasbridge_model::Entry::Keys) => Field::KeyDialog,
             Some(atlasbridge_model::Entry::Line) => Field::LineDialog,

@@ -15,6 +15,7 @@ mod hooks;
 mod journal;
 mod link;
 mod pause;
+mod prompt;
 mod relay;
 mod terminal;
 
@@ -36,6 +37,22 @@ pub struct HostConfig {
     pub session: SessionId,
     /// The tool's name as people know it.
     pub tool: String,
+    pub label: Option<String>,
+    pub started_at: Timestamp,
+    pub version: String,
+    pub command: ToolCommand,
+    pub files: HostFiles,
+    pub hub: HubStart,
+    pub detector: DetectorConfig,
+    /// The tool reports its status to whoever says that it is wanted (OSC 7501). Only for a tool that is known to
+    /// ask: for any other the answer would be stray input.
+    pub answers_status_query: bool,
+    pub timing: HostTiming,
+}
+
+/// What is run, and where.
+#[derive(Debug)]
+pub struct ToolCommand {
     pub program: OsString,
     pub args: Vec<OsString>,
     /// How the person named it, where it is started in another way.
@@ -43,21 +60,21 @@ pub struct HostConfig {
     /// The complete environment of the tool.
     pub env: Vec<(OsString, OsString)>,
     pub cwd: PathBuf,
-    pub label: Option<String>,
-    pub started_at: Timestamp,
-    pub version: String,
+}
+
+#[derive(Debug)]
+pub struct HostFiles {
     pub socket: PathBuf,
     pub journal: PathBuf,
-    pub hub: HubStart,
     pub events: Option<PathBuf>,
     /// Where each prompt that is seen is also written as a scenario.
     pub captures: Option<PathBuf>,
-    pub detector: DetectorConfig,
-    /// The tool reports its status to whoever says that it is wanted (OSC 7501). Only for a tool that is known to
-    /// ask: for any other the answer would be stray input.
-    pub answers_status_query: bool,
     /// Where the tool's hooks are to be heard, if it has any.
     pub hooks: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+pub struct HostTiming {
     /// A dialog that was just drawn takes no keys yet: how long to wait, where the tool is known for it.
     pub keys_after: Duration,
     /// Longest time for which an injection holds the keyboard.

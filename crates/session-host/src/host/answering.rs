@@ -1,18 +1,26 @@
 //! What the hub says: replies to type, through the gate, and what became of them.
 
-use atlasbridge_detect::{Moment, Observation};
-use atlasbridge_model::{ReplyId, Sighting, SightingNo, Strokes};
+use std::time::Duration;
+
+use atlasbridge_detect::Observation;
+use atlasbridge_model::{PromptId, ReplyId, Sighting, SightingNo, Strokes};
 use atlasbridge_pty::{PollFlags, Signal, TtyWait, WaitingThread, boot_time};
 use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
+use super::Host;
 use super::stream::Watch;
-use super::{Early, FIRST_TRY_AGAIN, GLANCE, Host, MOST_GLANCES, MOST_TRIES, Phase};
 use crate::gate::{
-    Aim, Claim, Facts, Field, InjectRequest, Injection, Presence, Progress, Reaction, Settled, Ticket,
-    TtyReader, Unread, Via,
+    Aim, Claim, Facts, Field, InjectRequest, Injection, Presence, Progress, Reaction, Ticket, TtyReader,
+    Unread, Via,
 };
 use crate::link::FromHub;
+use crate::prompt::{KeyTarget, MOST_TRIES, PromptEffect, PromptEvent, Reply};
+
+/// Everything else is ready, the intent is on disk, and who is to read works for a moment: how long, and how often to wait.
+/// So short that nothing else need go on meanwhile.
+const GLANCE: Duration = Duration::from_millis(1);
+const MOST_GLANCES: u32 = 40;
 
 impl Host {
     pub(super) fn on_hub(&mut self, flags: PollFlags) {
@@ -22,16 +30,21 @@ impl Host {
                     self.gate.meet_hub(epoch);
                     self.watch = Watch::Nobody;
                 }
-                FromHub::Message(ToSession::Inject(inject)) => self.on_inject(&inject),
+                // What is no id was never handed out by a hub of this protocol.
+                FromHub::Message(ToSession::Inject(inject)) => {
+                    if let Some(request) = read_request(&inject) {
+                        self.consider(Reply { request, tries: 0 });
+                    }
+                }
                 FromHub::Message(ToSession::HowAreYou { asked }) => {
                     let silent_for_ms =
                         self.detector.last_output().map(|last| (self.now() - last).as_millis() as u64);
                     self.link.send(&FromSession::Health(Health {
                         asked,
-                        pty_alive: matches!(self.phase, Phase::Running | Phase::Ending { .. }),
+                        pty_alive: !self.is_over(),
                         injecting: self.gate.injection().is_some(),
                         silent_for_ms,
-                        typed_ms_ago: self.typed_ms_ago(),
+                        typed_ms_ago: self.keyboard.typed_ms_ago(),
                     }));
                 }
                 FromHub::Message(ToSession::Stop) => self.stop(Signal::Term),
@@ -50,33 +63,57 @@ impl Host {
         }
     }
 
-    pub(super) fn on_inject(&mut self, inject: &Inject) {
-        self.consider(inject, 0);
+    /// # One answer at a time
+    /// While keys of another reply are on their way nobody is said to read, and no hook is asked: the reply waits.
+    pub(super) fn consider(&mut self, reply: Reply) {
+        self.catch_up();
+        let request = &reply.request;
+        let is_other = |injection: &Injection| injection.delivery.sighting != request.sighting;
+        let is_busy = self.gate.injection().is_some_and(is_other);
+        let (reader, waiting) = match is_busy {
+            true => (TtyReader::Nobody, None),
+            false => self.reader(reply.tries),
+        };
+        let mut facts = self.facts(request, reader);
+        facts.decision = facts.decision.filter(|_| !is_busy);
+        let standing = match facts.decision.is_some() || !self.gate.is_new(request) {
+            true => KeyTarget::NeedsNoKey,
+            false => self.key_target(request, &facts),
+        };
+        let mut effects = self.prompts.step(PromptEvent::Reply(reply, standing), self.now());
+        if let Some(PromptEffect::Judge(reply)) = effects.pop() {
+            self.judge(&reply.request, facts, waiting);
+        }
     }
 
-    /// `tries`: how often nobody was found to read the terminal.
-    pub(super) fn consider(&mut self, inject: &Inject, tries: u32) {
-        // What is no id was never handed out by a hub of this protocol.
-        let Some(request) = read_request(inject) else {
-            return;
-        };
-        self.catch_up();
-        let (reader, waiting) = self.reader(tries);
-        let facts = self.facts(&request, reader);
-        if let Some(due) = self.takes_keys_at(&request, &facts, tries) {
-            let is_looked_for = reader == TtyReader::Nobody || facts.standing.is_none();
-            self.early = Some(Early { inject: inject.clone(), due, tries: tries + u32::from(is_looked_for) });
-            return;
-        }
-        let is_new = self.gate.is_new(&request);
-        let outcome = match self.gate.claim(&request, facts) {
-            Claim::Granted(ticket) => self.type_reply(ticket, &request, (reader, waiting)),
+    fn judge(&mut self, request: &InjectRequest, facts: Facts, waiting: Option<WaitingThread>) {
+        let is_new = self.gate.is_new(request);
+        let reader = facts.reader;
+        let outcome = match self.gate.claim(request, facts) {
+            Claim::Granted(ticket) => self.type_reply(ticket, request, (reader, waiting)),
             Claim::Answered(outcome) => outcome,
             Claim::FromOldHub => return,
         };
-        self.tell_outcome(request.reply, &inject.prompt_id, outcome);
-        if is_new && self.is_left_open(&request, outcome) {
+        self.tell_outcome(request.reply, request.prompt, outcome);
+        if is_new && self.is_left_open(request, outcome) {
             self.observe(Observation::Untaken);
+        }
+    }
+
+    /// Its prompt has gone before anybody took its keys: without one, the gate grants nothing.
+    pub(super) fn refuse(&mut self, request: &InjectRequest) {
+        let facts = Facts { standing: None, ..self.facts(request, TtyReader::Nobody) };
+        self.judge(request, facts, None);
+    }
+
+    fn key_target(&self, request: &InjectRequest, facts: &Facts) -> KeyTarget {
+        let is_it = |seen: &Sighting| seen.no == request.sighting && seen.fingerprint == request.fingerprint;
+        match &facts.standing {
+            Some(seen) if is_it(seen) => {
+                KeyTarget::Shown { field: Field::of(Some(seen)), reader: facts.reader }
+            }
+            None if self.detector.current().is_some_and(is_it) => KeyTarget::HalfDrawn,
+            Some(_) | None => KeyTarget::Gone,
         }
     }
 
@@ -100,32 +137,6 @@ impl Host {
             seen.is_some_and(|seen| seen.no == request.sighting)
         };
         is_untyped && self.hooks.request_for(request.sighting).is_none() && stands()
-    }
-
-    /// A dialog that was just drawn ignores keys for a moment, an event loop that works for a moment reads none, and a
-    /// dialog that is being drawn anew is half there. The reply waits for that, and everything about it is judged then; a
-    /// hook takes its decision at once.
-    fn takes_keys_at(&self, request: &InjectRequest, facts: &Facts, tries: u32) -> Option<Moment> {
-        if facts.decision.is_some() || !self.gate.is_new(request) {
-            return None;
-        }
-        let again = (tries < MOST_TRIES).then(|| self.now() + FIRST_TRY_AGAIN * (1 << tries));
-        let Some(standing) = &facts.standing else {
-            return again.filter(|_| self.has_not_gone(request));
-        };
-        let listens_at = self.seen_at + self.keys_after;
-        match facts.reader {
-            _ if standing.choices.is_some() && self.now() < listens_at => Some(listens_at),
-            TtyReader::Nobody => again,
-            TtyReader::Reads | TtyReader::Listens | TtyReader::Unknown => None,
-        }
-    }
-
-    /// The request's prompt is not on the screen of this moment, but the detector has not given it up: it is drawn anew, or
-    /// about to be seen to go.
-    fn has_not_gone(&self, request: &InjectRequest) -> bool {
-        let current = self.detector.current();
-        current.is_some_and(|seen| seen.no == request.sighting && seen.fingerprint == request.fingerprint)
     }
 
     /// Who would read what is typed now. Processes of other sessions are looked at only at the last try: there are many.
@@ -159,7 +170,7 @@ impl Host {
             self.catch_up();
             let facts = self.facts(request, reader);
             let is_said = facts.decision.is_some();
-            let is_half_drawn = facts.standing.is_none() && self.has_not_gone(request);
+            let is_half_drawn = self.key_target(request, &facts) == KeyTarget::HalfDrawn;
             let objection = self.gate.objection(&ticket, request, facts);
             self.note_deed(request);
             let is_awaited = || is_said || waiting.is_none_or(|thread| self.control.still_waits(thread));
@@ -180,6 +191,7 @@ impl Host {
         let Self { gate, hooks, .. } = self;
         let outcome = gate.inject(ticket, waiting, |no, decision| hooks.decide(no, decision), now);
         if outcome == twin::Outcome::Typed {
+            self.step(PromptEvent::Injected(request.sighting));
             let whole = self.gate.injection().is_none_or(Injection::is_whole);
             self.observe(Observation::Injected { whole });
         }
@@ -194,18 +206,19 @@ impl Host {
             let asks = |seen: &&Sighting| self.detector.still_asks(seen.no, seen.fingerprint);
             self.detector.current().filter(|_| decision.is_some()).filter(asks).cloned()
         };
+        let asked_by = self.prompts.asked_by();
         Facts {
             now: boot_time().as_millis() as i64,
             standing: self.detector.current_now().or_else(asked),
             decision,
-            answered_locally: self.answered_locally.contains(&request.sighting)
+            answered_locally: self.prompts.was_answered_here(request.sighting)
                 || self.detector.is_being_answered(request.sighting, self.now()),
             half_typed: self.detector.typed_since(request.sighting, self.now()),
             takes_paste: self.detector.screen().input_modes().bracketed_paste,
-            other_foreground: self.asked_by.is_some() && self.control.foreground_group() != self.asked_by,
+            other_foreground: asked_by.is_some() && self.control.foreground_group() != asked_by,
             reader,
             takes_lines: self.control.line_mode().canonical,
-            tool_gone: !matches!(self.phase, Phase::Running | Phase::Ending { .. }),
+            tool_gone: self.is_over(),
         }
     }
 
@@ -222,11 +235,11 @@ impl Host {
         let no = injection.delivery.sighting;
         let is_current = self.detector.current().is_some_and(|seen| seen.no == no);
         let now_shown = self.detector.current_now().filter(|seen| seen.no == no);
-        let presence = match self.phase {
-            Phase::LastWords { .. } | Phase::LastNotes { .. } => Presence::Ended,
-            Phase::Running | Phase::Ending { .. } if !is_current => Presence::Gone,
-            Phase::Running | Phase::Ending { .. } if now_shown.is_some() => Presence::Shown,
-            Phase::Running | Phase::Ending { .. } => Presence::Hidden,
+        let presence = match (self.is_over(), is_current, &now_shown) {
+            (true, ..) => Presence::Ended,
+            (false, false, _) => Presence::Gone,
+            (false, true, Some(_)) => Presence::Shown,
+            (false, true, None) => Presence::Hidden,
         };
         let reaction = Reaction {
             shows_typed: injection.typed().is_some_and(|typed| self.detector.shows_typed(typed)),
@@ -236,10 +249,18 @@ impl Host {
             is_awaited: !self.relay.has_more() && self.is_awaited(injection),
             ..self.reaction(presence)
         };
-        match self.gate.look(&reaction, self.now()) {
+        let progress = self.gate.look(&reaction, self.now());
+        self.follow(progress);
+    }
+
+    pub(super) fn follow(&mut self, progress: Progress) {
+        match progress {
             Progress::Waits => {}
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
-            Progress::Over(settled) => self.settle(&settled),
+            Progress::Over(settled) => {
+                let lies_unread = self.control.unread_input().is_some_and(|unread| unread > 0);
+                self.step(PromptEvent::Settled { settled, lies_unread });
+            }
         }
     }
 
@@ -272,51 +293,23 @@ impl Host {
         }
     }
 
-    /// # Nothing-lies-in-wait invariant
-    /// What was typed and not read when its prompt is over would answer the next question, which nobody was shown: it is
-    /// taken back. The keyboard was held meanwhile, so nothing of a person's is lost.
-    pub(super) fn settle(&mut self, settled: &Settled) {
-        // Of a line that was begun, the kernel does not say that it is there.
-        let Settled { delivery, outcome } = *settled;
-        let is_left = outcome == twin::Outcome::NotTaken
-            || self.control.unread_input().is_some_and(|unread| unread > 0);
-        if delivery.via == Via::Keys && is_left && self.control.discard_input().is_err() {
-            self.link.notice(
-                "keys of an answer that came too late could not be taken back; look at what the tool asks next",
-            );
-        }
-        // Lines are typed ahead, and wait; a key that acts at once is not.
-        if delivery.field == Field::KeyDialog && outcome == twin::Outcome::Taken {
-            self.drop_late_keys();
-        }
-        self.tell_outcome(delivery.reply, &delivery.prompt.to_string(), outcome);
-        // A prompt that took no notice of a key may be answered again. What was said by a hook is on its way until the tool
-        // ends it, however long that takes: a second answer could meet the first.
-        if delivery.via == Via::Keys && outcome == twin::Outcome::NotTaken && self.reads_all() {
-            self.observe(Observation::Untaken);
-        }
-    }
-
     /// # No answer lies in wait
     /// A program that waits for its terminal has read everything that was typed into it: nothing of an earlier answer can
     /// reach a later prompt.
-    fn reads_all(&self) -> bool {
+    pub(super) fn reads_all(&self) -> bool {
         let is_waiting = matches!(self.control.probe().wait, TtyWait::Read | TtyWait::Poll);
         is_waiting && !self.gate.wants_to_write()
     }
 
-    pub(super) fn tell_outcome(&mut self, reply: ReplyId, prompt_id: &str, outcome: twin::Outcome) {
-        let now = self.now();
-        if let Some(events) = &mut self.events {
-            let by = self.gate.injection().filter(|_| outcome == twin::Outcome::Typed);
-            let by = by.map(|injection| match injection.delivery.via {
-                Via::Hook => "hook",
-                Via::Keys => "keys",
-            });
-            events.injected(&reply.to_string(), &serde_json::json!(outcome), by, now);
-        }
-        let prompt_id = prompt_id.to_owned();
-        self.link.report(Report::Outcome { reply_id: reply.to_string(), prompt_id, outcome });
+    pub(super) fn tell_outcome(&mut self, reply: ReplyId, prompt: PromptId, outcome: twin::Outcome) {
+        let by = self.gate.injection().filter(|_| outcome == twin::Outcome::Typed);
+        let by = by.map(|injection| match injection.delivery.via {
+            Via::Hook => "hook",
+            Via::Keys => "keys",
+        });
+        self.events.injected(&reply.to_string(), &serde_json::json!(outcome), by, self.now());
+        let (reply_id, prompt_id) = (reply.to_string(), prompt.to_string());
+        self.link.report(Report::Outcome { reply_id, prompt_id, outcome });
     }
 }
 

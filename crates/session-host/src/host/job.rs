@@ -26,7 +26,7 @@ impl Host {
 
     /// What the terminal outside would say to whoever is in front of it.
     pub(super) fn pass_on(&mut self, signal: Signal) {
-        let _ = match &self.terminal {
+        let _ = match &self.keyboard.terminal {
             Some(terminal) if !terminal.is_ours() => self.child.signal_tool(signal),
             Some(_) | None => self.child.signal_foreground(signal),
         };
@@ -85,7 +85,7 @@ impl Host {
     pub(super) fn on_stopped(&mut self, number: i32) {
         let signal = Signal::from_number(number);
         let wants_terminal = matches!(signal, Some(Signal::Ttin | Signal::Ttou));
-        if wants_terminal && let Some(terminal) = &mut self.terminal {
+        if wants_terminal && let Some(terminal) = &mut self.keyboard.terminal {
             terminal.need();
             if terminal.may_take() {
                 self.come_back();
@@ -109,7 +109,7 @@ impl Host {
 
     /// We go on, perhaps at another place than before.
     pub(super) fn come_back(&mut self) {
-        if let Some(terminal) = &mut self.terminal {
+        if let Some(terminal) = &mut self.keyboard.terminal {
             let _ = terminal.take_or_leave();
             if let Some(change) = terminal.change() {
                 let _ = self.control.lend(change.from);
@@ -123,7 +123,7 @@ impl Host {
 
     /// The terminal first: the shell's prompt must not come out in raw mode.
     pub(super) fn leave_terminal(&mut self) {
-        if let Some(terminal) = &mut self.terminal {
+        if let Some(terminal) = &mut self.keyboard.terminal {
             terminal.leave();
         }
         self.tell_guardian();
@@ -147,14 +147,13 @@ impl Host {
     }
 
     pub(super) fn tell_guardian(&self) {
-        let restore = self.terminal.as_ref().and_then(OuterTerminal::change);
-        let _ = self.child.note(&GuardianNote { restore, alternate_screen: self.is_alternate });
+        let restore = self.keyboard.terminal.as_ref().and_then(OuterTerminal::change);
+        let alternate_screen = self.detector.screen().is_alternate();
+        let _ = self.child.note(&GuardianNote { restore, alternate_screen });
     }
 
-    pub(super) fn follow_alternate_screen(&mut self) {
-        let is_alternate = self.detector.screen().is_alternate();
-        if is_alternate != self.is_alternate {
-            self.is_alternate = is_alternate;
+    pub(super) fn follow_alternate_screen(&mut self, was_alternate: bool) {
+        if was_alternate != self.detector.screen().is_alternate() {
             self.tell_guardian();
         }
     }
