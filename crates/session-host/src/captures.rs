@@ -103,10 +103,7 @@ impl Captures {
 
     fn label(&self, sighting: &Sighting, screen: &Screen, now: Moment) -> Value {
         let (cols, rows) = screen.size();
-        let kind = match sighting.kind {
-            Kind::Idle => "idle_input",
-            other => other.as_str(),
-        };
+        let kind = if sighting.kind == Kind::Idle { "idle_input" } else { sighting.kind.as_str() };
         let choices = || sighting.choices.iter().flat_map(Choices::iter);
         let masked = |text: &str| mask(text).into_owned();
         let keys: Map<String, Value> =

@@ -22,14 +22,14 @@ use atlasbridge_wire::session::TypingOutcome;
 use atlasbridge_wire::twin::Outcome;
 
 pub(crate) use injection::{Injection, Presence, Reaction, Unread};
-pub(crate) use ledger::{Facts, InjectRequest, TtyReader};
-pub(crate) use remote_keys::{Surroundings, keys_of};
+pub(crate) use ledger::{Facts, InjectRequest, Ruling, TtyReader};
+pub(crate) use remote_keys::{RemoteProgress, Surroundings, keys_of};
 
 use crate::journal::Journal;
 use crate::pause;
 use injection::Next;
-use ledger::{Ledger, Ruling};
-use remote_keys::{Keys, RemoteKeys, RemoteRuling};
+use ledger::Ledger;
+use remote_keys::{Keys, RemoteKeys};
 
 /// The right to type one reply, once.
 #[must_use = "a ticket that is not injected leaves its reply unanswered"]
@@ -105,14 +105,6 @@ pub(crate) struct Aim {
     pub(crate) label: String,
 }
 
-#[derive(Debug)]
-pub(crate) enum Claim {
-    Granted(Ticket),
-    /// Not typed now: refused, or remembered from an earlier request.
-    Answered(Outcome),
-    FromOldHub,
-}
-
 /// What became of an injection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settled {
@@ -129,19 +121,6 @@ pub(crate) enum Progress {
         whole: bool,
     },
     Over(Settled),
-}
-
-/// What became of keys or a line from elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RemoteProgress {
-    /// Written.
-    Done,
-    /// The text is written; its Enter comes after a pause, and the outcome with it.
-    EnterFollows,
-    /// Not written now: refused, or remembered from before.
-    Nothing(TypingOutcome),
-    /// The same typing is still under way.
-    UnderWay,
 }
 
 #[derive(Debug)]
@@ -248,17 +227,17 @@ impl Gate {
     }
 
     /// May this be typed? At most once per reply and per prompt the answer is a ticket.
-    pub(crate) fn claim(&mut self, request: &InjectRequest, facts: Facts) -> Claim {
+    pub(crate) fn claim(&mut self, request: &InjectRequest, facts: Facts) -> Ruling<Ticket> {
         let facts = self.with_unsent(facts);
         match self.ledger.judge(request, &facts) {
             Ruling::Go(route) => {
                 let InjectRequest { reply, prompt, sighting, .. } = *request;
                 let field = Field::of(facts.standing.as_ref());
                 let delivery = Delivery { reply, prompt, sighting, field, via: route.via() };
-                Claim::Granted(Ticket { delivery, route })
+                Ruling::Go(Ticket { delivery, route })
             }
-            Ruling::Refuse(outcome) | Ruling::Remembered(outcome) => Claim::Answered(outcome),
-            Ruling::FromOldHub => Claim::FromOldHub,
+            Ruling::Answered(outcome) => Ruling::Answered(outcome),
+            Ruling::FromOldHub => Ruling::FromOldHub,
         }
     }
 
@@ -388,10 +367,8 @@ impl Gate {
     ) -> RemoteProgress {
         let around = Surroundings { is_typed_at: around.is_typed_at || !self.unsent.is_empty(), ..around };
         let keys = match self.remote.judge(id, keys, around) {
-            RemoteRuling::Type(keys) => keys,
-            RemoteRuling::Refuse(outcome) => return self.end_remote(id, outcome),
-            RemoteRuling::Remembered(outcome) => return RemoteProgress::Nothing(outcome),
-            RemoteRuling::UnderWay => return RemoteProgress::UnderWay,
+            Ok(keys) => keys,
+            Err(progress) => return progress,
         };
         pause::point("gate-before-typing-intent");
         let typing_id = id.to_string();
@@ -409,12 +386,12 @@ impl Gate {
             return RemoteProgress::EnterFollows;
         }
         self.note_typed(id);
-        RemoteProgress::Done
+        RemoteProgress::Typed
     }
 
     fn end_remote(&mut self, id: TypingId, outcome: TypingOutcome) -> RemoteProgress {
         self.remote.settle(id, outcome);
-        RemoteProgress::Nothing(outcome)
+        RemoteProgress::Over(outcome)
     }
 
     fn note_typed(&mut self, id: TypingId) {

@@ -204,17 +204,14 @@ impl Hooks {
 
     /// A dialog was seen: whose is it? If it is a request's, the sighting gets what the request adds.
     pub(crate) fn pair_new(&mut self, sighting: &mut Sighting) -> Pairing {
-        let pairing = match (sighting.kind, self.announced) {
+        let told = self.announced.filter(|id| self.without_dialog().any(|(waiting, _)| waiting == *id));
+        let pairing = match (sighting.kind == Kind::Unknown, told) {
+            (false, _) => pair(sighting, self.without_dialog(), Extent::Cut),
             // Seen because the tool said so, and read by nobody: it is what the tool spoke of.
-            (Kind::Unknown, Some(id)) if self.without_dialog().any(|(waiting, _)| waiting == id) => {
-                Pairing::Same(id)
-            }
+            (true, Some(id)) => Pairing::Same(id),
             // A status can be forged by any program that prints: what was seen by that is no request.
-            (Kind::Unknown, _) => match self.has_nothing_to_tell() {
-                true => Pairing::Nobody,
-                false => Pairing::Other,
-            },
-            _ => pair(sighting, self.without_dialog(), Extent::Cut),
+            (true, None) if self.has_nothing_to_tell() => Pairing::Nobody,
+            (true, None) => Pairing::Other,
         };
         if let Some(waiting) = self.paired(pairing) {
             waiting.request.enrich(sighting);
@@ -227,10 +224,10 @@ impl Hooks {
     /// A request came while a dialog stands. Where the dialog was seen before its hook had started, it can still be answered by
     /// it; what the request adds was not shown to anybody, so nothing of it is added, and all of it must be on the screen.
     pub(crate) fn pair_standing(&mut self, standing: &Sighting) -> Pairing {
-        let pairing = match pair(standing, self.without_dialog(), Extent::Whole) {
-            Pairing::Same(_) if self.request_for(standing.no).is_some() => Pairing::Other,
-            pairing => pairing,
-        };
+        let mut pairing = pair(standing, self.without_dialog(), Extent::Whole);
+        if matches!(pairing, Pairing::Same(_)) && self.request_for(standing.no).is_some() {
+            pairing = Pairing::Other;
+        }
         if let Some(waiting) = self.paired(pairing) {
             waiting.dialog = Some(standing.clone());
         }

@@ -130,7 +130,7 @@ enum Source {
 
 impl Host {
     fn start(config: HostConfig) -> Result<Self, RunError> {
-        let HostConfig { session, command, files, timing, .. } = &config;
+        let HostConfig { session, command, files, .. } = &config;
         let events = Events::open(files.events.as_deref(), *session)?;
         let captures = Captures::open(files.captures.clone(), *session, config.tool.clone())?;
         let signals = Signals::block(&SIGNALS).map_err(RunError::Signals)?;
@@ -169,8 +169,8 @@ impl Host {
             ));
         }
         let gate = GateConfig {
-            echo_window: timing.echo_window,
-            settle: timing.inject_settle,
+            echo_window: config.echo_window,
+            settle: config.inject_settle,
             answers_status_query: config.answers_status_query,
         };
         Ok(Self {
@@ -179,7 +179,7 @@ impl Host {
             gate: Gate::new(spawned.writer, Journal::new(files.journal.clone()), gate),
             child: spawned.child,
             control: spawned.control,
-            prompts: Prompts::new(timing.keys_after),
+            prompts: Prompts::new(config.keys_after),
             detector: Detector::new(config.detector, size.cols, size.rows),
             hooks: hooks.ok().flatten().unwrap_or_default(),
             link,

@@ -47,7 +47,12 @@ pub struct HostConfig {
     /// The tool reports its status to whoever says that it is wanted (OSC 7501). Only for a tool that is known to
     /// ask: for any other the answer would be stray input.
     pub answers_status_query: bool,
-    pub timing: HostTiming,
+    /// A dialog that was just drawn takes no keys yet: how long to wait, where the tool is known for it.
+    pub keys_after: Duration,
+    /// Longest time for which an injection holds the keyboard.
+    pub echo_window: Duration,
+    /// How long the tool gets to react to one stroke before the next.
+    pub inject_settle: Duration,
 }
 
 /// What is run, and where.
@@ -71,16 +76,6 @@ pub struct HostFiles {
     pub captures: Option<PathBuf>,
     /// Where the tool's hooks are to be heard, if it has any.
     pub hooks: Option<PathBuf>,
-}
-
-#[derive(Debug)]
-pub struct HostTiming {
-    /// A dialog that was just drawn takes no keys yet: how long to wait, where the tool is known for it.
-    pub keys_after: Duration,
-    /// Longest time for which an injection holds the keyboard.
-    pub echo_window: Duration,
-    /// How long the tool gets to react to one stroke before the next.
-    pub inject_settle: Duration,
 }
 
 /// How a session ended.

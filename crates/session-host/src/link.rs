@@ -220,10 +220,11 @@ impl Link {
             return Ok(());
         };
         if *is_greeted {
-            match decode(line).map_err(io::Error::other)? {
-                ToSession::Noted { n } => self.kept.retain(|(kept, _)| *kept > n),
-                message => heard.push(FromHub::Message(message)),
+            let message = decode(line).map_err(io::Error::other)?;
+            if let ToSession::Noted { n } = message {
+                self.kept.retain(|(kept, _)| *kept > n);
             }
+            heard.push(FromHub::Message(message));
             return Ok(());
         }
         match decode(line).map_err(io::Error::other)? {

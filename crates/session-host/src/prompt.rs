@@ -56,20 +56,23 @@ enum Prompt {
         until: Moment,
     },
     /// The hub was told of it.
-    Open(Asked),
+    Told(Asked, Stage),
+}
+
+#[derive(Debug)]
+enum Stage {
+    Open,
     /// Its reply came before anybody takes its keys.
     Early {
-        asked: Asked,
         reply: Reply,
         due: Moment,
     },
     /// Its reply is typed, or said by a hook, and not proved yet.
-    Answering(Asked),
+    Answering,
     /// What became of its reply is told, and it stands there still.
-    Settling(Asked),
+    Settling,
 }
 
-/// What is known of a prompt that the hub was told of.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     no: SightingNo,
@@ -91,10 +94,7 @@ pub(crate) struct Reply {
 pub(crate) enum KeyTarget {
     /// A hook takes the decision at once, or the gate has judged the reply before: no key is to wait for.
     NeedsNoKey,
-    Shown {
-        field: Field,
-        reader: TtyReader,
-    },
+    Shown(Field, TtyReader),
     /// Not to be read in this moment, and not given up: it is drawn anew, or about to be seen to go.
     HalfDrawn,
     Gone,
@@ -102,32 +102,25 @@ pub(crate) enum KeyTarget {
 
 #[derive(Debug)]
 pub(crate) enum PromptEvent {
-    Seen {
-        sighting: Sighting,
-        by: Option<i32>,
-        awaits_request: bool,
-    },
+    /// The detector sees a prompt, asked by this foreground process group.
+    Seen(Sighting, Option<i32>),
+    /// The same, of a dialog whose request is to come.
+    SeenWithoutRequest(Sighting, Option<i32>),
     /// A request came by a hook, whichever it is.
     RequestCame,
-    Gone {
-        no: SightingNo,
-        how: Departure,
-    },
+    Gone(SightingNo, Departure),
     Reply(Reply, KeyTarget),
     /// The gate has begun with its reply.
     Injected(SightingNo),
-    /// The gate is done with a reply; `lies_unread`: something of it is still in the tool's terminal.
-    Settled {
-        settled: Settled,
-        lies_unread: bool,
-    },
+    /// The gate is done with a reply. True: something lies unread in the tool's terminal.
+    Settled(Settled, bool),
     /// Enter, Ctrl-C or Ctrl-D from the keyboard, here or elsewhere.
     LineSent,
     /// Time has passed.
     Tick,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) enum PromptEffect {
     NoteUnasked,
     /// The hub is told of it, with what its request adds.
@@ -139,20 +132,12 @@ pub(crate) enum PromptEffect {
     /// The prompt has gone before anybody took its keys.
     Refuse(Reply),
     /// The dialog of a request has gone.
-    EndRequest {
-        no: SightingNo,
-        fate: RequestFate,
-    },
+    EndRequest(SightingNo, RequestFate),
     /// The injection under way hears that its prompt has gone.
     LookLast(Presence),
-    NoteGone {
-        no: SightingNo,
-        how: Option<lifecycle::Departure>,
-    },
-    ReportLeft {
-        no: SightingNo,
-        how: lifecycle::Departure,
-    },
+    /// For who reads the events. `None`: by our answer.
+    NoteGone(SightingNo, Option<lifecycle::Departure>),
+    ReportLeft(SightingNo, lifecycle::Departure),
     TakeBackKeys,
     DropLateKeys,
     TellOutcome(Settled),
@@ -170,12 +155,6 @@ pub(crate) enum RequestFate {
     Answered,
 }
 
-impl PartialEq for Reply {
-    fn eq(&self, other: &Self) -> bool {
-        self.request.reply == other.request.reply && self.tries == other.tries
-    }
-}
-
 impl Prompts {
     pub(crate) fn new(keys_after: Duration) -> Self {
         Self {
@@ -189,32 +168,38 @@ impl Prompts {
 
     pub(crate) fn step(&mut self, event: PromptEvent, now: Moment) -> Vec<PromptEffect> {
         match event {
-            PromptEvent::Seen { sighting, by, awaits_request: true } => {
+            PromptEvent::Seen(sighting, by) => self.open(sighting, by, now),
+            PromptEvent::SeenWithoutRequest(sighting, by) => {
                 self.stay(Prompt::AwaitingRequest { sighting, by, until: now + REQUEST_COMES })
             }
-            PromptEvent::Seen { sighting, by, awaits_request: false } => self.open(sighting, by, now),
             PromptEvent::RequestCame => match self.take() {
                 Prompt::AwaitingRequest { sighting, by, .. } => self.open(sighting, by, now),
-                other => self.stay(other),
+                other @ (Prompt::None | Prompt::Told(..)) => self.stay(other),
             },
             PromptEvent::Tick => match self.take() {
                 Prompt::AwaitingRequest { sighting, by, until } if until <= now => {
                     let told = self.open(sighting, by, now);
                     [PromptEffect::NoteUnasked].into_iter().chain(told).collect()
                 }
-                Prompt::Early { asked, reply, due } if due <= now => {
-                    self.now = Prompt::Open(asked);
+                Prompt::Told(asked, Stage::Early { reply, due }) if due <= now => {
+                    self.now = Prompt::Told(asked, Stage::Open);
                     vec![PromptEffect::Consider(reply)]
                 }
-                other => self.stay(other),
+                other @ (Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..)) => {
+                    self.stay(other)
+                }
             },
-            PromptEvent::Gone { no, how } => self.gone(no, how),
-            PromptEvent::Reply(reply, standing) => self.replied(reply, standing, now),
+            PromptEvent::Gone(no, how) => self.gone(no, how),
+            PromptEvent::Reply(reply, target) => self.replied(reply, target, now),
             PromptEvent::Injected(no) => match self.take() {
-                Prompt::Open(asked) if asked.no == no => self.stay(Prompt::Answering(asked)),
-                other => self.stay(other),
+                Prompt::Told(asked, Stage::Open) if asked.no == no => {
+                    self.stay(Prompt::Told(asked, Stage::Answering))
+                }
+                other @ (Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..)) => {
+                    self.stay(other)
+                }
             },
-            PromptEvent::Settled { settled, lies_unread } => self.settled(settled, lies_unread, now),
+            PromptEvent::Settled(settled, lies_unread) => self.settled(settled, lies_unread, now),
             PromptEvent::LineSent => {
                 self.is_line_sent = true;
                 Vec::new()
@@ -224,15 +209,19 @@ impl Prompts {
 
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
         match &self.now {
-            Prompt::AwaitingRequest { until, .. } => Some(*until),
-            Prompt::Early { due, .. } => Some(*due),
-            Prompt::None | Prompt::Open(_) | Prompt::Answering(_) | Prompt::Settling(_) => None,
+            Prompt::AwaitingRequest { until: due, .. } | Prompt::Told(_, Stage::Early { due, .. }) => {
+                Some(*due)
+            }
+            Prompt::None | Prompt::Told(..) => None,
         }
     }
 
     /// The foreground process group that asks.
     pub(crate) fn asked_by(&self) -> Option<i32> {
-        self.asked()?.by
+        match &self.now {
+            Prompt::Told(asked, _) => asked.by,
+            Prompt::None | Prompt::AwaitingRequest { .. } => None,
+        }
     }
 
     pub(crate) fn was_answered_here(&self, no: SightingNo) -> bool {
@@ -254,79 +243,73 @@ impl Prompts {
     }
 
     fn open(&mut self, sighting: Sighting, by: Option<i32>, now: Moment) -> Vec<PromptEffect> {
-        self.now = Prompt::Open(Asked { no: sighting.no, told_at: now, by });
+        self.now = Prompt::Told(Asked { no: sighting.no, told_at: now, by }, Stage::Open);
         self.is_line_sent = false;
         vec![PromptEffect::Announce(Box::new(sighting))]
-    }
-
-    fn asked(&self) -> Option<&Asked> {
-        match &self.now {
-            Prompt::None | Prompt::AwaitingRequest { .. } => None,
-            Prompt::Open(asked)
-            | Prompt::Early { asked, .. }
-            | Prompt::Answering(asked)
-            | Prompt::Settling(asked) => Some(asked),
-        }
     }
 
     /// # No key comes too early
     /// A dialog that was just drawn ignores keys for a moment, an event loop that works for a moment reads none, and a
     /// dialog that is being drawn anew is half there. The reply waits for that, and everything about it is judged then. One
     /// that waits for nothing, or whose prompt is not the one on the screen, is judged at once.
-    fn replied(&mut self, reply: Reply, standing: KeyTarget, now: Moment) -> Vec<PromptEffect> {
-        let Reply { request, tries } = &reply;
-        let again = (*tries < MOST_TRIES).then(|| now + FIRST_TRY_AGAIN * (1 << tries));
+    fn replied(&mut self, reply: Reply, target: KeyTarget, now: Moment) -> Vec<PromptEffect> {
+        let (no, tries) = (reply.request.sighting, reply.tries);
         let asked = match &self.now {
-            Prompt::Open(asked) | Prompt::Early { asked, .. } if asked.no == request.sighting => *asked,
-            Prompt::None
-            | Prompt::AwaitingRequest { .. }
-            | Prompt::Open(_)
-            | Prompt::Early { .. }
-            | Prompt::Answering(_)
-            | Prompt::Settling(_) => return vec![PromptEffect::Judge(reply)],
-        };
-        let listens_at = asked.told_at + self.keys_after;
-        let due = match standing {
-            KeyTarget::NeedsNoKey | KeyTarget::Gone => None,
-            KeyTarget::HalfDrawn => again,
-            KeyTarget::Shown { field: Field::KeyDialog | Field::LineDialog, .. } if now < listens_at => {
-                Some(listens_at)
+            Prompt::Told(asked, Stage::Open | Stage::Early { .. }) if asked.no == no => *asked,
+            Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..) => {
+                return vec![PromptEffect::Judge(reply)];
             }
-            KeyTarget::Shown { reader: TtyReader::Nobody, .. } => again,
-            KeyTarget::Shown {
-                reader: TtyReader::Reads | TtyReader::Listens | TtyReader::Unknown, ..
-            } => None,
         };
-        let Some(due) = due else {
-            self.now = Prompt::Open(asked);
-            return vec![PromptEffect::Judge(reply)];
+        let again = (tries < MOST_TRIES).then(|| now + FIRST_TRY_AGAIN * (1 << tries));
+        let listens_at = Some(asked.told_at + self.keys_after).filter(|listens_at| now < *listens_at);
+        let (due, tries) = match target {
+            KeyTarget::NeedsNoKey | KeyTarget::Gone => (None, tries),
+            KeyTarget::HalfDrawn => (again, tries + 1),
+            KeyTarget::Shown(field, reader) => {
+                let listens_at = listens_at.filter(|_| field != Field::Text);
+                match reader {
+                    TtyReader::Nobody => (listens_at.or(again), tries + 1),
+                    TtyReader::Reads | TtyReader::Listens | TtyReader::Unknown => (listens_at, tries),
+                }
+            }
         };
-        let nobody_reads = match standing {
-            KeyTarget::HalfDrawn | KeyTarget::Shown { reader: TtyReader::Nobody, .. } => 1,
-            KeyTarget::NeedsNoKey | KeyTarget::Shown { .. } | KeyTarget::Gone => 0,
-        };
-        let reply = Reply { tries: reply.tries + nobody_reads, ..reply };
-        self.stay(Prompt::Early { asked, reply, due })
+        match due {
+            Some(due) => {
+                let reply = Reply { tries, ..reply };
+                self.stay(Prompt::Told(asked, Stage::Early { reply, due }))
+            }
+            None => {
+                self.now = Prompt::Told(asked, Stage::Open);
+                vec![PromptEffect::Judge(reply)]
+            }
+        }
     }
 
     fn gone(&mut self, no: SightingNo, how: Departure) -> Vec<PromptEffect> {
         let (is_ours, reply) = match self.take() {
             // Nobody was told of it.
             Prompt::AwaitingRequest { sighting, .. } if sighting.no == no => return Vec::new(),
-            Prompt::Open(asked) | Prompt::Settling(asked) if asked.no == no => (false, None),
-            Prompt::Early { asked, reply, .. } if asked.no == no => (false, Some(reply)),
-            Prompt::Answering(asked) if asked.no == no => (true, None),
-            other => {
+            Prompt::Told(asked, stage) if asked.no == no => match stage {
+                Stage::Open | Stage::Settling => (false, None),
+                Stage::Early { reply, .. } => (false, Some(reply)),
+                Stage::Answering => (true, None),
+            },
+            other @ (Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..)) => {
                 self.now = other;
                 (false, None)
             }
         };
         let fate = match how {
-            _ if is_ours => RequestFate::Answered,
-            Departure::Unprompted { .. } => RequestFate::WaitsOn,
-            Departure::LocalInput | Departure::Injected | Departure::Ended => RequestFate::Over,
+            Departure::Unprompted { .. } if !is_ours => RequestFate::WaitsOn,
+            Departure::Unprompted { .. } | Departure::LocalInput | Departure::Injected | Departure::Ended => {
+                if is_ours {
+                    RequestFate::Answered
+                } else {
+                    RequestFate::Over
+                }
+            }
         };
-        let mut effects = vec![PromptEffect::EndRequest { no, fate }];
+        let mut effects = vec![PromptEffect::EndRequest(no, fate)];
         if is_ours {
             let presence = if how == Departure::Ended { Presence::Ended } else { Presence::Gone };
             effects.push(PromptEffect::LookLast(presence));
@@ -344,9 +327,9 @@ impl Prompts {
             self.answered_here.truncate(MOST_ANSWERED - 1);
             self.answered_here.push_front(no);
         }
-        effects.push(PromptEffect::NoteGone { no, how });
+        effects.push(PromptEffect::NoteGone(no, how));
         // What the gate answers is told by its outcome.
-        effects.extend(how.filter(|_| !is_ours).map(|how| PromptEffect::ReportLeft { no, how }));
+        effects.extend(how.filter(|_| !is_ours).map(|how| PromptEffect::ReportLeft(no, how)));
         effects.extend(reply.map(PromptEffect::Refuse));
         effects
     }
@@ -358,8 +341,10 @@ impl Prompts {
     fn settled(&mut self, settled: Settled, lies_unread: bool, now: Moment) -> Vec<PromptEffect> {
         let Settled { delivery, outcome } = settled;
         self.now = match self.take() {
-            Prompt::Answering(asked) if asked.no == delivery.sighting => Prompt::Settling(asked),
-            other => other,
+            Prompt::Told(asked, Stage::Answering) if asked.no == delivery.sighting => {
+                Prompt::Told(asked, Stage::Settling)
+            }
+            other @ (Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..)) => other,
         };
         let is_typed = delivery.via == Via::Keys;
         let mut effects = Vec::new();

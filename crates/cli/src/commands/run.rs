@@ -11,7 +11,7 @@ use atlasbridge_agents::{Launch, Ways, prepare};
 use atlasbridge_detect::{DetectorConfig, Pack};
 use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_pty::NO_INTERPRETER;
-use atlasbridge_session_host::{HostConfig, HostFiles, HostTiming, HubStart, ToolCommand};
+use atlasbridge_session_host::{HostConfig, HostFiles, HubStart, ToolCommand};
 
 use crate::args::Run;
 use crate::client::{SESSION_MARKER, hub_command};
@@ -69,11 +69,9 @@ pub(super) fn run(args: Run, output: &Output) -> anyhow::Result<ExitCode> {
         },
         hub: HubStart { program: hub_program, args: hub_args, env: std::env::vars_os().collect() },
         answers_status_query: pack.as_ref().is_some_and(|pack| pack.asks_for_status()),
-        timing: HostTiming {
-            keys_after: pack.as_ref().map_or(Duration::ZERO, |pack| pack.keys_after()),
-            echo_window: config.prompts.echo_suppression,
-            inject_settle: config.prompts.inject_settle,
-        },
+        keys_after: pack.as_ref().map_or(Duration::ZERO, |pack| pack.keys_after()),
+        echo_window: config.prompts.echo_suppression,
+        inject_settle: config.prompts.inject_settle,
         detector: detector(&config, pack),
         tool,
     })?;

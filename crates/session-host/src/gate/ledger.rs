@@ -1,7 +1,7 @@
 //! What the gate remembers, and its judgement of a request to type: pure, so that races cost a millisecond to test.
 //!
 //! # At-most-once invariant
-//! [`Ledger::judge`] says [`Ruling::Type`] at most once per prompt and at most once per reply, for as long as the
+//! [`Ledger::judge`] says [`Ruling::Go`] at most once per prompt and at most once per reply, for as long as the
 //! ledger lives, and the ledger lives exactly as long as the PTY. A request that comes again is answered with what
 //! became of it.
 
@@ -67,14 +67,13 @@ pub(crate) struct Facts {
     pub(crate) takes_paste: bool,
 }
 
+/// Whether something may be typed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Ruling {
-    /// Go this way; the ledger has noted that the reply and the prompt are spent.
-    Go(Route),
-    /// Not typed, for this reason; noted as well.
-    Refuse(Outcome),
-    /// Seen before: this became of it.
-    Remembered(Outcome),
+pub(crate) enum Ruling<T> {
+    /// Yes, with this; the reply and the prompt are spent.
+    Go(T),
+    /// Not now: refused, or seen before. This became of it.
+    Answered(Outcome),
     /// From a hub that has been replaced: no answer at all.
     FromOldHub,
 }
@@ -100,13 +99,13 @@ impl Ledger {
         self.connected_epoch == self.newest_epoch
     }
 
-    pub(crate) fn judge(&mut self, request: &InjectRequest, facts: &Facts) -> Ruling {
+    pub(crate) fn judge(&mut self, request: &InjectRequest, facts: &Facts) -> Ruling<Route> {
         if request.epoch < self.newest_epoch {
             return Ruling::FromOldHub;
         }
         self.newest_epoch = request.epoch;
         if let Some(outcome) = self.outcomes.get(&request.reply) {
-            return Ruling::Remembered(*outcome);
+            return Ruling::Answered(*outcome);
         }
         match self.route(request, facts) {
             Ok(route) => {
@@ -117,7 +116,7 @@ impl Ledger {
             }
             Err(outcome) => {
                 self.outcomes.insert(request.reply, outcome);
-                Ruling::Refuse(outcome)
+                Ruling::Answered(outcome)
             }
         }
     }
@@ -150,12 +149,12 @@ impl Ledger {
         if facts.takes_lines && !strokes.iter().all(ends_a_line) {
             return Err(Outcome::NotReading);
         }
-        match value {
-            Value::Choice { row, label } if strokes.is_guided() => {
-                Ok(Route::Steer { aim: Aim { row: *row, label: label.clone() }, strokes })
-            }
-            _ => Ok(Route::Type(strokes)),
+        if let Value::Choice { row, label } = value
+            && strokes.is_guided()
+        {
+            return Ok(Route::Steer { aim: Aim { row: *row, label: label.clone() }, strokes });
         }
+        Ok(Route::Type(strokes))
     }
 }
 
@@ -326,7 +325,7 @@ mod tests {
         let standing = sighting(1);
         let (mut request, mut facts) = (request(1, 1, 1), facts(&standing));
         change(&mut request, &mut facts);
-        assert_eq!(Ledger::default().judge(&request, &facts), Ruling::Refuse(expected));
+        assert_eq!(Ledger::default().judge(&request, &facts), Ruling::Answered(expected));
     }
 
     #[test]
@@ -338,10 +337,10 @@ mod tests {
             Ruling::Go(Route::Type(Strokes::once("y\r")))
         );
         ledger.settle(ReplyId::from_random([1; 16]), Outcome::Taken);
-        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Ruling::Remembered(Outcome::Taken));
+        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Ruling::Answered(Outcome::Taken));
         assert_eq!(
             ledger.judge(&request(2, 1, 1), &facts(&standing)),
-            Ruling::Refuse(Outcome::PromptChanged)
+            Ruling::Answered(Outcome::PromptChanged)
         );
     }
 
@@ -427,7 +426,7 @@ mod tests {
             let facts = Facts { takes_lines, ..facts(&standing) };
             Ledger::default().judge(&request(1, 1, 1), &facts)
         };
-        assert_eq!(by_key(true), Ruling::Refuse(Outcome::NotReading));
+        assert_eq!(by_key(true), Ruling::Answered(Outcome::NotReading));
         assert!(matches!(by_key(false), Ruling::Go(_)));
     }
 

@@ -2,7 +2,7 @@
 //! be typed, and what became of them. Pure.
 //!
 //! # At-most-once invariant
-//! [`RemoteKeys::judge`] says [`RemoteRuling::Type`] at most once for each id that it remembers. A hub sends an id once, and once more
+//! [`RemoteKeys::judge`] gives keys out at most once for each id that it remembers. A hub sends an id once, and once more
 //! at most when a connection was lost meanwhile.
 
 use std::collections::VecDeque;
@@ -33,12 +33,14 @@ pub(crate) struct Surroundings {
     pub(crate) is_typed_at: bool,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum RemoteRuling {
-    Type(Keys),
-    Refuse(TypingOutcome),
-    /// Seen before: this became of it.
-    Remembered(TypingOutcome),
+/// What becomes of keys or a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RemoteProgress {
+    Typed,
+    /// The text is written; its Enter comes after a pause, and the outcome with it.
+    EnterFollows,
+    /// Not written now: refused, or seen before. This became of it.
+    Over(TypingOutcome),
     /// This very typing is under way; its outcome comes by itself.
     UnderWay,
 }
@@ -51,26 +53,28 @@ pub(crate) struct RemoteKeys {
 }
 
 impl RemoteKeys {
-    pub(crate) fn judge(&self, id: TypingId, keys: Option<Keys>, around: Surroundings) -> RemoteRuling {
+    /// The keys, if they may be typed.
+    pub(crate) fn judge(
+        &mut self,
+        id: TypingId,
+        keys: Option<Keys>,
+        around: Surroundings,
+    ) -> Result<Keys, RemoteProgress> {
         if let Some((_, outcome)) = self.outcomes.iter().find(|(known, _)| *known == id) {
-            return RemoteRuling::Remembered(*outcome);
+            return Err(RemoteProgress::Over(*outcome));
         }
         if self.pending.is_some_and(|(pending, _)| pending == id) {
-            return RemoteRuling::UnderWay;
+            return Err(RemoteProgress::UnderWay);
         }
-        if around.tool_gone {
-            return RemoteRuling::Refuse(TypingOutcome::Gone);
-        }
-        let Some(keys) = keys else {
-            return RemoteRuling::Refuse(TypingOutcome::Refused);
+        let refusal = match keys {
+            _ if around.tool_gone => TypingOutcome::Gone,
+            None => TypingOutcome::Refused,
+            Some(_) if around.is_injecting || self.is_under_way() => TypingOutcome::Busy,
+            Some(_) if around.is_typed_at => TypingOutcome::TypingLocally,
+            Some(keys) => return Ok(keys),
         };
-        if around.is_injecting || self.is_under_way() {
-            RemoteRuling::Refuse(TypingOutcome::Busy)
-        } else if around.is_typed_at {
-            RemoteRuling::Refuse(TypingOutcome::TypingLocally)
-        } else {
-            RemoteRuling::Type(keys)
-        }
+        self.settle(id, refusal);
+        Err(RemoteProgress::Over(refusal))
     }
 
     pub(crate) fn is_under_way(&self) -> bool {
@@ -195,30 +199,29 @@ mod tests {
     fn an_id_is_typed_once() {
         let mut remote = RemoteKeys::default();
         let free = Surroundings::default();
-        assert!(matches!(remote.judge(id(1), key(), free), RemoteRuling::Type(_)));
+        assert!(remote.judge(id(1), key(), free).is_ok());
         remote.await_enter(id(1), Moment(Duration::from_millis(200)));
-        assert_eq!(remote.judge(id(1), key(), free), RemoteRuling::UnderWay);
-        assert_eq!(remote.judge(id(2), key(), free), RemoteRuling::Refuse(TypingOutcome::Busy));
+        assert_eq!(remote.judge(id(1), key(), free), Err(RemoteProgress::UnderWay));
+        assert_eq!(remote.judge(id(2), key(), free), Err(RemoteProgress::Over(TypingOutcome::Busy)));
         assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(199)))), None);
         assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(200)))), Some(id(1)));
         remote.settle(id(1), TypingOutcome::Typed);
-        assert_eq!(remote.judge(id(1), key(), free), RemoteRuling::Remembered(TypingOutcome::Typed));
-        assert!(matches!(remote.judge(id(2), key(), free), RemoteRuling::Type(_)));
+        assert_eq!(remote.judge(id(1), key(), free), Err(RemoteProgress::Over(TypingOutcome::Typed)));
+        let busy = Err(RemoteProgress::Over(TypingOutcome::Busy));
+        assert_eq!(remote.judge(id(2), key(), free), busy, "what was refused stays refused");
+        assert!(remote.judge(id(3), key(), free).is_ok());
     }
 
     #[test]
     fn each_objection_in_its_own_word() {
-        let remote = RemoteKeys::default();
+        let judged = |keys, around| RemoteKeys::default().judge(id(1), keys, around);
         for (around, outcome) in [
             (Surroundings { tool_gone: true, ..Surroundings::default() }, TypingOutcome::Gone),
             (Surroundings { is_injecting: true, ..Surroundings::default() }, TypingOutcome::Busy),
             (Surroundings { is_typed_at: true, ..Surroundings::default() }, TypingOutcome::TypingLocally),
         ] {
-            assert_eq!(remote.judge(id(1), key(), around), RemoteRuling::Refuse(outcome));
+            assert_eq!(judged(key(), around), Err(RemoteProgress::Over(outcome)));
         }
-        assert_eq!(
-            remote.judge(id(1), None, Surroundings::default()),
-            RemoteRuling::Refuse(TypingOutcome::Refused)
-        );
+        assert_eq!(judged(None, Surroundings::default()), Err(RemoteProgress::Over(TypingOutcome::Refused)));
     }
 }

@@ -11,7 +11,7 @@ use atlasbridge_wire::twin;
 use super::Host;
 use super::stream::Watch;
 use crate::gate::{
-    Aim, Claim, Facts, Field, InjectRequest, Injection, Presence, Progress, Reaction, Ticket, TtyReader,
+    Aim, Facts, Field, InjectRequest, Injection, Presence, Progress, Reaction, Ruling, Ticket, TtyReader,
     Unread, Via,
 };
 use crate::link::FromHub;
@@ -90,9 +90,9 @@ impl Host {
         let is_new = self.gate.is_new(request);
         let reader = facts.reader;
         let outcome = match self.gate.claim(request, facts) {
-            Claim::Granted(ticket) => self.type_reply(ticket, request, (reader, waiting)),
-            Claim::Answered(outcome) => outcome,
-            Claim::FromOldHub => return,
+            Ruling::Go(ticket) => self.type_reply(ticket, request, (reader, waiting)),
+            Ruling::Answered(outcome) => outcome,
+            Ruling::FromOldHub => return,
         };
         self.tell_outcome(request.reply, request.prompt, outcome);
         if is_new && self.is_left_open(request, outcome) {
@@ -109,9 +109,7 @@ impl Host {
     fn key_target(&self, request: &InjectRequest, facts: &Facts) -> KeyTarget {
         let is_it = |seen: &Sighting| seen.no == request.sighting && seen.fingerprint == request.fingerprint;
         match &facts.standing {
-            Some(seen) if is_it(seen) => {
-                KeyTarget::Shown { field: Field::of(Some(seen)), reader: facts.reader }
-            }
+            Some(seen) if is_it(seen) => KeyTarget::Shown(Field::of(Some(seen)), facts.reader),
             None if self.detector.current().is_some_and(is_it) => KeyTarget::HalfDrawn,
             Some(_) | None => KeyTarget::Gone,
         }
@@ -259,7 +257,7 @@ impl Host {
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
             Progress::Over(settled) => {
                 let lies_unread = self.control.unread_input().is_some_and(|unread| unread > 0);
-                self.step(PromptEvent::Settled { settled, lies_unread });
+                self.step(PromptEvent::Settled(settled, lies_unread));
             }
         }
     }

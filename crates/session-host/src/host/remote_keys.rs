@@ -24,11 +24,11 @@ impl Host {
         };
         match self.gate.type_remotely(id, keys, around, self.now()) {
             RemoteProgress::EnterFollows => self.tell_detector(what),
-            RemoteProgress::Done => {
+            RemoteProgress::Typed => {
                 self.tell_detector(what);
                 self.tell_typing(id, TypingOutcome::Typed);
             }
-            RemoteProgress::Nothing(outcome) => self.tell_typing(id, outcome),
+            RemoteProgress::Over(outcome) => self.tell_typing(id, outcome),
             RemoteProgress::UnderWay => {}
         }
     }

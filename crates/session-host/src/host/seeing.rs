@@ -31,11 +31,13 @@ impl Host {
                     Event::AnswerStatusQuery(answer) => drop(self.gate.answer_query(&answer)),
                     Event::Drift { no, how } => self.on_drift(no, how),
                     Event::Seen(sighting) => {
-                        let awaits_request = self.hooks.awaits_request(&sighting);
                         let by = self.control.foreground_group();
-                        self.step(PromptEvent::Seen { sighting, by, awaits_request });
+                        self.step(match self.hooks.awaits_request(&sighting) {
+                            true => PromptEvent::SeenWithoutRequest(sighting, by),
+                            false => PromptEvent::Seen(sighting, by),
+                        });
                     }
-                    Event::Gone { no, how } => self.step(PromptEvent::Gone { no, how }),
+                    Event::Gone { no, how } => self.step(PromptEvent::Gone(no, how)),
                 }
             }
             events = more;
@@ -78,13 +80,13 @@ impl Host {
             PromptEffect::Announce(sighting) => self.announce(*sighting),
             PromptEffect::Consider(reply) | PromptEffect::Judge(reply) => self.consider(reply),
             PromptEffect::Refuse(reply) => self.refuse(&reply.request),
-            PromptEffect::EndRequest { no, fate } => self.end_request(no, fate),
+            PromptEffect::EndRequest(no, fate) => self.end_request(no, fate),
             PromptEffect::LookLast(presence) => {
                 self.judge_deed();
                 let progress = self.gate.look(&self.reaction(presence), self.now());
                 self.follow(progress);
             }
-            PromptEffect::NoteGone { no, how } => {
+            PromptEffect::NoteGone(no, how) => {
                 let word = how.map_or("injected", |how| match how {
                     lifecycle::Departure::AnsweredLocally => "answered_locally",
                     lifecycle::Departure::OutOfBand => "out_of_band",
@@ -93,7 +95,7 @@ impl Host {
                 });
                 self.events.gone(no, word, self.now());
             }
-            PromptEffect::ReportLeft { no, how } => {
+            PromptEffect::ReportLeft(no, how) => {
                 self.link.report(Report::Left { sighting: no.0, how: how.into() });
             }
             PromptEffect::TakeBackKeys if self.control.discard_input().is_err() => self.link.notice(

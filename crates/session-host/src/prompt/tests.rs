@@ -8,9 +8,9 @@ use atlasbridge_model::{
 use proptest::prelude::*;
 
 const KEYS_AFTER: Duration = Duration::from_millis(100);
-const NOBODY: KeyTarget = KeyTarget::Shown { field: Field::Text, reader: TtyReader::Nobody };
-const READS: KeyTarget = KeyTarget::Shown { field: Field::Text, reader: TtyReader::Reads };
-const DIALOG: KeyTarget = KeyTarget::Shown { field: Field::KeyDialog, reader: TtyReader::Listens };
+const NOBODY: KeyTarget = KeyTarget::Shown(Field::Text, TtyReader::Nobody);
+const READS: KeyTarget = KeyTarget::Shown(Field::Text, TtyReader::Reads);
+const DIALOG: KeyTarget = KeyTarget::Shown(Field::KeyDialog, TtyReader::Listens);
 const WITHDRAWN: Departure = Departure::Unprompted { echoed: false };
 
 fn at(millis: u64) -> Moment {
@@ -34,15 +34,15 @@ fn sighting(no: u32) -> Sighting {
 }
 
 fn seen(no: u32) -> PromptEvent {
-    PromptEvent::Seen { sighting: sighting(no), by: Some(7), awaits_request: false }
+    PromptEvent::Seen(sighting(no), Some(7))
 }
 
 fn drawn(no: u32) -> PromptEvent {
-    PromptEvent::Seen { sighting: sighting(no), by: Some(7), awaits_request: true }
+    PromptEvent::SeenWithoutRequest(sighting(no), Some(7))
 }
 
 fn gone(no: u32, how: Departure) -> PromptEvent {
-    PromptEvent::Gone { no: SightingNo(no), how }
+    PromptEvent::Gone(SightingNo(no), how)
 }
 
 fn injected(no: u32) -> PromptEvent {
@@ -71,7 +71,7 @@ fn settled(no: u32, (field, via): (Field, Via), outcome: Outcome, lies_unread: b
         field,
         via,
     };
-    PromptEvent::Settled { settled: Settled { delivery, outcome }, lies_unread }
+    PromptEvent::Settled(Settled { delivery, outcome }, lies_unread)
 }
 
 fn in_words(effect: &PromptEffect) -> String {
@@ -83,13 +83,13 @@ fn in_words(effect: &PromptEffect) -> String {
         }
         PromptEffect::Judge(reply) => format!("judge {}", reply.request.sighting.0),
         PromptEffect::Refuse(reply) => format!("refuse {}", reply.request.sighting.0),
-        PromptEffect::EndRequest { fate, .. } => format!("request {fate:?}"),
+        PromptEffect::EndRequest(_, fate) => format!("request {fate:?}"),
         PromptEffect::LookLast(presence) => format!("look last: {presence:?}"),
-        PromptEffect::NoteGone { no, how } => match how {
+        PromptEffect::NoteGone(no, how) => match how {
             Some(how) => format!("{} gone: {how:?}", no.0),
             None => format!("{} gone", no.0),
         },
-        PromptEffect::ReportLeft { no, how } => format!("report {}: {how:?}", no.0),
+        PromptEffect::ReportLeft(no, how) => format!("report {}: {how:?}", no.0),
         PromptEffect::TakeBackKeys => "take keys back".to_owned(),
         PromptEffect::DropLateKeys => "drop late keys".to_owned(),
         PromptEffect::TellOutcome(settled) => format!("outcome {:?}", settled.outcome),
@@ -326,14 +326,14 @@ proptest! {
             for effect in prompts.step(event, at(now)) {
                 match effect {
                     PromptEffect::Announce(sighting) => told.push(sighting.no),
-                    PromptEffect::ReportLeft { no, .. } | PromptEffect::NoteGone { no, .. } => {
+                    PromptEffect::ReportLeft(no, _) | PromptEffect::NoteGone(no, _) => {
                         prop_assert!(told.contains(&no), "{no:?} left untold");
                     }
                     PromptEffect::Judge(reply) | PromptEffect::Refuse(reply) | PromptEffect::Consider(reply) => {
                         prop_assert_eq!(unanswered.take(), Some(reply.request.sighting.0));
                     }
                     PromptEffect::NoteUnasked
-                    | PromptEffect::EndRequest { .. }
+                    | PromptEffect::EndRequest(..)
                     | PromptEffect::LookLast(_)
                     | PromptEffect::TakeBackKeys
                     | PromptEffect::DropLateKeys
@@ -341,7 +341,7 @@ proptest! {
                     | PromptEffect::OfferAgain => {}
                 }
             }
-            let waits = matches!(prompts.now, Prompt::Early { .. });
+            let waits = matches!(prompts.now, Prompt::Told(_, Stage::Early { .. }));
             prop_assert_eq!(unanswered.is_some(), waits, "a reply waits as long as it is not answered");
         }
     }
