@@ -41,13 +41,11 @@ impl Captures {
         session: SessionId,
         tool: String,
     ) -> Result<Self, RunError> {
-        if let Some(path) = &directory {
-            match DirBuilder::new().mode(0o700).create(path) {
-                Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(RunError::Captures { path: path.clone(), source });
-                }
-                Ok(()) | Err(_) => {}
-            }
+        if let Some(path) = &directory
+            && let Err(source) = DirBuilder::new().mode(0o700).create(path)
+            && source.kind() != io::ErrorKind::AlreadyExists
+        {
+            return Err(RunError::Captures { path: path.clone(), source });
         }
         Ok(Self { directory, session, tool, written: 0, kernel: KernelWait::UNKNOWN, drift: None })
     }

@@ -365,7 +365,13 @@ impl Gate {
         around: Surroundings,
         now: Moment,
     ) -> RemoteProgress {
-        let around = Surroundings { is_typed_at: around.is_typed_at || !self.unsent.is_empty(), ..around };
+        let around = match around {
+            Surroundings::Free | Surroundings::TypedAt if self.injection.is_some() => Surroundings::Injecting,
+            Surroundings::Free if !self.unsent.is_empty() => Surroundings::TypedAt,
+            Surroundings::Free | Surroundings::TypedAt | Surroundings::Injecting | Surroundings::ToolGone => {
+                around
+            }
+        };
         let keys = match self.remote.judge(id, keys, around) {
             Ok(keys) => keys,
             Err(progress) => return progress,

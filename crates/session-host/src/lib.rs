@@ -4,9 +4,10 @@
 //! terminal before anything here looks at it; what the person types goes through the gate, which alone can write
 //! to the tool. No async runtime, no database, no network, no token: what types cannot reach the internet.
 //!
-//! `run` wires the flow in reading order; `host` is the loop; the rest are its parts.
+//! `host` is the loop; `prompt` is what it knows of the prompt on its screen, as states; the rest are its parts.
 
 mod host;
+mod prompt;
 
 mod captures;
 mod events;
@@ -15,7 +16,6 @@ mod hooks;
 mod journal;
 mod link;
 mod pause;
-mod prompt;
 mod relay;
 mod terminal;
 

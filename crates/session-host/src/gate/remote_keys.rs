@@ -24,13 +24,14 @@ pub(crate) struct Keys {
 }
 
 /// How things stand at the terminal.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Surroundings {
-    pub(crate) tool_gone: bool,
-    /// A reply is being injected.
-    pub(crate) is_injecting: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Surroundings {
+    Free,
     /// Somebody types at the terminal itself.
-    pub(crate) is_typed_at: bool,
+    TypedAt,
+    /// A reply is being injected.
+    Injecting,
+    ToolGone,
 }
 
 /// What becomes of keys or a line.
@@ -66,12 +67,13 @@ impl RemoteKeys {
         if self.pending.is_some_and(|(pending, _)| pending == id) {
             return Err(RemoteProgress::UnderWay);
         }
-        let refusal = match keys {
-            _ if around.tool_gone => TypingOutcome::Gone,
-            None => TypingOutcome::Refused,
-            Some(_) if around.is_injecting || self.is_under_way() => TypingOutcome::Busy,
-            Some(_) if around.is_typed_at => TypingOutcome::TypingLocally,
-            Some(keys) => return Ok(keys),
+        let refusal = match (around, keys) {
+            (Surroundings::ToolGone, _) => TypingOutcome::Gone,
+            (_, None) => TypingOutcome::Refused,
+            (_, Some(_)) if self.is_under_way() => TypingOutcome::Busy,
+            (Surroundings::Injecting, Some(_)) => TypingOutcome::Busy,
+            (Surroundings::TypedAt, Some(_)) => TypingOutcome::TypingLocally,
+            (Surroundings::Free, Some(keys)) => return Ok(keys),
         };
         self.settle(id, refusal);
         Err(RemoteProgress::Over(refusal))
@@ -198,7 +200,7 @@ mod tests {
     #[test]
     fn an_id_is_typed_once() {
         let mut remote = RemoteKeys::default();
-        let free = Surroundings::default();
+        let free = Surroundings::Free;
         assert!(remote.judge(id(1), key(), free).is_ok());
         remote.await_enter(id(1), Moment(Duration::from_millis(200)));
         assert_eq!(remote.judge(id(1), key(), free), Err(RemoteProgress::UnderWay));
@@ -216,12 +218,12 @@ mod tests {
     fn each_objection_in_its_own_word() {
         let judged = |keys, around| RemoteKeys::default().judge(id(1), keys, around);
         for (around, outcome) in [
-            (Surroundings { tool_gone: true, ..Surroundings::default() }, TypingOutcome::Gone),
-            (Surroundings { is_injecting: true, ..Surroundings::default() }, TypingOutcome::Busy),
-            (Surroundings { is_typed_at: true, ..Surroundings::default() }, TypingOutcome::TypingLocally),
+            (Surroundings::ToolGone, TypingOutcome::Gone),
+            (Surroundings::Injecting, TypingOutcome::Busy),
+            (Surroundings::TypedAt, TypingOutcome::TypingLocally),
         ] {
             assert_eq!(judged(key(), around), Err(RemoteProgress::Over(outcome)));
         }
-        assert_eq!(judged(None, Surroundings::default()), Err(RemoteProgress::Over(TypingOutcome::Refused)));
+        assert_eq!(judged(None, Surroundings::Free), Err(RemoteProgress::Over(TypingOutcome::Refused)));
     }
 }

@@ -76,11 +76,11 @@ impl Host {
         };
         let mut facts = self.facts(request, reader);
         facts.decision = facts.decision.filter(|_| !is_busy);
-        let standing = match facts.decision.is_some() || !self.gate.is_new(request) {
+        let target = match facts.decision.is_some() || !self.gate.is_new(request) {
             true => KeyTarget::NeedsNoKey,
             false => self.key_target(request, &facts),
         };
-        let mut effects = self.prompts.step(PromptEvent::Reply(reply, standing), self.now());
+        let mut effects = self.prompts.step(PromptEvent::Reply(reply, target), self.now());
         if let Some(PromptEffect::Judge(reply)) = effects.pop() {
             self.judge(&reply.request, facts, waiting);
         }
@@ -239,14 +239,12 @@ impl Host {
             (false, true, Some(_)) => Presence::Shown,
             (false, true, None) => Presence::Hidden,
         };
-        let reaction = Reaction {
-            shows_typed: injection.typed().is_some_and(|typed| self.detector.shows_typed(typed)),
-            drafted: self.detector.holds_draft(),
-            needs: now_shown.and_then(|seen| needs(&seen, injection.aim()?)),
-            // Last of all: nothing may come between this and the next key.
-            is_awaited: !self.relay.has_more() && self.is_awaited(injection),
-            ..self.reaction(presence)
-        };
+        let mut reaction = self.reaction(presence);
+        reaction.shows_typed = injection.typed().is_some_and(|typed| self.detector.shows_typed(typed));
+        reaction.drafted = self.detector.holds_draft();
+        reaction.needs = now_shown.and_then(|seen| needs(&seen, injection.aim()?));
+        // Last of all: nothing may come between this and the next key.
+        reaction.is_awaited = !self.relay.has_more() && self.is_awaited(injection);
         let progress = self.gate.look(&reaction, self.now());
         self.follow(progress);
     }

@@ -17,10 +17,10 @@ impl Host {
             return;
         }
         let keys = keys_of(what, self.detector.screen().input_modes());
-        let around = Surroundings {
-            tool_gone: self.is_over(),
-            is_injecting: self.gate.injection().is_some(),
-            is_typed_at: self.keyboard.is_typed_at(),
+        let around = match (self.is_over(), self.keyboard.is_typed_at()) {
+            (true, _) => Surroundings::ToolGone,
+            (false, true) => Surroundings::TypedAt,
+            (false, false) => Surroundings::Free,
         };
         match self.gate.type_remotely(id, keys, around, self.now()) {
             RemoteProgress::EnterFollows => self.tell_detector(what),
