@@ -168,9 +168,14 @@ impl Prompts {
 
     pub(crate) fn step(&mut self, event: PromptEvent, now: Moment) -> Vec<PromptEffect> {
         match event {
-            PromptEvent::Seen(sighting, by) => self.open(sighting, by, now),
+            PromptEvent::Seen(sighting, by) => {
+                let lost = self.supersede();
+                lost.into_iter().chain(self.open(sighting, by, now)).collect()
+            }
             PromptEvent::SeenWithoutRequest(sighting, by) => {
-                self.stay(Prompt::AwaitingRequest { sighting, by, until: now + REQUEST_COMES })
+                let lost = self.supersede();
+                self.now = Prompt::AwaitingRequest { sighting, by, until: now + REQUEST_COMES };
+                lost.into_iter().collect()
             }
             PromptEvent::RequestCame => match self.take() {
                 Prompt::AwaitingRequest { sighting, by, .. } => self.open(sighting, by, now),
@@ -240,6 +245,15 @@ impl Prompts {
     fn stay(&mut self, prompt: Prompt) -> Vec<PromptEffect> {
         self.now = prompt;
         Vec::new()
+    }
+
+    /// A dialog that took no notice of its answer stands there as another prompt, and the one before does not go: a reply
+    /// that still waits for that one has lost.
+    fn supersede(&mut self) -> Option<PromptEffect> {
+        match self.take() {
+            Prompt::Told(_, Stage::Early { reply, .. }) => Some(PromptEffect::Refuse(reply)),
+            Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..) => None,
+        }
     }
 
     fn open(&mut self, sighting: Sighting, by: Option<i32>, now: Moment) -> Vec<PromptEffect> {

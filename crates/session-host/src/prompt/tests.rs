@@ -187,6 +187,18 @@ fn a_reply_that_waits_is_refused_when_its_prompt_goes() {
     check(next, "");
 }
 
+/// The detector calls what ignored its answer another prompt, and says nothing of the first.
+#[test]
+fn a_prompt_that_is_offered_again_takes_the_place_of_the_first() {
+    let ignored = settled(1, (Field::KeyDialog, Via::Keys), Outcome::NotTaken, false);
+    let again =
+        [(0, seen(1)), (200, injected(1)), (2200, ignored), (2300, seen(2)), (2500, reply(2, 0, DIALOG))];
+    check(again, "judge 2");
+    let unread = [(0, seen(1)), (200, reply(1, 2, NOBODY)), (210, seen(2))];
+    assert_eq!(check(unread, "refuse 1; tell 2").next_deadline(), None);
+    check([(0, seen(1)), (200, reply(1, 2, NOBODY)), (210, drawn(2))], "refuse 1");
+}
+
 #[test]
 fn each_departure_in_its_own_word() {
     for (how, expected) in [
@@ -305,7 +317,7 @@ proptest! {
         for (what, pause) in walk {
             now += pause;
             let event = match what {
-                0 | 1 if !stands => {
+                0 | 1 if !stands || pause % 3 == 0 => {
                     no += 1;
                     stands = true;
                     if what == 0 { seen(no) } else { drawn(no) }
