@@ -32,7 +32,7 @@ pub use contract::{Departure, DetectorConfig, DetectorEvent, Drift, Observation,
 pub use explain::Explanation;
 
 use clock::{Clock, TextHash, Wake};
-use drift::Word;
+use drift::Announcement;
 use standing::Standing;
 
 /// Longest synchronized update: a program that forgets to end one must not blind us.
@@ -64,7 +64,7 @@ pub struct Detector {
     standing: Option<Standing>,
     candidate: Option<Candidate>,
     /// The tool's own word that it waits.
-    word: Option<Word>,
+    word: Option<Announcement>,
     seen: u32,
     /// Status queries that were answered.
     answered: u32,

@@ -9,12 +9,14 @@
 
 mod claude;
 mod codex;
+mod shown;
 
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::mask::mask;
 use atlasbridge_model::{Choice, Choices, Detail, Excerpt, Kind, MAX_INSTRUCTION, Sighting, Takes};
 
 pub use codex::CodexRequest;
+pub use shown::Extent;
 
 /// What a hook of the tool reported.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +55,8 @@ pub enum HookRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaudeRequest {
     tool: ToolUse,
+    /// Where the tool works: it writes paths as they are from there.
+    directory: String,
     /// What the tool itself offers to remember.
     suggestions: Vec<serde_json::Value>,
 }
@@ -99,21 +103,19 @@ impl HookRequest {
         }
     }
 
-    /// Whether this dialog is about this request: it shows the same command, file, address or question.
+    /// How much of this request the dialog shows. `None`: it is about something else, or nobody knows.
     ///
     /// # One-prompt invariant
-    /// A decision is said for the dialog that a person saw, so what the hook speaks of must stand in it. Wrapping, frames
-    /// and masks change nothing.
-    pub fn is_shown_by(&self, sighting: &Sighting) -> bool {
-        let mark = match self {
-            HookRequest::Claude(request) => claude::mark(&request.tool),
-            HookRequest::Codex(request) => return request.is_shown_by(sighting),
-        };
-        let shown = squeezed(sighting.detail.as_str());
-        let wanted = squeezed(&mask(&mark));
-        // A long one is cut on the screen, and in the detail.
-        let beginning: String = wanted.chars().take(SUBJECT).collect();
-        !beginning.is_empty() && shown.contains(&beginning)
+    /// A decision is said for the dialog that a person saw, so what the hook speaks of must stand in it: the whole command,
+    /// path, address or question, as the tool writes it there ([`shown`]).
+    pub fn shown_by(&self, sighting: &Sighting) -> Option<Extent> {
+        let lines = shown::Lines::of(sighting.detail.as_str());
+        match self {
+            HookRequest::Claude(request) => {
+                request.written().iter().filter_map(|text| lines.show(text)).max()
+            }
+            HookRequest::Codex(request) => request.shown_by(lines, sighting),
+        }
     }
 
     /// The dialog with what the hook adds to it: the whole of what is asked for, and what only a hook takes.
@@ -192,12 +194,3 @@ impl ToolUse {
         }
     }
 }
-
-/// Letters and digits alone: wrapping, frames and capitals change nothing.
-fn squeezed(text: &str) -> String {
-    let chars = text.chars().filter(|char| char.is_alphanumeric());
-    chars.flat_map(char::to_lowercase).collect()
-}
-
-/// How many letters and digits of a command must be found in its dialog.
-const SUBJECT: usize = 60;

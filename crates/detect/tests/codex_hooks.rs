@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should say where and stop")]
 
-use atlasbridge_detect::{HookEvent, HookRequest};
+use atlasbridge_detect::{Extent, HookEvent, HookRequest};
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::{
     Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Fingerprint, Kind, Sighting,
@@ -123,7 +123,7 @@ fn check(request: &HookRequest, value: &Value, sighting: &Sighting, expected: &s
 fn a_command_is_accepted_remembered_and_refused() {
     let request = command("/bin/bash -lc 'touch one.txt'", json!(["touch", "one.txt"]));
     let sighting = asks_for("touch one.txt");
-    assert!(request.is_shown_by(&sighting));
+    assert_eq!(request.shown_by(&sighting), Some(Extent::Whole));
     assert_eq!(request.title(), "Command: touch one.txt");
     check(&request, &row(0, &sighting), &sighting, r#"{"decision":"accept"}"#);
     check(
@@ -166,7 +166,7 @@ fn only_what_the_server_proposes_is_remembered() {
 fn edits_are_accepted_for_once_or_for_the_session() {
     let request = edit(&["/home/dev/project/hello.txt", "/home/dev/project/sub/other.txt"]);
     let sighting = asks_for_edits(&["/home/dev/project/hello.txt", "/home/dev/project/sub/other.txt"]);
-    assert!(request.is_shown_by(&sighting));
+    assert_eq!(request.shown_by(&sighting), Some(Extent::Whole));
     for (at, expected) in [
         (0, r#"{"decision":"accept"}"#),
         (1, r#"{"decision":"acceptForSession"}"#),
@@ -174,33 +174,43 @@ fn edits_are_accepted_for_once_or_for_the_session() {
     ] {
         check(&request, &row(at, &sighting), &sighting, expected);
     }
-    assert!(!request.is_shown_by(&asks_for_edits(&["/home/dev/project/hello.txt"])));
-    assert!(!request.is_shown_by(&asks_for("touch one.txt")));
+    let all = ["/home/dev/project/hello.txt", "/home/dev/project/sub/other.txt", "/etc/passwd"];
+    for other in [asks_for_edits(&all[..1]), asks_for_edits(&all), asks_for("touch one.txt")] {
+        assert_eq!(request.shown_by(&other), None);
+    }
 }
 
 #[track_caller]
-fn check_shown(command_line: &str, shown: &str, expected: bool) {
+fn check_shown(command_line: &str, shown: &str, expected: Option<Extent>) {
     let request = command(command_line, Json::Null);
-    assert_eq!(request.is_shown_by(&asks_for(shown)), expected, "{command_line} in {shown}");
+    assert_eq!(request.shown_by(&asks_for(shown)), expected, "{command_line} in {shown}");
 }
 
 #[test]
 fn a_request_is_bound_to_the_dialog_that_shows_exactly_its_command() {
-    check_shown("/bin/bash -lc 'rm -rf build'", "rm -rf build", true);
-    check_shown("/usr/bin/zsh -lc ls", "ls", true);
-    check_shown("git push", "git push", true);
-    check_shown(r#"/bin/bash -lc 'echo '"'"'it is'"'"' \$HOME'"#, r"echo 'it is' \$HOME", true);
-    check_shown("/bin/bash -lc 'echo one\necho two'", "echo one\n    echo two", true);
-    check_shown("/bin/bash -lc ls", "ls -la build", false);
-    check_shown("/bin/bash -lc 'ls -la build'", "ls", false);
-    check_shown("/bin/bash -lc build", "rm -rf build", false);
-    // Too long for a dialog: its beginning is there.
+    let whole = Some(Extent::Whole);
+    check_shown("/bin/bash -lc 'rm -rf build'", "rm -rf build", whole);
+    check_shown("/usr/bin/zsh -lc ls", "ls", whole);
+    check_shown("git push", "git push", whole);
+    check_shown(r#"/bin/bash -lc 'echo '"'"'it is'"'"' \$HOME'"#, r"echo 'it is' \$HOME", whole);
+    check_shown("/bin/bash -lc 'echo one\necho two'", "echo one\n    echo two", whole);
+    check_shown("/bin/bash -lc ls", "ls -la build", None);
+    check_shown("/bin/bash -lc 'ls -la build'", "ls", None);
+    check_shown("/bin/bash -lc build", "rm -rf build", None);
+    check_shown("/bin/bash -lc b", "echo a $ b", None);
+    check_shown("/bin/bash -lc 'rm -rf ./build'", "rm -rf build", None);
+    // Too long for a dialog: its beginning is there, and the dialog says that it is cut.
     let long = format!("echo {}", "word ".repeat(40));
-    check_shown(&format!("/bin/bash -lc '{long}'"), &format!("{}…", &long[..120]), true);
+    check_shown(&format!("/bin/bash -lc '{long}'"), &long, whole);
+    check_shown(&format!("/bin/bash -lc '{long}'"), &format!("{}…", &long[..120]), Some(Extent::Cut));
+    check_shown(&format!("/bin/bash -lc '{long}'"), &long[..120], None);
+    check_shown(&format!("/bin/bash -lc '{long}'"), &format!("{long} more"), None);
     // What the model writes as its reason is no command.
     let named = command("/bin/bash -lc 'rm -rf build'", Json::Null);
-    let body = "  Reason: $ rm -rf build\n\n  $ echo hi";
-    assert!(!named.is_shown_by(&dialog(body, &["Yes, proceed", NO])));
+    for body in ["  Reason: $ rm -rf build\n\n  $ echo hi", "  Reason: fine\n  $ rm -rf build\n\n  $ echo hi"]
+    {
+        assert_eq!(named.shown_by(&dialog(body, &["Yes, proceed", NO])), None, "{body}");
+    }
 }
 
 #[test]

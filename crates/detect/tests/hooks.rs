@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should say where and stop")]
 
-use atlasbridge_detect::{HookEvent, HookRequest};
+use atlasbridge_detect::{Extent, HookEvent, HookRequest};
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::{
     Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Fingerprint, Kind, Sighting,
@@ -13,6 +13,7 @@ use serde_json::{Value as Json, json};
 fn event(mut event: Json, name: &str) -> HookEvent {
     event["hook_event_name"] = name.into();
     event["session_id"] = "538569ee-7f02-486e-9539-1be2e7783347".into();
+    event["cwd"] = "/home/dev/project".into();
     HookEvent::read(event.to_string().as_bytes())
 }
 
@@ -234,22 +235,104 @@ fn a_plan_is_carried_out_or_sent_back() {
     );
 }
 
+#[track_caller]
+fn check_shown(request: &HookRequest, detail: &str, expected: Option<Extent>) {
+    assert_eq!(request.shown_by(&dialog(detail, &BASH)), expected, "{} in {detail}", request.title());
+}
+
 #[test]
 fn a_request_and_a_dialog_are_one_only_if_they_show_the_same() {
-    let request = bash("rm -rf build && touch done.flag", json!([]));
-    let shows = |detail: &str| request.is_shown_by(&dialog(detail, &BASH));
-    assert!(shows(" Bash command\n rm -rf build && touch\n done.flag\n Do you want to proceed?"));
-    assert!(shows("│ rm -rf build && touch done.flag │"));
-    assert!(!shows(" Bash command\n rm -rf src\n Do you want to proceed?"));
-    let write = crate::request(json!({
-        "tool_name": "Write",
-        "tool_input": {"file_path": "/home/dev/project/config.yaml", "content": "a"},
+    use Extent::Whole;
+    let command = "rm -rf build && touch done.flag";
+    for (detail, expected) in [
+        (" Bash command\n rm -rf build && touch done.flag\n Do you want to proceed?", Some(Whole)),
+        // Wrapped, between words and within one, and framed.
+        (" Bash command\n rm -rf build && touch\n done.flag\n Do you want to proceed?", Some(Whole)),
+        (" Bash command\n rm -rf build && touch do\n ne.flag\n Do you want to proceed?", Some(Whole)),
+        ("│ rm -rf build && touch done.flag │", Some(Whole)),
+        ("╌╌╌╌\n │ rm -rf build   && touch done.flag\n╌╌╌╌\n Clean", Some(Whole)),
+        // Another, a part of it, more than it, the same letters, and a sentence about it.
+        (" Bash command\n rm -rf src\n Do you want to proceed?", None),
+        ("rm -rf build", None),
+        ("touch done.flag", None),
+        ("rm -rf build && touch done.flag2", None),
+        ("sudo rm -rf build && touch done.flag", None),
+        ("rm -rf build || touch done.flag", None),
+        ("rm -rf build && touch done . flag", None),
+        ("RM -rf build && touch done.flag", None),
+        ("Do not rm -rf build && touch done.flag", None),
+        ("rm -rf build && tou…", None),
+    ] {
+        check_shown(&bash(command, json!([])), detail, expected);
+    }
+    let secret = "curl -H 'Authorization: Bearer abcdef0123456789abcdef0123456789' x";
+    check_shown(&bash(secret, json!([])), secret, Some(Whole));
+}
+
+/// A short command is in many others; before, it was taken for each of them.
+#[test]
+fn a_command_is_not_found_inside_another() {
+    for shown in ["ls -la build", "false", "echo ls", "cat lsof.txt", "1. ls"] {
+        check_shown(&bash("ls", json!([])), &format!("Bash command\n{shown}\nDo you want to proceed?"), None);
+    }
+    let command = format!("echo {}", "word ".repeat(40));
+    let other = format!("{}and something else", &command);
+    check_shown(&bash(&command, json!([])), &other, None);
+    check_shown(&bash(&other, json!([])), &command, None);
+}
+
+/// The tool says by a `…` that it shows no more: a long beginning is known, a short one could be anybody's.
+#[test]
+fn what_the_tool_has_cut_is_known_by_a_long_beginning_alone() {
+    let command = format!("echo {}", "word ".repeat(40));
+    let request = bash(&command, json!([]));
+    check_shown(&request, &format!("Bash command\n{}…", &command[..120]), Some(Extent::Cut));
+    check_shown(
+        &request,
+        &format!("Bash command\n{}\n{}…", &command[..50], &command[50..90]),
+        Some(Extent::Cut),
+    );
+    check_shown(&request, &format!("Bash command\n{}…", &command[..40]), None);
+    check_shown(&request, &format!("Bash command\n{}", &command[..120]), None);
+    check_shown(&request, &format!("Bash command\n{} other…", &command[..120]), None);
+}
+
+/// From its own directory, from above it, from home, or whole; never by the name of the file alone.
+#[test]
+fn a_file_is_known_by_its_whole_path() {
+    let write = |path: &str| {
+        request(json!({ "tool_name": "Write", "tool_input": {"file_path": path, "content": "a"} }))
+    };
+    for (path, shown, is_shown) in [
+        ("/home/dev/project/config.yaml", "config.yaml", true),
+        ("/home/dev/project/src/config.yaml", "src/config.yaml", true),
+        ("/home/dev/project/src/config.yaml", "Write(src/config.yaml)", true),
+        ("/home/dev/project/src/config.yaml", "/home/dev/project/src/config.yaml", true),
+        ("/home/dev/other/config.yaml", "../other/config.yaml", true),
+        ("/home/dev/other/config.yaml", "~/other/config.yaml", true),
+        ("/home/dev/project/src/config.yaml", "config.yaml", false),
+        ("/home/dev/project/config.yaml", "src/config.yaml", false),
+        ("/home/dev/project/config.yaml", "other.yaml", false),
+        ("/etc/config.yaml", "config.yaml", false),
+        ("/home/dev/project-two/config.yaml", "-two/config.yaml", false),
+    ] {
+        let detail = format!("Create file\n{shown}\n 1 a\nDo you want to create it?");
+        check_shown(&write(path), &detail, is_shown.then_some(Extent::Whole));
+    }
+}
+
+#[test]
+fn an_address_and_a_search_are_known_by_their_lines() {
+    let fetch = request(json!({
+        "tool_name": "WebFetch", "tool_input": {"url": "https://docs.example.com/guide", "prompt": "Sum up"},
     }));
-    assert!(write.is_shown_by(&dialog("Create file\nconfig.yaml\n 1 a", &BASH)));
-    assert!(!write.is_shown_by(&dialog("Create file\nother.yaml\n 1 a", &BASH)));
-    let secret = bash("curl -H 'Authorization: Bearer abcdef0123456789abcdef0123456789' x", json!([]));
-    let shown = dialog("curl -H 'Authorization: Bearer abcdef0123456789abcdef0123456789' x", &BASH);
-    assert!(secret.is_shown_by(&shown), "masked in both");
+    let fetches =
+        |url: &str| format!("Fetch\nClaude wants to fetch content from docs.example.com\n url: {url}\n");
+    check_shown(&fetch, &fetches("https://docs.example.com/guide"), Some(Extent::Whole));
+    check_shown(&fetch, &fetches("https://docs.example.com/guide/intro"), None);
+    let search = request(json!({ "tool_name": "WebSearch", "tool_input": {"query": "rust pty crate"} }));
+    check_shown(&search, "Tool use\n Web Search(\"rust pty crate\")\n", Some(Extent::Whole));
+    check_shown(&search, "Tool use\n Web Search(\"rust pty crate 2026\")\n", None);
 }
 
 #[test]
@@ -330,13 +413,18 @@ fn what_is_no_event_says_nothing() {
 #[test]
 fn a_request_that_names_nothing_is_shown_by_its_own_dialog_alone() {
     let delete = |input: Json| request(json!({"tool_name": "mcp__files__delete", "tool_input": input}));
-    let own = dialog("Tool use\n\n files - delete(where: \"/srv\") (MCP)\n", &BASH);
-    let other = dialog("Bash command\n\n rm -rf build\n", &BASH);
-    let approval = dialog("Claude has written up a plan and is ready to execute.", &BASH);
-    assert!(delete(json!({"where": "/srv"})).is_shown_by(&own));
-    assert!(!delete(json!({"where": "/srv"})).is_shown_by(&other));
-    assert!(!delete(json!({})).is_shown_by(&other), "nothing is in everything");
-    assert!(plan().is_shown_by(&approval) && !plan().is_shown_by(&other));
-    assert!(!bash("", json!([])).is_shown_by(&other), "nor is an empty command");
-    assert!(!bash("…", json!([])).is_shown_by(&other));
+    let other = "Bash command\n\n rm -rf build\n";
+    let own = "Tool use\n\n files - delete(where: \"/srv\") (MCP)\n";
+    check_shown(&delete(json!({"where": "/srv"})), own, Some(Extent::Whole));
+    check_shown(&delete(json!({"where": "/etc"})), own, None);
+    check_shown(&delete(json!({"where": "/srv"})), other, None);
+    check_shown(&delete(json!({})), other, None);
+    check_shown(&plan(), "Claude has written up a plan and is ready to execute.", Some(Extent::Whole));
+    check_shown(&plan(), "Exit plan mode?\n Claude wants to exit plan mode", Some(Extent::Whole));
+    check_shown(&plan(), "Bash command\n\n cat plan.md\n", None);
+    for nothing in ["", " ", "…"] {
+        check_shown(&bash(nothing, json!([])), other, None);
+    }
+    let newer = request(json!({"tool_name": "Divine", "tool_input": {"omens": 3}}));
+    check_shown(&newer, "Divine\n 3 omens\nDo you want to proceed?", None);
 }

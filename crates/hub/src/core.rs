@@ -32,7 +32,7 @@ use atlasbridge_store::{
 use atlasbridge_wire::journal::Trace;
 use atlasbridge_wire::session::Inject;
 
-use self::acts::{Act, Asked, Change, Committed, Event, Follows, NewSighting, Outward, QueuedRefused, Shown};
+use self::acts::{Act, Asker, Change, Committed, Event, Follows, NewSighting, Outward, QueuedRefused, Shown};
 use self::channels::{Channels, Subscription};
 use self::view::{Reads, View};
 use crate::cards::card;
@@ -199,7 +199,7 @@ impl Core {
 
     /// A decision: what contends goes to the guard, what does not is on record, with the words that its chat is told.
     fn decided(&mut self, decision: &Decision, view: &View) -> Vec<Act> {
-        let asked = Asked { by: decision.by.clone(), caller: decision.caller };
+        let asked = Asker { by: decision.by.clone(), caller: decision.caller };
         let change = match decide::decide(decision, view, self.rules()) {
             Ruling::Contend { answer, won } => {
                 Change::Contend { answer, follows: self.follows(won, decision, view), asked }
@@ -352,7 +352,7 @@ impl Core {
             }
         };
         let injects = undelivered.iter().map(inject);
-        injects.map(|inject| Act::Out(Outward::Inject { session, inject })).collect()
+        injects.map(|inject| Outward::Inject { session, inject }.into()).collect()
     }
 
     /// All that is to be shown at one moment. Where the time left is to be shown anew, that is written first, and what was
@@ -397,8 +397,7 @@ impl Core {
                 prompt.map(|prompt| self.offer(prompt.id, None, view.now)).into_iter().collect()
             }
             Committed::SessionEnded { session, how } => {
-                let mut acts =
-                    vec![Act::Out(Outward::SessionOver { session }), Act::Then(Event::SettleTexts)];
+                let mut acts = vec![Outward::SessionOver { session }.into(), Act::Then(Event::SettleTexts)];
                 let record = view.session.as_ref().map(|facts| &facts.record);
                 acts.extend(record.and_then(|record| {
                     self.tell_all(|channel| channel.notify_end, words::ended(record, &how))
@@ -413,7 +412,7 @@ impl Core {
         }
     }
 
-    fn contended(&mut self, outcome: Once<Outcome>, asked: &Asked, view: &View) -> Vec<Act> {
+    fn contended(&mut self, outcome: Once<Outcome>, asked: &Asker, view: &View) -> Vec<Act> {
         match outcome {
             Once::Repeated => tell(asked, Verdict::Repeated),
             Once::First(Outcome::Refused(refusal)) => tell(asked, refused(refusal)),
@@ -452,7 +451,7 @@ impl Core {
         acts
     }
 
-    fn wait_for_end(&mut self, asked: &Asked, prompt: PromptId, answer: Option<String>, now: Now) {
+    fn wait_for_end(&mut self, asked: &Asker, prompt: PromptId, answer: Option<String>, now: Now) {
         let Some(caller) = asked.caller else {
             return;
         };
@@ -468,7 +467,7 @@ impl Core {
 impl Waiting {
     fn tell(self) -> Act {
         let verdict = Verdict::Standing { prompt: self.prompt, answer: self.answer };
-        Act::Out(Outward::Tell { caller: self.caller, verdict })
+        Outward::Tell { caller: self.caller, verdict }.into()
     }
 }
 
@@ -476,8 +475,8 @@ fn refused(refusal: Refusal) -> Verdict {
     Verdict::Refused(Refused::Answer { refusal, tool: None })
 }
 
-fn tell(asked: &Asked, verdict: Verdict) -> Vec<Act> {
-    asked.caller.map(|caller| Act::Out(Outward::Tell { caller, verdict })).into_iter().collect()
+fn tell(asked: &Asker, verdict: Verdict) -> Vec<Act> {
+    asked.caller.map(|caller| Outward::Tell { caller, verdict }.into()).into_iter().collect()
 }
 
 /// A hub that was killed may have left a turn unpassed, or a text and the prompt that takes it apart.
@@ -523,7 +522,7 @@ fn host_lost(session: SessionId, traces: &HashMap<String, Trace>, view: &View) -
         acts.push(Change::EndSession { session, status: SessionStatus::Crashed, code: None, how }.into());
     }
     // Nobody will ask it again.
-    acts.push(Act::Out(Outward::ForgetJournal { session }));
+    acts.push(Outward::ForgetJournal { session }.into());
     acts
 }
 
@@ -611,7 +610,7 @@ fn send_if_idle(prompt: &PromptRecord) -> Option<Act> {
 }
 
 /// A decision that contends with nobody is on record.
-fn noted(handling: Handling, verdict: Verdict, asked: &Asked, view: &View) -> Vec<Act> {
+fn noted(handling: Handling, verdict: Verdict, asked: &Asker, view: &View) -> Vec<Act> {
     let verdict = match handling {
         Handling::Done => verdict,
         Handling::AskGone => Verdict::Refused(Refused::QuestionGone),
@@ -620,7 +619,7 @@ fn noted(handling: Handling, verdict: Verdict, asked: &Asked, view: &View) -> Ve
     match &verdict {
         Verdict::Stopping { session } => {
             let host_pid = view.session.as_ref().map_or(0, |facts| facts.record.host_pid);
-            vec![Act::Out(Outward::Stop { session: *session, host_pid, caller: asked.caller })]
+            vec![Outward::Stop { session: *session, host_pid, caller: asked.caller }.into()]
         }
         Verdict::Resumed { session } => {
             let mut acts = vec![Act::Then(Event::SendQueued { session: session.id })];

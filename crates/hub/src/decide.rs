@@ -49,8 +49,11 @@ pub(crate) struct Decision {
 /// Who decides. Whoever it is was let in before: a peer outside every session, a login, an allow-listed operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Actor {
+    /// Somebody at the machine.
     Command { uid: u32 },
+    /// A visitor of the page, by their login.
     Page { login: String },
+    /// An operator in a chat.
     Chat(Operator),
 }
 
@@ -68,39 +71,27 @@ pub(crate) struct Operator {
 /// What is decided about.
 #[derive(Debug, Clone)]
 pub(crate) enum Matter {
+    /// A prompt.
     Answer(Answer),
     /// The next instruction of a session: sent where its tool waits for one, else kept until it does.
-    Instruct {
-        session: SessionId,
-        text: String,
-        as_is: bool,
-    },
+    Instruct { session: SessionId, text: String, as_is: bool },
     /// Takes back the instruction that waits (this one, where it is named); at the page also puts away what could not be sent.
-    TakeBack {
-        session: SessionId,
-        only: Option<ReplyId>,
-    },
-    Stop {
-        session: SessionId,
-    },
-    Resume {
-        session: SessionId,
-    },
+    TakeBack { session: SessionId, only: Option<ReplyId> },
+    /// Ends the tool of a session.
+    Stop { session: SessionId },
+    /// Lets answers through again after too many.
+    Resume { session: SessionId },
     /// No new prompts in this chat for a while; zero ends it.
-    Mute {
-        time: Duration,
-    },
+    Mute { time: Duration },
     /// Plain messages of this chat are for this session.
-    Switch {
-        session: SessionId,
-    },
+    Switch { session: SessionId },
 }
 
 /// An answer to a prompt.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     /// Which one; or why the words name none.
-    pub(crate) on: Result<Offer, Refusal>,
+    pub(crate) on: Result<AnswerRight, Refusal>,
     pub(crate) said: Said,
     /// Its sender knows what the first character makes of it.
     pub(crate) as_is: bool,
@@ -110,7 +101,7 @@ pub(crate) struct Answer {
 
 /// A prompt and the right to answer it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Offer {
+pub(crate) struct AnswerRight {
     pub(crate) prompt: PromptId,
     /// `None`: the present one, for whoever looks at the machine itself.
     pub(crate) nonce: Option<Nonce>,
@@ -118,10 +109,6 @@ pub(crate) struct Offer {
 
 /// What a decision comes to before the store has spoken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one per decision: a box would save nothing that anybody notices"
-)]
 pub(crate) enum Ruling {
     /// It contends; `won` is on record with it, or not at all.
     Contend { answer: AcceptedAnswer, won: FollowUp },
@@ -135,30 +122,22 @@ pub(crate) enum Ruling {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// How the prompt stands after a bounded wait for its end; `answer` is what was accepted, by its label.
-    Standing {
-        prompt: PromptId,
-        answer: Option<String>,
-    },
-    Queued {
-        session: SessionRecord,
-        busy: Busy,
-        replaces: bool,
-        text: ReplyId,
-    },
+    Standing { prompt: PromptId, answer: Option<String> },
+    /// It waits for its tool.
+    Queued { session: SessionRecord, busy: Busy, replaces: bool, text: ReplyId },
+    /// It waits no more.
     TakenBack,
+    /// What could not be sent has been seen.
     PutAway,
-    Stopping {
-        session: SessionId,
-    },
-    Resumed {
-        session: SessionRecord,
-    },
-    Muted {
-        time: Duration,
-    },
-    Switched {
-        session: SessionRecord,
-    },
+    /// The tool is being ended.
+    Stopping { session: SessionId },
+    /// Answers are taken again.
+    Resumed { session: SessionRecord },
+    /// The chat wants no prompts for so long.
+    Muted { time: Duration },
+    /// Plain messages are for this session.
+    Switched { session: SessionRecord },
+    /// An ordinary no.
     Refused(Refused),
     /// The update was handled before a crash; what is still to be done is in the store.
     Repeated,
@@ -168,29 +147,19 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// With the tool's name, where it is known.
-    Answer {
-        refusal: Refusal,
-        tool: Option<String>,
-    },
-    Instruction {
-        unfit: Unfit,
-        session: SessionRecord,
-    },
+    Answer { refusal: Refusal, tool: Option<String> },
+    /// The text is no instruction for this session.
+    Instruction { unfit: Unfit, session: SessionRecord },
+    /// There is no such session.
     NoSession,
-    Over {
-        session: SessionRecord,
-    },
+    /// The session is over.
+    Over { session: SessionRecord },
     /// The host of the session is not connected.
-    HostAway {
-        host_pid: i32,
-    },
-    NotPaused {
-        session: SessionRecord,
-    },
+    HostAway { host_pid: i32 },
+    /// Its answers are taken.
+    NotPaused { session: SessionRecord },
     /// With why the last instruction was not sent, where that is so.
-    NothingQueued {
-        unsent: Option<String>,
-    },
+    NothingQueued { unsent: Option<String> },
     /// The question was answered before, or is too old.
     QuestionGone,
 }
@@ -380,7 +349,7 @@ fn decide_instruction(
     match fit(facts, text, as_is) {
         Ok(Fit::Now(prompt)) => {
             let answer = Answer {
-                on: Ok(Offer { prompt: prompt.id, nonce: None }),
+                on: Ok(AnswerRight { prompt: prompt.id, nonce: None }),
                 said: Said::Text(text.to_owned()),
                 as_is,
                 then: None,

@@ -15,7 +15,7 @@ use crate::decide::Verdict;
 
 /// A prompt as it stands now, for whoever answered it.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct PromptNow {
     pub(crate) open: OpenPrompt,
     pub(crate) reply: Option<Reply>,
 }
@@ -31,7 +31,7 @@ pub(crate) enum Way {
 
 impl Way {
     /// Whoever has gone meanwhile does not want to hear it.
-    pub(crate) fn tell(self, verdict: &Verdict, standing: Option<&Standing>, tellings: &Tellings) {
+    pub(crate) fn tell(self, verdict: &Verdict, standing: Option<&PromptNow>, tellings: &Tellings) {
         match self {
             Way::Command(respond) => {
                 if let Some(response) = command::response(verdict, standing, tellings) {

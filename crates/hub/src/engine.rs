@@ -81,7 +81,7 @@ impl Engine {
                     world.around(Commit::After)?;
                     Some(Event::Committed(Box::new(committed)))
                 }
-                Act::Out(outward) => world.perform(outward).await?,
+                Act::Out(outward) => world.perform(*outward).await?,
             };
             if let Some(event) = next {
                 let view = self.view(self.core.reads(&event), world).await?;

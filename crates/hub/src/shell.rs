@@ -50,39 +50,22 @@ const RESTARTS: u32 = 3;
 /// Everything that can reach a hub.
 #[derive(Debug)]
 pub(crate) enum Input {
-    SessionUp {
-        no: ConnectionNo,
-        info: SessionInfo,
-        peer_pid: i32,
-        mailbox: mpsc::Sender<ToSession>,
-    },
-    SessionSaid {
-        no: ConnectionNo,
-        message: FromSession,
-    },
-    SessionDown {
-        no: ConnectionNo,
-    },
+    /// A session host has connected.
+    SessionUp { no: ConnectionNo, info: SessionInfo, peer_pid: i32, mailbox: mpsc::Sender<ToSession> },
+    /// A session host says something.
+    SessionSaid { no: ConnectionNo, message: FromSession },
+    /// The connection of a session host is gone.
+    SessionDown { no: ConnectionNo },
     /// The process of a session host has ended.
-    HostEnded {
-        session: SessionId,
-    },
-    Asked {
-        request: Request,
-        peer: Arc<Peer>,
-        respond: mpsc::Sender<Response>,
-    },
-    Channel {
-        name: &'static str,
-        inbound: Inbound,
-    },
+    HostEnded { session: SessionId },
+    /// A command asks.
+    Asked { request: Request, peer: Arc<Peer>, respond: mpsc::Sender<Response> },
+    /// A channel says something.
+    Channel { name: &'static str, inbound: Inbound },
     /// The worker of a channel has ended.
-    ChannelEnded {
-        name: &'static str,
-    },
-    ChannelRestart {
-        name: &'static str,
-    },
+    ChannelEnded { name: &'static str },
+    /// It is time to start a channel again.
+    ChannelRestart { name: &'static str },
     /// A screen that a chat asked for, or that its host did not tell.
     ScreenCame {
         channel: &'static str,
@@ -91,14 +74,12 @@ pub(crate) enum Input {
         text: Option<String>,
         reply_to: Option<Address>,
     },
+    /// The page asks.
     Page(Ask),
     /// The page's server has ended by itself: the one of this number.
-    PageEnded {
-        no: u64,
-    },
-    PageRestart {
-        no: u64,
-    },
+    PageEnded { no: u64 },
+    /// It is time to serve the page again.
+    PageRestart { no: u64 },
 }
 
 pub(crate) struct Hub {

@@ -8,12 +8,14 @@
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use atlasbridge_detect::{Drift, KernelWait, Moment, Screen, Waits};
 use atlasbridge_model::mask::mask;
 use atlasbridge_model::{Choices, Kind, SessionId, Sighting, SightingNo};
 use serde_json::{Map, Value, json};
+
+use crate::RunError;
 
 /// Most scenarios of one session: a tool that asks in a circle must not fill the disk.
 const MOST: u32 = 1000;
@@ -22,7 +24,8 @@ const STANDS: f64 = 5.0;
 
 #[derive(Debug)]
 pub(crate) struct Captures {
-    directory: PathBuf,
+    /// Nothing is kept without it.
+    directory: Option<PathBuf>,
     session: SessionId,
     tool: String,
     written: u32,
@@ -33,23 +36,35 @@ pub(crate) struct Captures {
 }
 
 impl Captures {
-    pub(crate) fn open(directory: PathBuf, session: SessionId, tool: String) -> io::Result<Self> {
-        match DirBuilder::new().mode(0o700).create(&directory) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            Ok(()) | Err(_) => {}
+    pub(crate) fn open(
+        directory: Option<PathBuf>,
+        session: SessionId,
+        tool: String,
+    ) -> Result<Self, RunError> {
+        if let Some(path) = &directory
+            && let Err(source) = DirBuilder::new().mode(0o700).create(path)
+            && source.kind() != io::ErrorKind::AlreadyExists
+        {
+            return Err(RunError::Captures { path: path.clone(), source });
         }
         Ok(Self { directory, session, tool, written: 0, kernel: KernelWait::UNKNOWN, drift: None })
     }
 
+    pub(crate) fn is_on(&self) -> bool {
+        self.directory.is_some()
+    }
+
     pub(crate) fn seen(&mut self, sighting: &Sighting, screen: &Screen, now: Moment) {
+        let Some(directory) = self.directory.as_deref() else { return };
         if self.written >= MOST {
             return;
         }
-        self.written += 1;
         let name = self.name(sighting);
         // A scenario that cannot be written is a scenario less.
-        let _ = self.write(&format!("{name}.cast"), &self.recording(screen));
-        let _ = self.write(&format!("{name}.json"), &format!("{:#}\n", self.label(sighting, screen, now)));
+        let _ = write(&directory.join(format!("{name}.cast")), &self.recording(screen));
+        let label = format!("{:#}\n", self.label(sighting, screen, now));
+        let _ = write(&directory.join(format!("{name}.json")), &label);
+        self.written += 1;
     }
 
     /// `claude-3f2a91c4-7`: tool, session, number of the prompt.
@@ -86,10 +101,7 @@ impl Captures {
 
     fn label(&self, sighting: &Sighting, screen: &Screen, now: Moment) -> Value {
         let (cols, rows) = screen.size();
-        let kind = match sighting.kind {
-            Kind::Idle => "idle_input",
-            other => other.as_str(),
-        };
+        let kind = if sighting.kind == Kind::Idle { "idle_input" } else { sighting.kind.as_str() };
         let choices = || sighting.choices.iter().flat_map(Choices::iter);
         let masked = |text: &str| mask(text).into_owned();
         let keys: Map<String, Value> =
@@ -120,10 +132,9 @@ impl Captures {
             "quiet": [],
         })
     }
+}
 
-    fn write(&self, name: &str, text: &str) -> io::Result<()> {
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.directory.join(name))?;
-        file.write_all(text.as_bytes())
-    }
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
 }

@@ -3,7 +3,7 @@
 //! Never waits: a reader that does not keep up loses lines, and the next line that fits says how many.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -11,23 +11,29 @@ use atlasbridge_detect::Moment;
 use atlasbridge_model::{SessionId, Sighting, SightingNo};
 use serde_json::{Value, json};
 
+use crate::RunError;
+
 /// `O_NONBLOCK` on Linux, for both supported architectures.
 const NONBLOCK: i32 = 0o4000;
 
 #[derive(Debug)]
 pub(crate) struct Events {
-    file: File,
+    /// Nobody wants them without it.
+    file: Option<File>,
     session: SessionId,
     lost: u64,
 }
 
 impl Events {
-    pub(crate) fn open(path: &Path, session: SessionId) -> io::Result<Self> {
-        let is_fifo = path.metadata().is_ok_and(|found| found.file_type().is_fifo());
-        let mut options = OpenOptions::new();
-        // Opened for reading too, a FIFO neither blocks here nor breaks while nobody reads.
-        options.append(true).read(is_fifo).create(!is_fifo).mode(0o600).custom_flags(NONBLOCK);
-        Ok(Self { file: options.open(path)?, session, lost: 0 })
+    pub(crate) fn open(path: Option<&Path>, session: SessionId) -> Result<Self, RunError> {
+        let open = |path: &Path| {
+            let is_fifo = path.metadata().is_ok_and(|found| found.file_type().is_fifo());
+            let mut options = OpenOptions::new();
+            // Opened for reading too, a FIFO neither blocks here nor breaks while nobody reads.
+            options.append(true).read(is_fifo).create(!is_fifo).mode(0o600).custom_flags(NONBLOCK);
+            options.open(path).map_err(|source| RunError::Events { path: path.to_owned(), source })
+        };
+        Ok(Self { file: path.map(open).transpose()?, session, lost: 0 })
     }
 
     pub(crate) fn seen(&mut self, sighting: &Sighting, now: Moment) {
@@ -61,12 +67,13 @@ impl Events {
         self.write(now, json!({ "event": "injected", "reply_id": reply, "outcome": outcome, "by": by }));
     }
 
-    /// Keys or a line from afar. What they were stays off the record.
+    /// Keys or a line from elsewhere. What they were stays off the record.
     pub(crate) fn typed(&mut self, typing: &str, outcome: &Value, now: Moment) {
         self.write(now, json!({ "event": "typed", "typing_id": typing, "outcome": outcome }));
     }
 
     fn write(&mut self, now: Moment, mut line: Value) {
+        let Some(file) = &mut self.file else { return };
         line["t"] = json!(now.0.as_secs_f64());
         line["session_id"] = json!(self.session.to_string());
         if self.lost > 0 {
@@ -75,7 +82,7 @@ impl Events {
         let mut text = line.to_string();
         text.push('\n');
         // One write: a FIFO takes up to a page whole or not at all.
-        match self.file.write(text.as_bytes()) {
+        match file.write(text.as_bytes()) {
             Ok(written) if written == text.len() => self.lost = 0,
             Ok(_) | Err(_) => self.lost += 1,
         }

@@ -6,49 +6,79 @@
 //! # Intent-before-bytes invariant
 //! The journal holds the intent durably before the first byte is written; if it cannot, nothing is written.
 
-mod afar;
+mod injection;
 mod ledger;
-mod typing;
+mod remote_keys;
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use atlasbridge_detect::{Decision, Moment};
-use atlasbridge_model::{PromptId, ReplyId, SightingNo, Strokes, TypingId};
-use atlasbridge_pty::{WriteHalf, WriteOutcome};
-use atlasbridge_wire::journal::JournalEntry as Entry;
+use atlasbridge_model::{PromptId, ReplyId, Sighting, SightingNo, Strokes, TypingId};
+use atlasbridge_pty::{WaitingThread, WriteHalf, WriteOutcome};
+use atlasbridge_wire::journal::JournalEntry;
 use atlasbridge_wire::session::TypingOutcome;
 use atlasbridge_wire::twin::Outcome;
 
-pub(crate) use afar::{Surroundings, keys_of};
-pub(crate) use ledger::{Facts, Reader, Request};
-pub(crate) use typing::{Look, Unread};
+pub(crate) use injection::{Injection, Presence, Reaction, Unread};
+pub(crate) use ledger::{Facts, InjectRequest, Ruling, TtyReader};
+pub(crate) use remote_keys::{RemoteProgress, Surroundings, keys_of};
 
 use crate::journal::Journal;
 use crate::pause;
-use afar::{Afar, Keys};
-use ledger::{Ledger, Verdict};
-use typing::{Next, Typing};
+use injection::Next;
+use ledger::Ledger;
+use remote_keys::{Keys, RemoteKeys};
 
 /// The right to type one reply, once.
 #[must_use = "a ticket that is not injected leaves its reply unanswered"]
 #[derive(Debug)]
 pub(crate) struct Ticket {
-    reply: ReplyId,
-    prompt: PromptId,
-    sighting: SightingNo,
-    /// It answers a dialog, not a line or an input box.
-    is_dialog: bool,
-    /// Its tool takes each key at once, and no line.
-    by_key: bool,
-    way: Way,
+    delivery: Delivery,
+    route: Route,
+}
+
+/// Which reply answers which prompt, and how. The same from the ticket to what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    pub(crate) reply: ReplyId,
+    pub(crate) prompt: PromptId,
+    pub(crate) sighting: SightingNo,
+    pub(crate) field: Field,
+    pub(crate) via: Via,
+}
+
+/// What takes the reply. It decides what proves it, and which keys of the keyboard must wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// A dialog of a tool that takes each key at once.
+    KeyDialog,
+    /// A dialog of a tool that reads lines, which may be typed ahead.
+    LineDialog,
+    /// A line or an input box.
+    Text,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Via {
+    Hook,
+    Keys,
+}
+
+impl Field {
+    pub(crate) fn of(standing: Option<&Sighting>) -> Self {
+        match standing.filter(|seen| seen.choices.is_some()).map(|seen| seen.entry) {
+            Some(atlasbridge_model::Entry::Keys) => Field::KeyDialog,
+            Some(atlasbridge_model::Entry::Line) => Field::LineDialog,
+            None => Field::Text,
+        }
+    }
 }
 
 /// How a reply reaches the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Route {
     Type(Strokes),
     /// A marker is led to a row, each key as the rows show it then; `strokes` as they are needed now.
     Steer {
@@ -59,6 +89,15 @@ pub(crate) enum Way {
     Say(Decision),
 }
 
+impl Route {
+    fn via(&self) -> Via {
+        match self {
+            Route::Type(_) | Route::Steer { .. } => Via::Keys,
+            Route::Say(_) => Via::Hook,
+        }
+    }
+}
+
 /// The row that a marker is led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Aim {
@@ -66,33 +105,11 @@ pub(crate) struct Aim {
     pub(crate) label: String,
 }
 
-#[derive(Debug)]
-pub(crate) enum Claim {
-    Granted(Ticket),
-    /// Not typed now: refused, or remembered from an earlier request.
-    Answered(Outcome),
-    FromOldHub,
-}
-
-/// What became of the injection that is under way.
-#[derive(Debug, PartialEq, Eq)]
+/// What became of an injection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settled {
-    pub(crate) reply: ReplyId,
-    pub(crate) prompt: PromptId,
-    pub(crate) is_dialog: bool,
-    /// The tool takes each key at once, and no line.
-    pub(crate) by_key: bool,
-    /// By the tool's hook.
-    pub(crate) is_said: bool,
+    pub(crate) delivery: Delivery,
     pub(crate) outcome: Outcome,
-}
-
-impl Settled {
-    /// A prompt that took no notice of a key may be answered again. What was said by a hook is on its way until the tool
-    /// ends it, however long that takes: a second answer could meet the first.
-    pub(crate) fn leaves_prompt_open(&self) -> bool {
-        !self.is_said && self.outcome == Outcome::NotTaken
-    }
 }
 
 /// How an injection that is under way goes on.
@@ -106,59 +123,48 @@ pub(crate) enum Progress {
     Over(Settled),
 }
 
-/// What became of keys or a line from afar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Course {
-    /// Written.
-    Done,
-    /// The text is written; its Enter comes after a pause, and the outcome with it.
-    EnterFollows,
-    /// Not written now: refused, or remembered from before.
-    Nothing(TypingOutcome),
-    /// The same typing is still under way.
-    UnderWay,
-}
-
 #[derive(Debug)]
 pub(crate) struct Gate {
     writer: WriteHalf,
     journal: Journal,
     ledger: Ledger,
-    typing: Option<Typing>,
-    afar: Afar,
+    injection: Option<Injection>,
+    remote: RemoteKeys,
     /// Bytes that the terminal has not taken yet, in order. At most one keyboard read and one stroke.
     unsent: VecDeque<u8>,
-    echo_window: Duration,
-    settle: Duration,
-    look_at: Option<Moment>,
-    /// The tool says that it did the opposite of the answer that is under way.
-    is_belied: bool,
+    config: GateConfig,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GateConfig {
+    /// Longest time for which an injection holds the keyboard.
+    pub(crate) echo_window: Duration,
+    /// How long the tool gets to react to one stroke before the next.
+    pub(crate) settle: Duration,
+    /// The tool is known to ask whether its status is wanted (OSC 7501).
+    pub(crate) answers_status_query: bool,
 }
 
 impl Gate {
-    pub(crate) fn new(writer: WriteHalf, journal: Journal, echo_window: Duration, settle: Duration) -> Self {
+    pub(crate) fn new(writer: WriteHalf, journal: Journal, config: GateConfig) -> Self {
         Self {
             writer,
             journal,
             ledger: Ledger::default(),
-            typing: None,
-            afar: Afar::default(),
+            injection: None,
+            remote: RemoteKeys::default(),
             unsent: VecDeque::new(),
-            echo_window,
-            settle,
-            look_at: None,
-            is_belied: false,
+            config,
         }
     }
 
     /// The keyboard is read only while this holds: what is not read waits in the outer terminal and is not lost. While
     /// a reply `lies_unread` in the tool's terminal nothing may be put behind it: it may have to be taken back.
     pub(crate) fn takes_keys(&self, now: Moment, lies_unread: impl FnOnce() -> bool) -> bool {
-        let held = self
-            .typing
-            .as_ref()
-            .is_some_and(|typing| now < typing.holds_keyboard_until(self.echo_window) || lies_unread());
-        !held && !self.afar.is_under_way() && self.unsent.is_empty()
+        let held = self.injection.as_ref().is_some_and(|injection| {
+            now < injection.holds_keyboard_until(self.config.echo_window) || lies_unread()
+        });
+        !held && !self.remote.is_under_way() && self.unsent.is_empty()
     }
 
     /// What a person typed, or a terminal answered: passed on as it is.
@@ -169,7 +175,9 @@ impl Gate {
 
     /// The one query of a tool that we answer in the terminal's place: whether its status is wanted (OSC 7501).
     pub(crate) fn answer_query(&mut self, answer: &[u8]) -> io::Result<()> {
-        self.unsent.extend(answer);
+        if self.config.answers_status_query {
+            self.unsent.extend(answer);
+        }
         self.flush()
     }
 
@@ -189,29 +197,23 @@ impl Gate {
         Ok(())
     }
 
-    pub(crate) fn is_injecting(&self) -> bool {
-        self.typing.is_some()
+    /// The injection that is under way.
+    pub(crate) fn injection(&self) -> Option<&Injection> {
+        self.injection.as_ref()
     }
 
-    /// The sighting that is being answered.
-    pub(crate) fn injecting(&self) -> Option<SightingNo> {
-        self.typing.as_ref().map(|typing| typing.sighting)
+    pub(crate) fn injection_mut(&mut self) -> Option<&mut Injection> {
+        self.injection.as_mut()
     }
 
-    /// The text that is being typed, where an Enter of its own sends it.
-    pub(crate) fn text_under_way(&self) -> Option<&str> {
-        self.typing.as_ref()?.text()
+    /// A hub has introduced itself.
+    pub(crate) fn meet_hub(&mut self, epoch: u64) {
+        self.ledger.meet_hub(epoch);
     }
 
-    /// By which way the reply that is under way went: `hook` or `keys`.
-    pub(crate) fn route(&self) -> Option<&'static str> {
-        let is_said = self.typing.as_ref()?.is_said();
-        Some(if is_said { "hook" } else { "keys" })
-    }
-
-    /// A hub has introduced itself. False: a newer one has done so before, and this one is not obeyed.
-    pub(crate) fn meet_hub(&mut self, epoch: u64) -> bool {
-        self.ledger.meet_hub(epoch)
+    /// The hub that introduced itself last is the newest that was met.
+    pub(crate) fn obeys_hub(&self) -> bool {
+        self.ledger.obeys_hub()
     }
 
     /// A prompt is on the screen: get ready for its answer.
@@ -220,51 +222,48 @@ impl Gate {
     }
 
     /// Nothing became of this reply yet.
-    pub(crate) fn is_new(&self, request: &Request) -> bool {
+    pub(crate) fn is_new(&self, request: &InjectRequest) -> bool {
         self.ledger.is_new(request)
     }
 
     /// May this be typed? At most once per reply and per prompt the answer is a ticket.
-    pub(crate) fn claim(&mut self, request: &Request, facts: Facts) -> Claim {
+    pub(crate) fn claim(&mut self, request: &InjectRequest, facts: Facts) -> Ruling<Ticket> {
         let facts = self.with_unsent(facts);
         match self.ledger.judge(request, &facts) {
-            Verdict::Go(way) => {
-                let Request { reply, prompt, sighting, .. } = *request;
-                Claim::Granted(Ticket {
-                    reply,
-                    prompt,
-                    sighting,
-                    is_dialog: facts.standing.as_ref().is_some_and(|seen| seen.choices.is_some()),
-                    by_key: facts
-                        .standing
-                        .as_ref()
-                        .is_some_and(|seen| seen.entry == atlasbridge_model::Entry::Keys),
-                    way,
-                })
+            Ruling::Go(route) => {
+                let InjectRequest { reply, prompt, sighting, .. } = *request;
+                let field = Field::of(facts.standing.as_ref());
+                let delivery = Delivery { reply, prompt, sighting, field, via: route.via() };
+                Ruling::Go(Ticket { delivery, route })
             }
-            Verdict::Refuse(outcome) | Verdict::Remembered(outcome) => Claim::Answered(outcome),
-            Verdict::FromOldHub => Claim::FromOldHub,
+            Ruling::Answered(outcome) => Ruling::Answered(outcome),
+            Ruling::FromOldHub => Ruling::FromOldHub,
         }
     }
 
     /// What speaks against typing this, as the world looks now.
-    pub(crate) fn objection(&self, ticket: &Ticket, request: &Request, facts: Facts) -> Option<Outcome> {
+    pub(crate) fn objection(
+        &self,
+        ticket: &Ticket,
+        request: &InjectRequest,
+        facts: Facts,
+    ) -> Option<Outcome> {
         let facts = self.with_unsent(facts);
-        ledger::objection(request, &facts).or_else(|| ledger::astray(&ticket.way, request, &facts))
+        ledger::objection(request, &facts).or_else(|| ledger::astray(&ticket.route, request, &facts))
     }
 
-    /// Keys that the terminal has not taken yet are half-typed as well, and so is a line from afar without its Enter.
+    /// Keys that the terminal has not taken yet are half-typed as well, and so is a line from elsewhere without its Enter.
     fn with_unsent(&self, facts: Facts) -> Facts {
-        let half_typed = facts.half_typed || !self.unsent.is_empty() || self.afar.is_under_way();
+        let half_typed = facts.half_typed || !self.unsent.is_empty() || self.remote.is_under_way();
         Facts { half_typed, ..facts }
     }
 
     /// Puts on disk that this reply is about to be typed. On failure nothing may be typed.
     pub(crate) fn intend(&mut self, ticket: &Ticket) -> io::Result<()> {
         pause::point("gate-before-intent");
-        self.journal.intend(&Entry::Intent {
-            reply_id: ticket.reply.to_string(),
-            prompt_id: ticket.prompt.to_string(),
+        self.journal.intend(&JournalEntry::Intent {
+            reply_id: ticket.delivery.reply.to_string(),
+            prompt_id: ticket.delivery.prompt.to_string(),
         })?;
         pause::point("gate-after-intent");
         Ok(())
@@ -272,7 +271,7 @@ impl Gate {
 
     /// Something spoke against typing after all: the ticket is spent, and nothing was typed.
     pub(crate) fn void(&mut self, ticket: Ticket, outcome: Outcome) -> Outcome {
-        self.ledger.settle(ticket.reply, outcome);
+        self.ledger.settle(ticket.delivery.reply, outcome);
         outcome
     }
 
@@ -281,13 +280,14 @@ impl Gate {
     pub(crate) fn inject(
         &mut self,
         ticket: Ticket,
+        waiting: Option<WaitingThread>,
         say: impl FnOnce(SightingNo, &Decision) -> bool,
         now: Moment,
     ) -> Outcome {
-        let reply = ticket.reply;
-        let outcome = match &ticket.way {
-            Way::Type(strokes) | Way::Steer { strokes, .. } => self.write_first_stroke(reply, strokes),
-            Way::Say(decision) => match say(ticket.sighting, decision) {
+        let reply = ticket.delivery.reply;
+        let outcome = match &ticket.route {
+            Route::Type(strokes) | Route::Steer { strokes, .. } => self.write_first_stroke(reply, strokes),
+            Route::Say(decision) => match say(ticket.delivery.sighting, decision) {
                 true => self.note_reply(reply),
                 // The tool has taken its question back in this very moment.
                 false => Outcome::PromptChanged,
@@ -295,16 +295,14 @@ impl Gate {
         };
         self.ledger.settle(reply, outcome);
         if outcome == Outcome::Typed {
-            self.typing = Some(Typing::begun(ticket, self.settle, now));
-            self.look_at = Some(now);
-            self.is_belied = false;
+            self.injection = Some(Injection::begun(ticket, waiting, self.config.settle, now));
         }
         outcome
     }
 
     fn note_reply(&mut self, reply: ReplyId) -> Outcome {
         let reply_id = reply.to_string();
-        self.journal.note(&Entry::Typed { reply_id });
+        self.journal.note(&JournalEntry::Typed { reply_id });
         Outcome::Typed
     }
 
@@ -326,113 +324,91 @@ impl Gate {
 
     /// When [`Gate::look`] or [`Gate::press_enter`] wants to be called although nothing happened.
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
-        [self.look_at, self.afar.enter_at()].into_iter().flatten().min()
-    }
-
-    /// The row that the marker of the dialog is being led to.
-    pub(crate) fn aim(&self) -> Option<&Aim> {
-        self.typing.as_ref().and_then(Typing::aim)
-    }
-
-    /// The text that must be seen before its Enter.
-    pub(crate) fn typed(&self) -> Option<&str> {
-        self.typing.as_ref().and_then(Typing::typed)
-    }
-
-    /// All strokes of the injection that is under way are written.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.typing.as_ref().is_none_or(Typing::is_whole)
-    }
-
-    /// The tool itself says that it did the opposite of what is being answered: whatever is seen then, it was not taken as
-    /// it was meant.
-    pub(crate) fn belie(&mut self) {
-        self.is_belied = true;
+        let look_at = self.injection.as_ref().map(|injection| injection.look_at);
+        [look_at, self.remote.enter_at()].into_iter().flatten().min()
     }
 
     /// The screen was looked at: go on with the strokes, or say how it ended.
-    pub(crate) fn look(&mut self, look: Look, now: Moment) -> Progress {
-        let Some(typing) = self.typing.as_mut() else {
+    pub(crate) fn look(&mut self, reaction: &Reaction, now: Moment) -> Progress {
+        let Some(injection) = self.injection.as_mut() else {
             return Progress::Waits;
         };
-        match typing.next(&look, now) {
+        match injection.next(reaction, now) {
             Next::WaitUntil(moment) => {
-                let keyboard = typing.holds_keyboard_until(self.echo_window);
-                self.look_at = Some(if keyboard > now { moment.min(keyboard) } else { moment });
+                let keyboard = injection.holds_keyboard_until(self.config.echo_window);
+                injection.look_at = if keyboard > now { moment.min(keyboard) } else { moment };
                 Progress::Waits
             }
             Next::Press(stroke) => {
-                let whole = typing.is_whole();
+                let whole = injection.is_whole();
+                injection.look_at = now + injection::REACTION_LIMIT;
                 self.unsent.extend(&stroke.bytes);
                 // A failing terminal shows itself as a prompt that does not react.
                 let _ = self.flush();
-                self.look_at = Some(now + typing::REACTION_LIMIT);
                 Progress::Pressed { whole }
             }
             Next::Over(outcome) => {
-                let outcome = match outcome {
-                    Outcome::Taken if self.is_belied => Outcome::Unknown,
-                    outcome => outcome,
-                };
-                let (reply, prompt) = (typing.reply, typing.prompt);
-                let (is_dialog, by_key, is_said) = (typing.is_dialog, typing.by_key, typing.is_said());
-                self.ledger.settle(reply, outcome);
-                self.typing = None;
-                self.look_at = None;
-                Progress::Over(Settled { reply, prompt, is_dialog, by_key, is_said, outcome })
+                let delivery = injection.delivery;
+                self.injection = None;
+                self.ledger.settle(delivery.reply, outcome);
+                Progress::Over(Settled { delivery, outcome })
             }
         }
     }
 
     /// Types what somebody sent from elsewhere, for no prompt: at most once, with the intent on disk before. `keys` is
     /// nothing where it may not be typed at all.
-    pub(crate) fn type_from_afar(
+    pub(crate) fn type_remotely(
         &mut self,
         id: TypingId,
         keys: Option<Keys>,
         around: Surroundings,
         now: Moment,
-    ) -> Course {
-        let around = Surroundings { is_typed_at: around.is_typed_at || !self.unsent.is_empty(), ..around };
-        let keys = match self.afar.judge(id, keys, around) {
-            afar::Verdict::Type(keys) => keys,
-            afar::Verdict::Refuse(outcome) => return self.end_afar(id, outcome),
-            afar::Verdict::Remembered(outcome) => return Course::Nothing(outcome),
-            afar::Verdict::UnderWay => return Course::UnderWay,
+    ) -> RemoteProgress {
+        let around = match around {
+            Surroundings::Free | Surroundings::TypedAt if self.injection.is_some() => Surroundings::Injecting,
+            Surroundings::Free if !self.unsent.is_empty() => Surroundings::TypedAt,
+            Surroundings::Free | Surroundings::TypedAt | Surroundings::Injecting | Surroundings::ToolGone => {
+                around
+            }
+        };
+        let keys = match self.remote.judge(id, keys, around) {
+            Ok(keys) => keys,
+            Err(progress) => return progress,
         };
         pause::point("gate-before-typing-intent");
         let typing_id = id.to_string();
-        if self.journal.intend(&Entry::TypingIntent { typing_id }).is_err() {
-            return self.end_afar(id, TypingOutcome::NotRecorded);
+        if self.journal.intend(&JournalEntry::TypingIntent { typing_id }).is_err() {
+            return self.end_remote(id, TypingOutcome::NotRecorded);
         }
         match self.writer.write(&keys.first) {
             Ok(WriteOutcome::Wrote(count)) => self.unsent.extend(&keys.first[count..]),
-            Ok(WriteOutcome::WouldBlock) => return self.end_afar(id, TypingOutcome::NotTaken),
-            Ok(WriteOutcome::Closed) | Err(_) => return self.end_afar(id, TypingOutcome::Gone),
+            Ok(WriteOutcome::WouldBlock) => return self.end_remote(id, TypingOutcome::NotTaken),
+            Ok(WriteOutcome::Closed) | Err(_) => return self.end_remote(id, TypingOutcome::Gone),
         }
         pause::point("gate-after-typing");
         if keys.then_enter {
-            self.afar.await_enter(id, now + typing::BEFORE_ENTER);
-            return Course::EnterFollows;
+            self.remote.await_enter(id, now + injection::BEFORE_ENTER);
+            return RemoteProgress::EnterFollows;
         }
         self.note_typed(id);
-        Course::Done
+        RemoteProgress::Typed
     }
 
-    fn end_afar(&mut self, id: TypingId, outcome: TypingOutcome) -> Course {
-        self.afar.settle(id, outcome);
-        Course::Nothing(outcome)
+    fn end_remote(&mut self, id: TypingId, outcome: TypingOutcome) -> RemoteProgress {
+        self.remote.settle(id, outcome);
+        RemoteProgress::Over(outcome)
     }
 
     fn note_typed(&mut self, id: TypingId) {
         let typing_id = id.to_string();
-        self.journal.note(&Entry::TypingDone { typing_id });
-        self.afar.settle(id, TypingOutcome::Typed);
+        self.journal.note(&JournalEntry::TypingDone { typing_id });
+        self.remote.settle(id, TypingOutcome::Typed);
     }
 
-    /// The Enter of a text from afar, in a write of its own, if it is due; returns whose it was.
+    /// The Enter of a text from elsewhere, in a write of its own, if it is due; returns whose it was.
     pub(crate) fn press_enter(&mut self, now: Moment) -> Option<TypingId> {
-        let id = self.afar.take_due(Some(now))?;
+        let id = self.remote.take_due(Some(now))?;
         self.unsent.push_back(b'\r');
         // A terminal that takes nothing now takes it behind what it has not taken either.
         let _ = self.flush();
@@ -442,19 +418,13 @@ impl Gate {
 
     /// The tool has ended: an Enter that is still due has nobody to go to.
     pub(crate) fn abandon_typing(&mut self) -> Option<TypingId> {
-        let id = self.afar.take_due(None)?;
-        self.afar.settle(id, TypingOutcome::Gone);
+        let id = self.remote.take_due(None)?;
+        self.remote.settle(id, TypingOutcome::Gone);
         Some(id)
     }
 
     /// The hub has noted the session's end: nobody will ask the journal.
     pub(crate) fn close(&mut self) {
         self.journal.remove();
-    }
-}
-
-impl AsFd for Gate {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.writer.as_fd()
     }
 }

@@ -5,16 +5,21 @@
 //! decides: what is said to the tool comes from [`Gate::inject`](crate::gate::Gate::inject) and from nowhere else, and
 //! where nothing is said the dialog on the screen stays as it is.
 
+mod pairing;
+
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 
-use atlasbridge_detect::{Decision, HookEvent, HookRequest};
+use atlasbridge_detect::{Decision, Extent, HookEvent, HookRequest};
 use atlasbridge_model::ancestry::{lineage, parent_in_stat};
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::{Confidence, Kind, Sighting, SightingNo};
+
+pub(crate) use pairing::{Pairing, RequestId};
+use pairing::{is_dialog, pair};
 
 /// Hooks at one time. A tool with many helpers has a few; more than this is no tool that we know.
 const MOST_HOOKS: usize = 64;
@@ -30,13 +35,24 @@ const MOST_UNASKED: u32 = 2;
 pub(crate) struct Hooks {
     listening: Option<Listening>,
     arriving: Vec<Arriving>,
-    held: Vec<Held>,
-    /// The tool has said that it works, and not that it has finished.
-    is_at_work: bool,
-    /// A request has come: this tool asks by its hooks.
-    has_asked: bool,
-    /// Dialogs of a tool at work that no request came for.
+    waiting: Vec<PendingRequest>,
+    /// Requests that have come so far.
+    asked: u64,
+    /// The request that the detector was told of last: what it sees by that word alone is this one.
+    announced: Option<RequestId>,
+    turn: ToolTurn,
+    /// Dialogs of a tool at work that no request came for, while none has come at all.
     unasked: u32,
+}
+
+/// What the tool has said of its turn.
+#[derive(Debug)]
+enum ToolTurn {
+    Works,
+    /// It has finished, or nothing was heard of it.
+    Over {
+        last_words: Option<String>,
+    },
 }
 
 #[derive(Debug)]
@@ -53,7 +69,8 @@ struct Arriving {
 
 /// A request that waits for its decision.
 #[derive(Debug)]
-struct Held {
+struct PendingRequest {
+    id: RequestId,
     stream: UnixStream,
     request: HookRequest,
     /// The dialog that shows it, with what the request adds to it.
@@ -62,23 +79,23 @@ struct Held {
 
 /// What came by the hooks.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum FromHook {
     Event(HookEvent),
-    /// A request is held now; in a few words.
-    Asked(String),
+    Asked(RequestId),
     /// The tool has taken a request back.
     Withdrawn,
 }
 
-/// How a dialog on the screen and the requests that are held go together.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Meeting {
-    /// No request is held.
-    Nobody,
-    /// The dialog is about a request, and can be answered by it.
-    Same,
-    /// A request is held, and the dialog shows something else.
-    Other,
+impl Default for ToolTurn {
+    fn default() -> Self {
+        ToolTurn::Over { last_words: None }
+    }
+}
+
+impl PendingRequest {
+    fn is_shown_as(&self, no: SightingNo) -> bool {
+        self.dialog.as_ref().is_some_and(|dialog| dialog.no == no)
+    }
 }
 
 impl Hooks {
@@ -91,17 +108,17 @@ impl Hooks {
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let listener = self.listening.iter().map(|listening| listening.listener.as_fd());
         let arriving = self.arriving.iter().map(|arriving| arriving.stream.as_fd());
-        let held = self.held.iter().map(|held| held.stream.as_fd());
-        listener.chain(arriving).chain(held)
+        let waiting = self.waiting.iter().map(|waiting| waiting.stream.as_fd());
+        listener.chain(arriving).chain(waiting)
     }
 
     /// Something came. `leader` is the process that everything the tool starts descends from.
-    pub(crate) fn attend(&mut self, leader: i32) -> Vec<Heard> {
+    pub(crate) fn attend(&mut self, leader: i32) -> Vec<FromHook> {
         self.accept(leader);
         let mut heard = Vec::new();
-        let before = self.held.len();
-        self.held.retain_mut(|held| has_stayed(&mut held.stream));
-        heard.extend((self.held.len()..before).map(|_| Heard::Withdrawn));
+        let before = self.waiting.len();
+        self.waiting.retain_mut(|waiting| has_stayed(&mut waiting.stream));
+        heard.extend((self.waiting.len()..before).map(|_| FromHook::Withdrawn));
         for mut arriving in std::mem::take(&mut self.arriving) {
             match arriving.read() {
                 Arrival::Open => self.arriving.push(arriving),
@@ -116,37 +133,37 @@ impl Hooks {
         let Some(listening) = &self.listening else { return };
         while let Ok((stream, _)) = listening.listener.accept() {
             let is_welcome =
-                self.arriving.len() + self.held.len() < MOST_HOOKS && is_of_the_tool(&stream, leader);
+                self.arriving.len() + self.waiting.len() < MOST_HOOKS && is_of_the_tool(&stream, leader);
             if is_welcome && stream.set_nonblocking(true).is_ok() {
                 self.arriving.push(Arriving { stream, bytes: Vec::new() });
             }
         }
     }
 
-    fn hear(&mut self, arriving: Arriving) -> Heard {
-        match HookEvent::read(&arriving.bytes) {
+    fn hear(&mut self, arriving: Arriving) -> FromHook {
+        let event = HookEvent::read(&arriving.bytes);
+        match &event {
             HookEvent::Asks(request) => {
-                let title = request.title();
-                self.has_asked = true;
-                self.held.push(Held { stream: arriving.stream, request: *request, dialog: None });
-                Heard::Asked(title)
+                self.asked += 1;
+                let (id, stream) = (RequestId(self.asked), arriving.stream);
+                self.waiting.push(PendingRequest { id, stream, request: *request.clone(), dialog: None });
+                return FromHook::Asked(id);
             }
-            // Its connection closes here: the hook has nothing to wait for.
-            event => {
-                match event {
-                    HookEvent::Works => self.is_at_work = true,
-                    HookEvent::Finished { .. } | HookEvent::Ended => self.is_at_work = false,
-                    HookEvent::Asks(_) | HookEvent::Done(_) | HookEvent::Waits { .. } | HookEvent::Other => {}
-                }
-                Heard::Event(event)
+            HookEvent::Works => self.turn = ToolTurn::Works,
+            HookEvent::Finished { message } => {
+                self.turn = ToolTurn::Over { last_words: Some(message.clone()) };
             }
+            HookEvent::Ended if matches!(self.turn, ToolTurn::Works) => self.turn = ToolTurn::default(),
+            HookEvent::Ended | HookEvent::Done(_) | HookEvent::Waits { .. } | HookEvent::Other => {}
         }
+        // Its connection closes here: the hook has nothing to wait for.
+        FromHook::Event(event)
     }
 
     /// This dialog is drawn, and its request has not come yet: a hook is a process that must start first.
     pub(crate) fn awaits_request(&self, sighting: &Sighting) -> bool {
-        let asks = self.has_asked || self.unasked < MOST_UNASKED;
-        self.is_at_work && asks && self.held.is_empty() && is_dialog(sighting)
+        let may_ask = self.asked > 0 || self.unasked < MOST_UNASKED;
+        matches!(self.turn, ToolTurn::Works) && may_ask && self.waiting.is_empty() && is_dialog(sighting)
     }
 
     /// A dialog was waited for in vain.
@@ -154,111 +171,119 @@ impl Hooks {
         self.unasked = self.unasked.saturating_add(1);
     }
 
-    /// Requests that an event shows to be answered are let go.
-    pub(crate) fn release(&mut self, event: &HookEvent) -> bool {
-        let before = self.held.len();
-        self.held.retain(|held| !event.answers(&held.request));
-        self.held.len() < before
+    /// What the tool said last before it finished.
+    pub(crate) fn last_words(&self) -> Option<&str> {
+        match &self.turn {
+            ToolTurn::Works => None,
+            ToolTurn::Over { last_words } => last_words.as_deref().filter(|words| !words.trim().is_empty()),
+        }
     }
 
-    /// The first request that no dialog was seen for, in a few words.
-    pub(crate) fn waiting(&self) -> Option<String> {
-        let waiting = self.held.iter().find(|held| held.dialog.is_none());
-        waiting.map(|held| held.request.title())
+    /// Requests that an event shows to be answered are let go.
+    pub(crate) fn release(&mut self, event: &HookEvent) -> bool {
+        self.forget(|waiting| event.answers(&waiting.request))
+    }
+
+    /// No request waits for a dialog.
+    pub(crate) fn has_nothing_to_tell(&self) -> bool {
+        self.waiting.iter().all(|waiting| waiting.dialog.is_some())
+    }
+
+    /// What the detector is told: the first request that no dialog was seen for, in a few words, if there is one.
+    pub(crate) fn announce_next(&mut self) -> Option<String> {
+        let next = self.waiting.iter().find(|waiting| waiting.dialog.is_none()).map(|waiting| waiting.id)?;
+        self.announce(next)
+    }
+
+    /// The same for this one.
+    pub(crate) fn announce(&mut self, id: RequestId) -> Option<String> {
+        let request = self.waiting.iter().find(|waiting| waiting.id == id)?;
+        self.announced = Some(id);
+        Some(request.request.title())
     }
 
     /// A dialog was seen: whose is it? If it is a request's, the sighting gets what the request adds.
-    pub(crate) fn meet(&mut self, sighting: &mut Sighting) -> Meeting {
-        if self.held.is_empty() {
-            return Meeting::Nobody;
+    pub(crate) fn pair_new(&mut self, sighting: &mut Sighting) -> Pairing {
+        let told = self.announced.filter(|id| self.without_dialog().any(|(waiting, _)| waiting == *id));
+        let pairing = match (sighting.kind == Kind::Unknown, told) {
+            (false, _) => pair(sighting, self.without_dialog(), Extent::Cut),
+            // Seen because the tool said so, and read by nobody: it is what the tool spoke of.
+            (true, Some(id)) => Pairing::Same(id),
+            // A status can be forged by any program that prints: what was seen by that is no request.
+            (true, None) if self.has_nothing_to_tell() => Pairing::Nobody,
+            (true, None) => Pairing::Other,
+        };
+        if let Some(waiting) = self.paired(pairing) {
+            waiting.request.enrich(sighting);
+            sighting.confidence = Confidence::CERTAIN;
+            waiting.dialog = Some(sighting.clone());
         }
-        let has_no_dialog = |held: &&mut Held| held.dialog.is_none();
-        let found = match sighting.kind {
-            // Seen because the tool said so, and read by nobody: the oldest request is the one that it spoke of.
-            Kind::Unknown => self.held.iter_mut().find(has_no_dialog),
-            _ if is_dialog(sighting) => {
-                let shown = |held: &&mut Held| held.request.is_shown_by(sighting);
-                self.held.iter_mut().filter(has_no_dialog).find(shown)
-            }
-            _ => return Meeting::Nobody,
-        };
-        let Some(held) = found else {
-            // Further steps of a form stand in for the request that the first step met.
-            return match self.held.iter().all(|held| held.dialog.is_some()) {
-                true => Meeting::Nobody,
-                false => Meeting::Other,
-            };
-        };
-        held.request.enrich(sighting);
-        sighting.confidence = Confidence::CERTAIN;
-        held.dialog = Some(sighting.clone());
-        Meeting::Same
+        pairing
     }
 
     /// A request came while a dialog stands. Where the dialog was seen before its hook had started, it can still be answered by
-    /// it; what the request adds was not shown to anybody, so nothing of it is added.
-    pub(crate) fn meet_late(&mut self, standing: &Sighting) -> Meeting {
-        let has_request = self.held_for(standing.no).is_some();
-        let Some(held) = self.held.last_mut().filter(|held| held.dialog.is_none()) else {
-            return Meeting::Nobody;
-        };
-        if !is_dialog(standing) {
-            return Meeting::Nobody;
+    /// it; what the request adds was not shown to anybody, so nothing of it is added, and all of it must be on the screen.
+    pub(crate) fn pair_standing(&mut self, standing: &Sighting) -> Pairing {
+        let mut pairing = pair(standing, self.without_dialog(), Extent::Whole);
+        if matches!(pairing, Pairing::Same(_)) && self.request_for(standing.no).is_some() {
+            pairing = Pairing::Other;
         }
-        if has_request || !held.request.is_shown_by(standing) {
-            return Meeting::Other;
+        if let Some(waiting) = self.paired(pairing) {
+            waiting.dialog = Some(standing.clone());
         }
-        held.dialog = Some(standing.clone());
-        Meeting::Same
+        pairing
+    }
+
+    fn without_dialog(&self) -> impl Iterator<Item = (RequestId, &HookRequest)> {
+        let waiting = self.waiting.iter().filter(|waiting| waiting.dialog.is_none());
+        waiting.map(|waiting| (waiting.id, &waiting.request))
+    }
+
+    fn paired(&mut self, pairing: Pairing) -> Option<&mut PendingRequest> {
+        let is_it = |waiting: &&mut PendingRequest| pairing == Pairing::Same(waiting.id);
+        self.waiting.iter_mut().find(is_it)
     }
 
     /// What a request's hook would be told for this answer.
     pub(crate) fn decision(&self, no: SightingNo, value: &Value) -> Option<Decision> {
-        let held = self.held_for(no)?;
-        held.request.decision(value, held.dialog.as_ref()?)
+        let waiting = self.waiting.iter().find(|waiting| waiting.is_shown_as(no))?;
+        waiting.request.decision(value, waiting.dialog.as_ref()?)
     }
 
     /// What the tool asked for by its hook, where this dialog shows it.
     pub(crate) fn request_for(&self, no: SightingNo) -> Option<&HookRequest> {
-        self.held_for(no).map(|held| &held.request)
-    }
-
-    fn held_for(&self, no: SightingNo) -> Option<&Held> {
-        let is_its = |held: &&Held| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
-        self.held.iter().find(is_its)
+        self.waiting.iter().find(|waiting| waiting.is_shown_as(no)).map(|waiting| &waiting.request)
     }
 
     /// Says the decision. False: the tool has hung up, and nothing was said.
     pub(crate) fn decide(&mut self, no: SightingNo, decision: &Decision) -> bool {
-        let is_its = |held: &Held| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
-        let Some(at) = self.held.iter().position(is_its) else {
+        let Some(at) = self.waiting.iter().position(|waiting| waiting.is_shown_as(no)) else {
             return false;
         };
-        let mut held = self.held.swap_remove(at);
+        let mut stream = self.waiting.remove(at).stream;
         let line = format!("{}\n", decision.as_str());
         // A hook reads at once and nothing is before it in the socket; blocking is bounded all the same.
-        let _ = held.stream.set_nonblocking(false);
-        let _ = held.stream.set_write_timeout(Some(WRITE_LIMIT));
-        held.stream.write_all(line.as_bytes()).is_ok()
+        let _ = stream.set_nonblocking(false);
+        let _ = stream.set_write_timeout(Some(WRITE_LIMIT));
+        stream.write_all(line.as_bytes()).is_ok()
     }
 
     /// The dialog is no longer as it was seen, and nobody has answered it: perhaps it was drawn anew. Its request waits on.
     pub(crate) fn dialog_lost(&mut self, no: SightingNo) -> bool {
-        let is_its = |held: &&mut Held| held.dialog.as_ref().is_some_and(|dialog| dialog.no == no);
-        let lost = self.held.iter_mut().find(is_its);
-        lost.is_some_and(|held| held.dialog.take().is_some())
+        let lost = self.waiting.iter_mut().find(|waiting| waiting.is_shown_as(no));
+        lost.is_some_and(|waiting| waiting.dialog.take().is_some())
     }
 
     /// The dialog has left the screen: its request needs nobody any more.
     pub(crate) fn dialog_gone(&mut self, no: SightingNo) -> bool {
-        let before = self.held.len();
-        self.held.retain(|held| held.dialog.as_ref().is_none_or(|dialog| dialog.no != no));
-        self.held.len() < before
+        self.forget(|waiting| waiting.is_shown_as(no))
     }
-}
 
-fn is_dialog(sighting: &Sighting) -> bool {
-    matches!(sighting.kind, Kind::YesNo | Kind::MultipleChoice)
+    fn forget(&mut self, is_over: impl Fn(&PendingRequest) -> bool) -> bool {
+        let before = self.waiting.len();
+        self.waiting.retain(|waiting| !is_over(waiting));
+        self.waiting.len() < before
+    }
 }
 
 /// A decision of any length goes into an empty socket, or into a hook that reads.
@@ -330,7 +355,7 @@ mod tests {
         });
         let (stream, tool) = UnixStream::pair().unwrap();
         let bytes = event.to_string().into_bytes();
-        assert!(matches!(hooks.hear(Arriving { stream, bytes }), Heard::Asked(_)));
+        assert!(matches!(hooks.hear(Arriving { stream, bytes }), FromHook::Asked(_)));
         tool
     }
 
@@ -364,7 +389,7 @@ mod tests {
         let mut hooks = Hooks::default();
         let standing = dialog(1, "rm -rf build");
         let mut tool = asks(&mut hooks, "rm -rf build");
-        assert_eq!(hooks.meet_late(&standing), Meeting::Same);
+        assert_eq!(hooks.pair_standing(&standing), Pairing::Same(RequestId(1)));
         let decision = hooks.decision(standing.no, &yes()).unwrap();
         assert!(hooks.decide(standing.no, &decision));
         let mut told = String::new();
@@ -377,31 +402,79 @@ mod tests {
         let mut hooks = Hooks::default();
         let mut standing = dialog(1, "rm -rf build");
         let _own = asks(&mut hooks, "rm -rf build");
-        assert_eq!(hooks.meet(&mut standing), Meeting::Same);
+        assert_eq!(hooks.pair_new(&mut standing), Pairing::Same(RequestId(1)));
         for command in ["ls", "rm -rf build"] {
             let _other = asks(&mut hooks, command);
-            assert_eq!(hooks.meet_late(&dialog(1, "rm -rf build")), Meeting::Other, "{command}");
+            assert_eq!(hooks.pair_standing(&dialog(1, "rm -rf build")), Pairing::Other, "{command}");
         }
-        assert_eq!(hooks.waiting().as_deref(), Some("Bash: ls"));
+        assert_eq!(hooks.announce_next().as_deref(), Some("Bash: ls"));
         let mut unbound = Hooks::default();
         let _other = asks(&mut unbound, "ls -l");
-        assert_eq!(unbound.meet_late(&standing), Meeting::Other);
+        assert_eq!(unbound.pair_standing(&standing), Pairing::Other);
         assert_eq!(unbound.decision(standing.no, &yes()), None);
         let idle = Sighting { kind: Kind::Idle, ..dialog(2, "ls -l") };
-        assert_eq!(unbound.meet_late(&idle), Meeting::Nobody);
+        assert_eq!(unbound.pair_standing(&idle), Pairing::Nobody);
+    }
+
+    /// Before, a request was found wherever its beginning stood: `rm -rf b` was answered by the dialog of `rm -rf build`.
+    #[test]
+    fn a_request_is_paired_by_its_whole_command() {
+        for (asked, shown) in [("rm -rf b", "rm -rf build"), ("build", "rm -rf build"), ("ls", "false")] {
+            let mut hooks = Hooks::default();
+            let _tool = asks(&mut hooks, asked);
+            assert_eq!(hooks.pair_new(&mut dialog(1, shown)), Pairing::Other, "{asked} in {shown}");
+            assert_eq!(hooks.pair_standing(&dialog(1, shown)), Pairing::Other, "{asked} in {shown}");
+            assert_eq!(hooks.decision(SightingNo(1), &yes()), None);
+        }
+    }
+
+    /// What is cut on the screen could be either: nobody guesses. The same asked twice is answered in its order.
+    #[test]
+    fn of_two_that_a_dialog_may_show_none_is_taken() {
+        let long = |end: &str| format!("echo {}{end}", "word ".repeat(20));
+        let cut = dialog(1, &format!("{}…", &long("")[..80]));
+        let mut hooks = Hooks::default();
+        let _one = asks(&mut hooks, &long("one"));
+        assert_eq!(hooks.pair_standing(&cut), Pairing::Other, "the person has not seen how it ends");
+        let _two = asks(&mut hooks, &long("two"));
+        assert_eq!(hooks.pair_new(&mut cut.clone()), Pairing::Other);
+        assert_eq!(hooks.pair_new(&mut dialog(2, &long("two"))), Pairing::Same(RequestId(2)));
+        let mut shown = cut.clone();
+        assert_eq!(hooks.pair_new(&mut shown), Pairing::Same(RequestId(1)), "only one is left");
+        assert!(shown.detail.as_str().contains("word one"), "and the person is told all of it");
+
+        let mut twice = Hooks::default();
+        let _tools = [asks(&mut twice, "ls"), asks(&mut twice, "ls")];
+        assert_eq!(twice.pair_new(&mut dialog(1, "ls")), Pairing::Same(RequestId(1)));
+        assert_eq!(twice.pair_new(&mut dialog(2, "ls")), Pairing::Same(RequestId(2)));
+    }
+
+    /// The detector sees by the tool's word alone: that word was about one request, and no other is answered by it.
+    #[test]
+    fn a_prompt_that_no_screen_shows_is_the_request_that_was_told() {
+        let unseen = |no| Sighting { kind: Kind::Unknown, choices: None, ..dialog(no, "some drawing") };
+        let mut hooks = Hooks::default();
+        let _tools = [asks(&mut hooks, "ls"), asks(&mut hooks, "rm -rf build")];
+        assert_eq!(hooks.pair_new(&mut unseen(1)), Pairing::Other, "nothing was told");
+        assert_eq!(hooks.announce(RequestId(2)).as_deref(), Some("Bash: rm -rf build"));
+        assert_eq!(hooks.pair_new(&mut unseen(2)), Pairing::Same(RequestId(2)));
+        assert_eq!(hooks.announce_next().as_deref(), Some("Bash: ls"));
+        let mut shown = unseen(3);
+        assert_eq!(hooks.pair_new(&mut shown), Pairing::Same(RequestId(1)));
+        assert_eq!(shown.excerpt.as_str(), "Bash: ls");
     }
 
     #[test]
     fn a_dialog_that_is_drawn_anew_keeps_its_request() {
         let mut hooks = Hooks::default();
         let _tool = asks(&mut hooks, "ls -l");
-        assert_eq!(hooks.meet(&mut dialog(1, "ls -l")), Meeting::Same);
+        assert_eq!(hooks.pair_new(&mut dialog(1, "ls -l")), Pairing::Same(RequestId(1)));
         assert!(hooks.dialog_lost(SightingNo(1)));
         assert_eq!(hooks.decision(SightingNo(1), &yes()), None);
-        assert_eq!(hooks.meet(&mut dialog(2, "ls -l")), Meeting::Same);
+        assert_eq!(hooks.pair_new(&mut dialog(2, "ls -l")), Pairing::Same(RequestId(1)));
         assert!(hooks.decision(SightingNo(2), &yes()).is_some());
         assert!(hooks.dialog_gone(SightingNo(2)));
-        assert_eq!(hooks.waiting(), None);
+        assert_eq!(hooks.announce_next(), None);
     }
 
     #[test]
@@ -423,7 +496,7 @@ mod tests {
         let tool = asks(&mut hooks, "ls");
         assert!(!hooks.awaits_request(&seen), "it is here");
         drop(tool);
-        assert_eq!(hooks.meet(&mut dialog(1, "ls")), Meeting::Same);
+        assert_eq!(hooks.pair_new(&mut dialog(1, "ls")), Pairing::Same(RequestId(1)));
         assert!(hooks.dialog_gone(SightingNo(1)));
         assert!(hooks.awaits_request(&seen), "it does ask");
         report(&mut hooks, "Stop");
@@ -434,7 +507,7 @@ mod tests {
     fn a_hook_that_hung_up_is_told_nothing() {
         let mut hooks = Hooks::default();
         let tool = asks(&mut hooks, "ls");
-        assert_eq!(hooks.meet(&mut dialog(1, "ls")), Meeting::Same);
+        assert_eq!(hooks.pair_new(&mut dialog(1, "ls")), Pairing::Same(RequestId(1)));
         let decision = hooks.decision(SightingNo(1), &yes()).unwrap();
         drop(tool);
         assert!(!hooks.decide(SightingNo(1), &decision));

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use atlasbridge_wire::encode;
-use atlasbridge_wire::journal::JournalEntry as Entry;
+use atlasbridge_wire::journal::JournalEntry;
 
 #[derive(Debug)]
 pub(crate) struct Journal {
@@ -29,14 +29,14 @@ impl Journal {
     }
 
     /// Durable when this returns.
-    pub(crate) fn intend(&mut self, entry: &Entry) -> io::Result<()> {
+    pub(crate) fn intend(&mut self, entry: &JournalEntry) -> io::Result<()> {
         let file = self.open()?;
         file.write_all(&encode(entry))?;
         file.sync_data()
     }
 
     /// An outcome that is lost reads as *unknown*, which is true: so it is written, but not waited for.
-    pub(crate) fn note(&mut self, entry: &Entry) {
+    pub(crate) fn note(&mut self, entry: &JournalEntry) {
         if let Some(file) = &mut self.file {
             let _ = file.write_all(&encode(entry));
         }

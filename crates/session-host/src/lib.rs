@@ -4,19 +4,20 @@
 //! terminal before anything here looks at it; what the person types goes through the gate, which alone can write
 //! to the tool. No async runtime, no database, no network, no token: what types cannot reach the internet.
 //!
-//! `run` wires the flow in reading order; `host` is the loop; the rest are its parts.
+//! `host` is the loop; `prompt` is what it knows of the prompt on its screen, as states; the rest are its parts.
 
 mod host;
+mod prompt;
 
 mod captures;
 mod events;
-mod front;
 mod gate;
 mod hooks;
 mod journal;
 mod link;
 mod pause;
 mod relay;
+mod terminal;
 
 use std::ffi::OsString;
 use std::io;
@@ -36,6 +37,27 @@ pub struct HostConfig {
     pub session: SessionId,
     /// The tool's name as people know it.
     pub tool: String,
+    pub label: Option<String>,
+    pub started_at: Timestamp,
+    pub version: String,
+    pub command: ToolCommand,
+    pub files: HostFiles,
+    pub hub: HubStart,
+    pub detector: DetectorConfig,
+    /// The tool reports its status to whoever says that it is wanted (OSC 7501). Only for a tool that is known to
+    /// ask: for any other the answer would be stray input.
+    pub answers_status_query: bool,
+    /// A dialog that was just drawn takes no keys yet: how long to wait, where the tool is known for it.
+    pub keys_after: Duration,
+    /// Longest time for which an injection holds the keyboard.
+    pub echo_window: Duration,
+    /// How long the tool gets to react to one stroke before the next.
+    pub inject_settle: Duration,
+}
+
+/// What is run, and where.
+#[derive(Debug)]
+pub struct ToolCommand {
     pub program: OsString,
     pub args: Vec<OsString>,
     /// How the person named it, where it is started in another way.
@@ -43,27 +65,17 @@ pub struct HostConfig {
     /// The complete environment of the tool.
     pub env: Vec<(OsString, OsString)>,
     pub cwd: PathBuf,
-    pub label: Option<String>,
-    pub started_at: Timestamp,
-    pub version: String,
+}
+
+#[derive(Debug)]
+pub struct HostFiles {
     pub socket: PathBuf,
     pub journal: PathBuf,
-    pub hub: HubStart,
     pub events: Option<PathBuf>,
     /// Where each prompt that is seen is also written as a scenario.
     pub captures: Option<PathBuf>,
-    pub detector: DetectorConfig,
-    /// The tool reports its status to whoever says that it is wanted (OSC 7501). Only for a tool that is known to
-    /// ask: for any other the answer would be stray input.
-    pub answers_status_query: bool,
     /// Where the tool's hooks are to be heard, if it has any.
     pub hooks: Option<PathBuf>,
-    /// A dialog that was just drawn takes no keys yet: how long to wait, where the tool is known for it.
-    pub keys_after: Duration,
-    /// Longest time for which an injection holds the keyboard.
-    pub echo_window: Duration,
-    /// How long the tool gets to react to one stroke before the next.
-    pub inject_settle: Duration,
 }
 
 /// How a session ended.

@@ -48,7 +48,7 @@ pub(crate) struct Link {
     start: HubStart,
     version: String,
     info: SessionInfo,
-    state: State,
+    state: LinkState,
     kept: VecDeque<(u64, Report)>,
     next_n: u64,
     retry_after: Duration,
@@ -63,7 +63,7 @@ pub(crate) struct Link {
 }
 
 #[derive(Debug)]
-enum State {
+enum LinkState {
     Away { retry_at: Moment },
     Starting { ready: OwnedFd, give_up: Moment },
     Up { stream: UnixStream, lines: Lines, unsent: Vec<u8>, is_greeted: bool },
@@ -71,7 +71,7 @@ enum State {
 
 /// What the hub said.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum FromHub {
     Hub { epoch: u64 },
     Message(ToSession),
 }
@@ -83,7 +83,7 @@ impl Link {
             start,
             version,
             info,
-            state: State::Away { retry_at: Moment(AFTER_THE_TOOL) },
+            state: LinkState::Away { retry_at: Moment(AFTER_THE_TOOL) },
             kept: VecDeque::new(),
             next_n: 1,
             retry_after: FIRST_RETRY,
@@ -117,60 +117,60 @@ impl Link {
             self.kept.pop_front();
         }
         self.kept.push_back((n, report.clone()));
-        if let State::Away { retry_at } = &mut self.state
+        if let LinkState::Away { retry_at } = &mut self.state
             && std::mem::take(&mut self.is_resting)
         {
             *retry_at = Moment::default();
         }
-        if matches!(self.state, State::Up { is_greeted: true, .. }) {
+        if matches!(self.state, LinkState::Up { is_greeted: true, .. }) {
             self.send(&FromSession::Report { n, report });
         }
     }
 
     pub(crate) fn send(&mut self, message: &FromSession) {
-        if let State::Up { unsent, .. } = &mut self.state {
+        if let LinkState::Up { unsent, .. } = &mut self.state {
             unsent.extend_from_slice(&encode(message));
         }
     }
 
     /// There is a hub, and what was said to it has left this process.
     pub(crate) fn has_sent_all(&self) -> bool {
-        matches!(&self.state, State::Up { unsent, is_greeted: true, .. } if unsent.is_empty())
+        matches!(&self.state, LinkState::Up { unsent, is_greeted: true, .. } if unsent.is_empty())
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        matches!(self.state, State::Up { .. })
+        matches!(self.state, LinkState::Up { .. })
     }
 
     /// What to wait for: a descriptor, and whether there is something to write to it.
     pub(crate) fn descriptor(&self) -> Option<(BorrowedFd<'_>, bool)> {
         match &self.state {
-            State::Away { .. } => None,
-            State::Starting { ready, .. } => Some((ready.as_fd(), false)),
-            State::Up { stream, unsent, .. } => Some((stream.as_fd(), !unsent.is_empty())),
+            LinkState::Away { .. } => None,
+            LinkState::Starting { ready, .. } => Some((ready.as_fd(), false)),
+            LinkState::Up { stream, unsent, .. } => Some((stream.as_fd(), !unsent.is_empty())),
         }
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
         match &self.state {
-            State::Away { retry_at } => Some(*retry_at),
-            State::Starting { give_up, .. } => Some(*give_up),
-            State::Up { .. } => None,
+            LinkState::Away { retry_at } => Some(*retry_at),
+            LinkState::Starting { give_up, .. } => Some(*give_up),
+            LinkState::Up { .. } => None,
         }
     }
 
     /// A deadline may have come: try again, or give a start up.
     pub(crate) fn tick(&mut self, now: Moment) {
         match &self.state {
-            State::Away { retry_at } if *retry_at <= now => self.connect_or_start(now),
-            State::Starting { give_up, .. } if *give_up <= now => self.give_start_up(now),
-            State::Away { .. } | State::Starting { .. } | State::Up { .. } => {}
+            LinkState::Away { retry_at } if *retry_at <= now => self.connect_or_start(now),
+            LinkState::Starting { give_up, .. } if *give_up <= now => self.give_start_up(now),
+            LinkState::Away { .. } | LinkState::Starting { .. } | LinkState::Up { .. } => {}
         }
     }
 
     /// The descriptor is ready, or there is something to send.
-    pub(crate) fn attend(&mut self, now: Moment) -> Vec<Heard> {
-        if let State::Starting { ready, .. } = &self.state {
+    pub(crate) fn attend(&mut self, now: Moment) -> Vec<FromHub> {
+        if let LinkState::Starting { ready, .. } = &self.state {
             match read_readiness(ready) {
                 Readiness::NotYet => {}
                 Readiness::Ready(pid) => {
@@ -186,13 +186,13 @@ impl Link {
             // A hub that goes away is normal; whether it is replaced shows at once. One that is stopped in an orderly
             // way takes its socket with it, and is not called back before it is needed.
             self.is_resting = self.is_settled() && !self.socket.exists();
-            self.state = State::Away { retry_at: now };
+            self.state = LinkState::Away { retry_at: now };
         }
         heard
     }
 
-    fn exchange(&mut self, now: Moment, heard: &mut Vec<Heard>) -> io::Result<()> {
-        let State::Up { stream, lines, unsent, .. } = &mut self.state else {
+    fn exchange(&mut self, now: Moment, heard: &mut Vec<FromHub>) -> io::Result<()> {
+        let LinkState::Up { stream, lines, unsent, .. } = &mut self.state else {
             return Ok(());
         };
         flush(stream, unsent)?;
@@ -201,7 +201,7 @@ impl Link {
         while let Some(line) = self.next_line()? {
             self.hear(&line, now, heard)?;
         }
-        let State::Up { stream, unsent, .. } = &mut self.state else {
+        let LinkState::Up { stream, unsent, .. } = &mut self.state else {
             return Ok(());
         };
         end?;
@@ -210,20 +210,21 @@ impl Link {
 
     fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         match &mut self.state {
-            State::Up { lines, .. } => lines.next_line().map_err(io::Error::other),
-            State::Away { .. } | State::Starting { .. } => Ok(None),
+            LinkState::Up { lines, .. } => lines.next_line().map_err(io::Error::other),
+            LinkState::Away { .. } | LinkState::Starting { .. } => Ok(None),
         }
     }
 
-    fn hear(&mut self, line: &[u8], now: Moment, heard: &mut Vec<Heard>) -> io::Result<()> {
-        let State::Up { is_greeted, .. } = &mut self.state else {
+    fn hear(&mut self, line: &[u8], now: Moment, heard: &mut Vec<FromHub>) -> io::Result<()> {
+        let LinkState::Up { is_greeted, .. } = &mut self.state else {
             return Ok(());
         };
         if *is_greeted {
-            match decode(line).map_err(io::Error::other)? {
-                ToSession::Noted { n } => self.kept.retain(|(kept, _)| *kept > n),
-                message => heard.push(Heard::Message(message)),
+            let message = decode(line).map_err(io::Error::other)?;
+            if let ToSession::Noted { n } = message {
+                self.kept.retain(|(kept, _)| *kept > n);
             }
+            heard.push(FromHub::Message(message));
             return Ok(());
         }
         match decode(line).map_err(io::Error::other)? {
@@ -232,14 +233,14 @@ impl Link {
                 self.retry_after = FIRST_RETRY;
                 self.is_resting = false;
                 self.start_failed = false;
-                heard.push(Heard::Hub { epoch });
+                heard.push(FromHub::Hub { epoch });
                 for (n, report) in self.kept.clone() {
                     self.send(&FromSession::Report { n, report });
                 }
             }
             Greeting::Refused { reason, .. } => {
                 self.notice(&format!("prompts of this session were not offered to anybody: {reason}"));
-                self.state = State::Away { retry_at: now + LAST_RETRY };
+                self.state = LinkState::Away { retry_at: now + LAST_RETRY };
             }
         }
         Ok(())
@@ -253,7 +254,7 @@ impl Link {
             return self.retreat(now);
         }
         match spawn_detached(&self.start.program, &self.start.args, &self.start.env) {
-            Ok(ready) => self.state = State::Starting { ready, give_up: now + START_LIMIT },
+            Ok(ready) => self.state = LinkState::Starting { ready, give_up: now + START_LIMIT },
             Err(_) => self.give_start_up(now),
         }
     }
@@ -269,7 +270,7 @@ impl Link {
         self.check_hub(&stream)?;
         let mut unsent = encode(&Hello::new(Role::Session, &self.version));
         unsent.extend(encode(&FromSession::Begin(self.info.clone())));
-        self.state = State::Up { stream, lines: Lines::default(), unsent, is_greeted: false };
+        self.state = LinkState::Up { stream, lines: Lines::default(), unsent, is_greeted: false };
         Ok(())
     }
 
@@ -301,7 +302,7 @@ impl Link {
     }
 
     fn retreat(&mut self, now: Moment) {
-        self.state = State::Away { retry_at: now + self.retry_after };
+        self.state = LinkState::Away { retry_at: now + self.retry_after };
         self.retry_after = (self.retry_after * 2).min(LAST_RETRY);
     }
 

@@ -11,6 +11,9 @@ use atlasbridge_pty::{HostOutput, PollFd, PollFlags, ReadHalf, ReadOutcome, Writ
 
 /// A PTY read returns 4 KiB at the median and 19 KiB at most (measured); a buffer of 64 KiB never limits it.
 const BUFFER: usize = 64 * 1024;
+/// How often in a row a look is put off because the tool has written more: in a flood it always has, and that a prompt
+/// is gone must be noticed all the same. Looks are 20 ms apart then.
+const MOST_PUT_OFF: u32 = 3;
 
 #[derive(Debug)]
 pub(crate) struct Relay {
@@ -23,6 +26,17 @@ pub(crate) struct Relay {
     sink: Sink,
     /// The tool's side is closed and drained: reading again would only say so again.
     has_ended: bool,
+    /// How often in a row a look was put off because there was more to read.
+    put_off: u32,
+}
+
+/// What the tool has written and nobody has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Backlog {
+    Nothing,
+    More,
+    /// So often in a row that waiting for its end is no use.
+    Flood,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +44,8 @@ enum Sink {
     Open,
     /// Nobody reads our output any more. The tool is told as it would be without us; what it still says is dropped.
     Closed,
+    /// The tool was hung up on for it.
+    HungUp,
 }
 
 /// How lines end in what we write.
@@ -101,6 +117,7 @@ impl Relay {
             unsent: 0..0,
             sink: Sink::Open,
             has_ended: false,
+            put_off: 0,
         }
     }
 
@@ -134,12 +151,30 @@ impl Relay {
 
     /// Somebody does not want to wait for the terminal any longer.
     pub(crate) fn give_up(&mut self) {
-        self.sink = Sink::Closed;
+        if self.sink == Sink::Open {
+            self.sink = Sink::Closed;
+        }
         self.unsent = 0..0;
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.sink == Sink::Closed
+        self.sink != Sink::Open
+    }
+
+    /// The tool is to be told that nobody reads its output any more. False: it was told before.
+    pub(crate) fn hang_up(&mut self) -> bool {
+        std::mem::replace(&mut self.sink, Sink::HungUp) != Sink::HungUp
+    }
+
+    /// Whether the screen that was read is the screen of this moment.
+    pub(crate) fn backlog(&mut self) -> Backlog {
+        let backlog = match self.has_more() {
+            false => Backlog::Nothing,
+            true if self.put_off < MOST_PUT_OFF => Backlog::More,
+            true => Backlog::Flood,
+        };
+        self.put_off = if backlog == Backlog::More { self.put_off + 1 } else { 0 };
+        backlog
     }
 
     /// # Terminal-first invariant

@@ -11,7 +11,7 @@ use atlasbridge_agents::{Launch, Ways, prepare};
 use atlasbridge_detect::{DetectorConfig, Pack};
 use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_pty::NO_INTERPRETER;
-use atlasbridge_session_host::{HostConfig, HubStart};
+use atlasbridge_session_host::{HostConfig, HostFiles, HubStart, ToolCommand};
 
 use crate::args::RunArgs;
 use crate::client::{SESSION_MARKER, hub_command};
@@ -49,22 +49,26 @@ pub(super) fn run(args: RunArgs, output: &Output) -> anyhow::Result<ExitCode> {
     let (hub_program, hub_args) = hub_command().context("finding our own binary")?;
     let ended = atlasbridge_session_host::run(HostConfig {
         session,
-        typed: prepared.typed,
-        program: prepared.program,
-        args: prepared.args,
-        // The one variable of ours that the tool may see.
-        env: [surroundings.env, vec![(SESSION_MARKER.into(), session.to_string().into())]].concat(),
-        cwd: surroundings.cwd,
+        command: ToolCommand {
+            typed: prepared.typed,
+            program: prepared.program,
+            args: prepared.args,
+            // The one variable of ours that the tool may see.
+            env: [surroundings.env, vec![(SESSION_MARKER.into(), session.to_string().into())]].concat(),
+            cwd: surroundings.cwd,
+        },
         label: args.label,
         started_at: now(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        socket: paths.socket(),
-        journal: paths.journal_dir().join(format!("{session}.jsonl")),
+        files: HostFiles {
+            socket: paths.socket(),
+            journal: paths.journal_dir().join(format!("{session}.jsonl")),
+            events: args.events,
+            captures: super::captures_prompts().then(|| paths.captures()),
+            hooks: prepared.hooks.as_ref().map(|hooks| hooks.socket.clone()),
+        },
         hub: HubStart { program: hub_program, args: hub_args, env: std::env::vars_os().collect() },
-        events: args.events,
-        captures: super::captures_prompts().then(|| paths.captures()),
         answers_status_query: pack.as_ref().is_some_and(|pack| pack.asks_for_status()),
-        hooks: prepared.hooks.as_ref().map(|hooks| hooks.socket.clone()),
         keys_after: pack.as_ref().map_or(Duration::ZERO, |pack| pack.keys_after()),
         detector: detector(&config, pack),
         echo_window: Duration::from_millis(config.prompts.echo_suppression_ms),

@@ -22,7 +22,7 @@ pub(super) const AHEAD: Duration = Duration::from_millis(1500);
 
 /// The tool's word that it waits.
 #[derive(Debug)]
-pub(super) struct Word {
+pub(super) struct Announcement {
     pub(super) since: Moment,
     /// By a hook: nobody else can have said it. A status can be forged by any program that prints.
     pub(super) by_hook: bool,
@@ -31,7 +31,7 @@ pub(super) struct Word {
     pub(super) met: bool,
 }
 
-impl Word {
+impl Announcement {
     pub(super) fn of_status(since: Moment) -> Self {
         Self { since, by_hook: false, title: String::new(), met: false }
     }
@@ -41,7 +41,7 @@ impl Detector {
     pub(super) fn told(&mut self, told: ToolWord<'_>, now: Moment) {
         self.word = match told {
             ToolWord::Waits { title } => {
-                Some(Word { since: now, by_hook: true, title: title.to_owned(), met: false })
+                Some(Announcement { since: now, by_hook: true, title: title.to_owned(), met: false })
             }
             ToolWord::GoesOn => None,
         };
@@ -54,7 +54,7 @@ impl Detector {
             return;
         }
         let is_blocked = self.status.claim() == Some(Claim::Blocked);
-        self.word = is_blocked.then(|| Word::of_status(now));
+        self.word = is_blocked.then(|| Announcement::of_status(now));
     }
 
     /// A hook says that a person is waited for, and what it speaks of was not seen yet.
@@ -69,7 +69,7 @@ impl Detector {
     }
 
     /// A status without a known tool may be left over from a program that is no more; a line that is read is plainer.
-    fn may_be_stale(&self, word: &Word) -> bool {
+    fn may_be_stale(&self, word: &Announcement) -> bool {
         let is_known = self.config.pack.is_some() && !matches!(self.kernel.wait, Waits::Read | Waits::Nobody);
         !word.by_hook && !is_known
     }

@@ -25,6 +25,7 @@ pub(super) fn event(event: &Json) -> Option<HookEvent> {
             let suggestions = event.get("permission_suggestions").and_then(Json::as_array);
             HookEvent::Asks(Box::new(HookRequest::Claude(ClaudeRequest {
                 tool: tool()?,
+                directory: text("cwd"),
                 suggestions: suggestions.cloned().unwrap_or_default(),
             })))
         }
@@ -76,14 +77,72 @@ pub(super) fn title(tool: &ToolUse) -> String {
     }
 }
 
-/// What the dialog must show for it to be about this use: what it is about, or else whose it is.
-pub(super) fn mark(tool: &ToolUse) -> String {
-    match subject(tool) {
-        Some(subject) => subject.to_owned(),
-        None if tool.name == PLAN => "plan".to_owned(),
-        // The tool of a server: `mcp__files__delete` is shown as `files - delete`.
-        None => tool.name.rsplit("__").next().unwrap_or_default().to_owned(),
+impl ClaudeRequest {
+    /// Each way in which a dialog writes what is asked for, of the versions that are known. One that writes it otherwise is
+    /// answered by its keys.
+    pub(super) fn written(&self) -> Vec<String> {
+        let tool = &self.tool;
+        match tool.name.as_str() {
+            QUESTION => {
+                questions(tool).first().map(|question| words(question).to_owned()).into_iter().collect()
+            }
+            PLAN => PLAN_DIALOGS.map(str::to_owned).to_vec(),
+            name => {
+                if let Some(command) = field(tool, "command") {
+                    vec![command.to_owned()]
+                } else if let Some(path) = path(tool) {
+                    let paths = paths(path, &self.directory).into_iter();
+                    paths.flat_map(|path| [format!("{name}({path})"), path]).collect()
+                } else if let Some(url) = field(tool, "url") {
+                    vec![format!("url: {url}"), url.to_owned()]
+                } else if let Some(query) = field(tool, "query") {
+                    vec![format!("Web Search(\"{query}\")"), query.to_owned()]
+                } else {
+                    call_of_a_server(tool).into_iter().collect()
+                }
+            }
+        }
     }
+}
+
+/// What is asked about a plan, whatever it says: it stands above the dialog, and may be longer than the screen.
+const PLAN_DIALOGS: [&str; 4] = [
+    "Claude has written up a plan and is ready to execute. Would you like to proceed?",
+    "Claude has written up a plan and is ready to execute.",
+    "Would you like to proceed?",
+    "Claude wants to exit plan mode",
+];
+
+fn path(tool: &ToolUse) -> Option<&str> {
+    field(tool, "file_path").or_else(|| field(tool, "notebook_path"))
+}
+
+/// A path as a dialog writes it: whole, from the directory that the tool works in, or from home.
+fn paths(path: &str, directory: &str) -> Vec<String> {
+    let mut written = vec![path.to_owned()];
+    let mut parent = directory.trim_end_matches('/');
+    let mut steps = String::new();
+    while !parent.is_empty() {
+        if let Some(below) = path.strip_prefix(parent).and_then(|below| below.strip_prefix('/')) {
+            written.push(format!("{steps}{below}"));
+            break;
+        }
+        steps += "../";
+        parent = parent.rsplit_once('/').map_or("", |(parent, _)| parent);
+    }
+    match &path.splitn(4, '/').collect::<Vec<_>>()[..] {
+        ["", "home" | "Users", _, below] => written.push(format!("~/{below}")),
+        ["", "root", below @ ..] => written.push(format!("~/{}", below.join("/"))),
+        _ => {}
+    }
+    written
+}
+
+/// `mcp__files__delete` of `/srv` is written as `files - delete(path: "/srv") (MCP)`.
+fn call_of_a_server(tool: &ToolUse) -> Option<String> {
+    let (server, name) = tool.name.strip_prefix("mcp__")?.split_once("__")?;
+    let input = tool.input.as_object()?.iter().map(|(key, value)| format!("{key}: {value}"));
+    Some(format!("{server} - {name}({}) (MCP)", input.collect::<Vec<_>>().join(", ")))
 }
 
 /// The part of the input that names the thing.
@@ -91,9 +150,7 @@ fn subject(tool: &ToolUse) -> Option<&str> {
     if tool.name == QUESTION {
         return questions(tool).first().map(words);
     }
-    let path = field(tool, "file_path").or_else(|| field(tool, "notebook_path"));
-    // A dialog names the file, and its directory only in part.
-    let file = path.map(|path| path.rsplit('/').next().unwrap_or(path));
+    let file = path(tool).map(|path| path.rsplit('/').next().unwrap_or(path));
     let named = field(tool, "command").or(file).or_else(|| field(tool, "url"));
     named.or_else(|| field(tool, "query"))
 }

@@ -9,7 +9,8 @@ use atlasbridge_model::mask::mask;
 use atlasbridge_model::{Effect, Grant, Sighting};
 use serde_json::{Value as Json, json};
 
-use super::{HookEvent, HookRequest, SUBJECT};
+use super::shown::{Extent, Lines};
+use super::{HookEvent, HookRequest};
 
 /// How the names of the bridge's events begin.
 pub(super) const EVENTS: &str = "codex/";
@@ -32,12 +33,12 @@ enum Wants {
         /// The decisions that the server takes, where it lists them.
         offered: Option<Vec<Json>>,
     },
-    Edits(Vec<Change>),
+    Edits(Vec<FileChange>),
 }
 
 /// What happens to one file.
 #[derive(Debug, Clone, PartialEq)]
-struct Change {
+struct FileChange {
     path: String,
     kind: String,
     diff: String,
@@ -47,6 +48,8 @@ const PROCEED: &str = "Yes, proceed";
 const REFUSE: &str = "No, and tell Codex what to do differently";
 /// The beginning of the row that remembers a command; the command follows.
 const REMEMBER: &str = "Yes, and don't ask again for commands that start with";
+/// Before each file of an edit.
+const DESTINATION: &str = "Destination:";
 const REMEMBER_FILES: &str = "Yes, and don't ask again for these files";
 
 pub(super) fn event(event: &Json) -> Option<HookEvent> {
@@ -98,14 +101,14 @@ fn command(params: &Json) -> Option<Wants> {
     })
 }
 
-fn changes(item: &Json) -> Option<Vec<Change>> {
-    let changes: Option<Vec<Change>> = item
+fn changes(item: &Json) -> Option<Vec<FileChange>> {
+    let changes: Option<Vec<FileChange>> = item
         .get("changes")?
         .as_array()?
         .iter()
         .map(|change| {
             let kind = change.get("kind").and_then(|kind| text(kind, "type"));
-            Some(Change {
+            Some(FileChange {
                 path: text(change, "path")?,
                 kind: kind.unwrap_or_default(),
                 diff: text(change, "diff").unwrap_or_default(),
@@ -145,7 +148,7 @@ fn unquoted(word: &str) -> Option<String> {
     quote.is_none().then_some(plain)
 }
 
-/// What is compared of a dialog: letters and digits, and the sign before a command.
+/// What is compared of a row: letters and digits, and `$`.
 fn squeezed(text: &str) -> String {
     text.chars().filter(|char| char.is_alphanumeric() || *char == '$').collect()
 }
@@ -162,26 +165,21 @@ impl CodexRequest {
     }
 
     /// # One-prompt invariant
-    /// Two requests may wait at once, and the dialog shows one of them. So the command must stand between its `$` and the
-    /// first row, whole: one that only begins like it, or is named in the reason, which the model writes, is another. Only
-    /// where it is too long for the dialog its beginning is enough.
-    pub(super) fn is_shown_by(&self, sighting: &Sighting) -> bool {
-        let shown = squeezed(sighting.detail.as_str());
+    /// Two requests may wait at once, and the dialog shows one of them. So the command must stand right above the first
+    /// row, after its `$` and whole: what is named in the reason, which the model writes, is another. Of edits the dialog
+    /// lists every file, and no other.
+    pub(super) fn shown_by(&self, lines: Lines, sighting: &Sighting) -> Option<Extent> {
         match &self.wants {
             Wants::Command { command, .. } => {
-                let wanted = squeezed(&mask(&format!("$ {command}")));
-                if wanted.chars().count() > SUBJECT {
-                    let beginning: String = wanted.chars().take(SUBJECT).collect();
-                    return shown.contains(&beginning);
-                }
-                let first = sighting.choices.as_ref().and_then(|choices| choices.get(0));
-                let first = first.map_or_else(String::new, |row| squeezed(&format!("1. {}", row.label)));
-                shown.contains(&format!("{wanted}{first}"))
+                let first = sighting.choices.as_ref()?.get(0)?;
+                lines.above(&first.label).end_in(&format!("$ {command}"))
             }
-            Wants::Edits(changes) => changes.iter().all(|change| {
-                let destination = mask(&format!("Destination: {}", change.path)).into_owned();
-                shown.contains(&squeezed(&destination))
-            }),
+            Wants::Edits(changes) => {
+                let is_shown = |change: &FileChange| lines.show(&format!("{DESTINATION} {}", change.path));
+                let is_all = lines.count(DESTINATION) == changes.len()
+                    && changes.iter().all(|change| is_shown(change) == Some(Extent::Whole));
+                is_all.then_some(Extent::Whole)
+            }
         }
     }
 
@@ -194,7 +192,7 @@ impl CodexRequest {
                 lines.extend(directory.iter().map(|directory| format!("in {directory}")));
             }
             Wants::Edits(changes) => lines.extend(changes.iter().map(|change| {
-                let Change { path, kind, diff } = change;
+                let FileChange { path, kind, diff } = change;
                 format!("{kind} {path}\n{}", diff.trim_end())
             })),
         }

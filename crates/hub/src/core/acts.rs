@@ -21,86 +21,50 @@ use crate::decide::{Actor, Caller, Decision, Refused, Verdict};
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The hub has started; these sessions ran under the one before it.
-    Started {
-        sessions: Vec<SessionId>,
-    },
+    Started { sessions: Vec<SessionId> },
+    /// Somebody decides something.
     Decided(Box<Decision>),
     /// A session that was not known before.
     Began(Box<SessionRecord>),
     /// The host of a session has connected: it may lack replies.
-    Connected {
-        session: SessionId,
-    },
-    Sighted {
-        session: SessionId,
-        sighting: Box<Sighting>,
-        typed_ago: Option<Duration>,
-    },
-    Left {
-        session: SessionId,
-        sighting: u32,
-        how: Departure,
-    },
+    Connected { session: SessionId },
+    /// The tool waits, as its session host reads its screen.
+    Sighted { session: SessionId, sighting: Box<Sighting>, typed_ago: Option<Duration> },
+    /// A prompt left its screen without us.
+    Left { session: SessionId, sighting: u32, how: Departure },
     /// What the gate says of a reply.
-    Outcome {
-        session: SessionId,
-        prompt: PromptId,
-        what: lifecycle::Event,
-    },
-    ToolEnded {
-        session: SessionId,
-        status: SessionStatus,
-        code: i32,
-    },
+    Outcome { session: SessionId, prompt: PromptId, what: lifecycle::Event },
+    /// The tool of a session has ended.
+    ToolEnded { session: SessionId, status: SessionStatus, code: i32 },
     /// The process of a session host has ended; its journal says what it had typed.
-    HostLost {
-        session: SessionId,
-        traces: HashMap<String, Trace>,
-    },
+    HostLost { session: SessionId, traces: HashMap<String, Trace> },
     /// A moment has come that [`super::Core::next_time`] or a deadline named.
     Moment,
-    TimeUp {
-        prompt: PromptId,
-    },
+    /// The deadline of a prompt has passed.
+    TimeUp { prompt: PromptId },
     /// The tool of this session may take the instruction that waits for it.
-    SendQueued {
-        session: SessionId,
-    },
+    SendQueued { session: SessionId },
     /// Something ended that a queued text may have gone to.
     SettleTexts,
-    Deliver {
-        session: SessionId,
-    },
+    /// The host of a session is to have every reply that it has not acknowledged.
+    Deliver { session: SessionId },
+    /// A channel runs from now on.
     ChannelOpened(Subscription),
-    ChannelClosed {
-        name: &'static str,
-    },
+    /// A channel runs no more.
+    ChannelClosed { name: &'static str },
     /// The channel says that its service takes tasks again.
-    Ready {
-        channel: &'static str,
-    },
-    TaskDone {
-        channel: &'static str,
-        job: JobNo,
-        target: Target,
-        done: Done,
-    },
+    Ready { channel: &'static str },
+    /// What became of a task.
+    TaskDone { channel: &'static str, job: JobNo, target: Target, done: Done },
     /// The channel's mailbox was full.
-    NotGiven {
-        channel: &'static str,
-        job: JobNo,
-        target: Target,
-    },
+    NotGiven { channel: &'static str, job: JobNo, target: Target },
     /// The channel has heard from its service, after such a gap as it knows of.
-    Polled {
-        channel: &'static str,
-        gap: Option<Duration>,
-    },
-    OfferAgain {
-        prompt: PromptId,
-    },
+    Polled { channel: &'static str, gap: Option<Duration> },
+    /// Taps on this prompt may have been lost.
+    OfferAgain { prompt: PromptId },
     /// What is to be shown may have changed.
     Look,
+    /// A change is on record.
     Committed(Box<Committed>),
 }
 
@@ -111,7 +75,14 @@ pub(crate) enum Act {
     Commit(Box<Change>),
     /// Judged at once, with a view of its own.
     Then(Event),
-    Out(Outward),
+    /// It leaves the hub.
+    Out(Box<Outward>),
+}
+
+impl From<Outward> for Act {
+    fn from(outward: Outward) -> Self {
+        Act::Out(Box::new(outward))
+    }
 }
 
 impl From<Change> for Act {
@@ -123,94 +94,51 @@ impl From<Change> for Act {
 /// What leaves the hub. Nothing of it needs to be remembered: what matters is in the store, and comes out of it again.
 #[derive(Debug)]
 pub(crate) enum Outward {
-    Inject {
-        session: SessionId,
-        inject: Inject,
-    },
-    Give {
-        channel: &'static str,
-        outgoing: Outgoing,
-    },
-    Tell {
-        caller: Caller,
-        verdict: Verdict,
-    },
+    /// A reply for a session host.
+    Inject { session: SessionId, inject: Inject },
+    /// A task for a channel.
+    Give { channel: &'static str, outgoing: Outgoing },
+    /// A verdict for who waits for it.
+    Tell { caller: Caller, verdict: Verdict },
     /// End the tool of a session, and tell who asked whether its host could be told.
-    Stop {
-        session: SessionId,
-        host_pid: i32,
-        caller: Option<Caller>,
-    },
+    Stop { session: SessionId, host_pid: i32, caller: Option<Caller> },
     /// A session is over: its viewers are told.
-    SessionOver {
-        session: SessionId,
-    },
+    SessionOver { session: SessionId },
     /// The journal of a host that is gone has been read, and what it says is on record.
-    ForgetJournal {
-        session: SessionId,
-    },
+    ForgetJournal { session: SessionId },
 }
 
 /// One transaction of the store.
 #[derive(Debug)]
 pub(crate) enum Change {
     /// An answer contends with all others.
-    Contend {
-        answer: AcceptedAnswer,
-        follows: Follows,
-        asked: Asked,
-    },
+    Contend { answer: AcceptedAnswer, follows: Follows, asked: Asker },
     /// A prompt is left to its terminal.
-    Leave {
-        cancel: Cancel,
-        follows: Follows,
-        asked: Asked,
-    },
+    Leave { cancel: Cancel, follows: Follows, asked: Asker },
     /// A decision that contends with nobody.
-    Note {
-        follow: FollowUp,
-        verdict: Verdict,
-        asked: Asked,
-    },
+    Note { follow: FollowUp, verdict: Verdict, asked: Asker },
     /// The instruction that waits answers this prompt.
-    SendQueued {
-        prompt: PromptId,
-        refused: QueuedRefused,
-    },
+    SendQueued { prompt: PromptId, refused: QueuedRefused },
+    /// What follows from something that nobody waits for.
     Follow(FollowUp),
-    Expire {
-        prompt: PromptId,
-        fallback: Option<(ReplyId, Value)>,
-    },
-    Advance {
-        prompt: PromptId,
-        event: lifecycle::Event,
-    },
+    /// The deadline contends, with the safe default where there is one.
+    Expire { prompt: PromptId, fallback: Option<(ReplyId, Value)> },
+    /// Any other move of a prompt.
+    Advance { prompt: PromptId, event: lifecycle::Event },
+    /// A sighting becomes a prompt.
     Record(NewSighting),
-    Promote {
-        session: SessionId,
-    },
-    Offer {
-        prompt: PromptId,
-        to: Vec<(&'static str, Vec<String>)>,
-        not_before: BootTime,
-    },
-    OfferAgain {
-        prompt: PromptId,
-        nonce: Nonce,
-    },
-    EndSession {
-        session: SessionId,
-        status: SessionStatus,
-        code: Option<i32>,
-        how: String,
-    },
+    /// The next prompt of a session has its turn.
+    Promote { session: SessionId },
+    /// A prompt is to be shown on these targets.
+    Offer { prompt: PromptId, to: Vec<(&'static str, Vec<String>)>, not_before: BootTime },
+    /// A prompt is offered again, under a new right to answer.
+    OfferAgain { prompt: PromptId, nonce: Nonce },
+    /// A session is over.
+    EndSession { session: SessionId, status: SessionStatus, code: Option<i32>, how: String },
     /// What a channel has done, or heard.
     Channel(Shown),
     /// The time that is left is to be shown anew.
-    CountDown {
-        channels: Vec<&'static str>,
-    },
+    CountDown { channels: Vec<&'static str> },
 }
 
 /// What a channel has shown, given up or heard.
@@ -244,46 +172,34 @@ pub(crate) struct NewSighting {
 
 /// What a change came to.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per transaction, and boxed where it travels")]
 pub(crate) enum Committed {
-    Contended {
-        outcome: Once<Outcome>,
-        asked: Asked,
-    },
-    Left {
-        advance: Once<Advance>,
-        asked: Asked,
-    },
-    Noted {
-        handling: Handling,
-        verdict: Verdict,
-        asked: Asked,
-    },
-    QueuedSent {
-        outcome: Option<Outcome>,
-    },
+    /// An answer won or lost.
+    Contended { outcome: Once<Outcome>, asked: Asker },
+    /// A prompt was left to its terminal, or not.
+    Left { advance: Once<Advance>, asked: Asker },
+    /// A decision is on record that contended with nobody.
+    Noted { handling: Handling, verdict: Verdict, asked: Asker },
+    /// The instruction that waited won or lost; `None` if there was none.
+    QueuedSent { outcome: Option<Outcome> },
+    /// A prompt moved, or not.
     Advanced(Advance),
-    Recorded {
-        recorded: Recorded,
-        typed_ago: Option<Duration>,
-    },
+    /// A sighting is a prompt.
+    Recorded { recorded: Recorded, typed_ago: Option<Duration> },
+    /// The prompt whose turn it is.
     Promoted(Option<PromptRecord>),
+    /// The prompt under its new right to answer; `None` if it waits no more.
     OfferedAgain(Option<PromptRecord>),
-    SessionEnded {
-        session: SessionId,
-        how: String,
-    },
+    /// A session is over.
+    SessionEnded { session: SessionId, how: String },
     /// So many messages show a time that is left.
-    CountedDown {
-        waiting: u64,
-    },
+    CountedDown { waiting: u64 },
     /// Nothing follows.
     Done,
 }
 
 /// Who asked for a decision, for whatever is told of it.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct Asker {
     pub(crate) by: Actor,
     pub(crate) caller: Option<Caller>,
 }

@@ -224,7 +224,7 @@ impl Channels {
         }
         channel.busy.insert(target.clone(), UnderWay { job, what });
         self.next_job = job.0;
-        Some(Act::Out(Outward::Give { channel: name, outgoing: Outgoing { job, target, task: task() } }))
+        Some(Outward::Give { channel: name, outgoing: Outgoing { job, target, task: task() } }.into())
     }
 
     /// The channel's mailbox was full: the task was not given, and its target is tried again a little later.

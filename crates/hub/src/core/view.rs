@@ -9,9 +9,11 @@ use atlasbridge_store::{
 /// What an event needs to be judged by; the engine reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reads {
+    /// All that it needs is in the event.
     Nothing,
     /// A prompt, and its session.
     Prompt(PromptId),
+    /// One session.
     Session(SessionId),
     /// The prompts whose time is up.
     Due,
@@ -19,7 +21,9 @@ pub(crate) enum Reads {
     Open,
     /// The prompts that wait and are shown on this channel, and when it was last heard of.
     Polled(&'static str),
+    /// The replies that the host of a session has not acknowledged.
     Undelivered(SessionId),
+    /// The texts whose end is not known.
     Texts,
     /// What is to be shown on these channels; of one that takes nothing now, only when the next thing is.
     Boards(Vec<(&'static str, Takes)>),

@@ -33,9 +33,13 @@ pub(crate) enum Busy {
 /// Why a text is no instruction for this session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unfit {
+    /// The session is over.
     Over,
+    /// Its tool has never waited for an instruction.
     TakesNone,
+    /// There is nothing in it.
     Empty,
+    /// It does not fit what the tool takes.
     Shape(Refusal),
 }
 

@@ -13,7 +13,7 @@ use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_store::{FollowUp, NewNotice};
 
 use self::questions::Question;
-use super::Standing;
+use super::PromptNow;
 use crate::core::view::View;
 use crate::decide::{Actor, Answer, Decision, Matter, Operator, Refused, Unfit, Verdict, shape_unfit};
 use crate::notice::new_notice;
@@ -160,7 +160,7 @@ fn sentence_for_a_dialog(operator: &Operator, answer: &Answer, view: &View) -> O
 }
 
 /// The word under a tap.
-pub(crate) fn receipt(verdict: &Verdict, standing: Option<&Standing>) -> String {
+pub(crate) fn receipt(verdict: &Verdict, standing: Option<&PromptNow>) -> String {
     match verdict {
         Verdict::Standing { answer, .. } => standing
             .map(|standing| words::receipt(&standing.open.prompt, answer.as_deref()))

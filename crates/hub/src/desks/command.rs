@@ -4,7 +4,7 @@ use atlasbridge_model::answer::Refusal;
 use atlasbridge_model::speech::Audience;
 use atlasbridge_wire::command::Response;
 
-use super::{Standing, Tellings};
+use super::{PromptNow, Tellings};
 use crate::decide::{Refused, Unfit, Verdict};
 use crate::views::prompt_view;
 use crate::words;
@@ -12,7 +12,7 @@ use crate::words;
 /// `None`: there is nothing to say.
 pub(super) fn response(
     verdict: &Verdict,
-    standing: Option<&Standing>,
+    standing: Option<&PromptNow>,
     tellings: &Tellings,
 ) -> Option<Response> {
     Some(match verdict {

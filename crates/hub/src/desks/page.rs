@@ -4,16 +4,16 @@ use atlasbridge_model::answer::Refusal;
 use atlasbridge_model::speech::Audience;
 use atlasbridge_web::desk::Answer;
 
-use super::{Standing, Tellings};
+use super::{PromptNow, Tellings};
 use crate::cards::card;
 use crate::decide::{Refused, Unfit, Verdict};
 use crate::words;
 
 /// `None`: there is nothing to say.
-pub(super) fn answer(verdict: &Verdict, standing: Option<&Standing>, tellings: &Tellings) -> Option<Answer> {
+pub(super) fn answer(verdict: &Verdict, standing: Option<&PromptNow>, tellings: &Tellings) -> Option<Answer> {
     Some(match verdict {
         Verdict::Standing { .. } => {
-            let Standing { open, reply } = standing?;
+            let PromptNow { open, reply } = standing?;
             let card = card(&open.prompt, &open.session, reply.as_ref(), tellings.rules, tellings.now);
             Answer::Done { card: Some(Box::new(card)) }
         }

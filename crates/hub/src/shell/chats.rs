@@ -14,9 +14,9 @@ use atlasbridge_store::{CameBy, FollowUp, Offered, PromptRecord};
 
 use super::{Hub, Input, random};
 use crate::core::acts::Event;
-use crate::decide::{About, Actor, Answer, Decision, Matter, Offer, Operator, SWITCHED_TO};
+use crate::decide::{About, Actor, Answer, AnswerRight, Decision, Matter, Operator, SWITCHED_TO};
 use crate::desks::Way;
-use crate::desks::chat::commands::{self, Asked, Lookup};
+use crate::desks::chat::commands::{self, Lookup, Wish};
 use crate::desks::chat::questions::{Question, STALE};
 use crate::desks::chat::texts::{Around, Replied, Route, Texted, route};
 use crate::engine::Trouble;
@@ -142,7 +142,7 @@ impl Hub {
             (Tap::Enter, _) => Said::Enter,
             (Tap::UseDefault, _) => Said::UseDefault,
         };
-        let on = offered.map(|offered| Offer { prompt: offered.prompt.id, nonce: Some(offered.nonce) });
+        let on = offered.map(|offered| AnswerRight { prompt: offered.prompt.id, nonce: Some(offered.nonce) });
         let answer = Answer { on: on.ok_or(Refusal::UnknownPrompt), said, as_is: false, then: None };
         self.operator_decides(operator, Matter::Answer(answer), None, receipt).await
     }
@@ -190,8 +190,11 @@ impl Hub {
             running.push(Running { session: session.id, takes_instructions });
         }
         let replied = match reply_to {
-            None => Replied::ToNothing,
-            Some(to) => self.replied(&operator, to).await?.map_or(Replied::ToSomething, Replied::ToPrompt),
+            None => Replied::Nothing,
+            Some(to) => {
+                let replied = self.replied(&operator, to).await?;
+                replied.map_or(Replied::Unknown, |offered| Replied::Prompt(Box::new(offered)))
+            }
         };
         let switched = self.switched_to(&operator).await?;
         match route(texted, &Around { waiting, running, replied, switched }) {
@@ -238,17 +241,17 @@ impl Hub {
         };
         let token = atlasbridge_model::id::hex(&random()?);
         match commands::asked(command, &operator.id, &token, &lookup) {
-            Asked::Say(notice) => {
+            Wish::Say(notice) => {
                 let notices = vec![operator.notice(notice)];
                 self.note(&operator, FollowUp { notices, ..FollowUp::default() }).await
             }
-            Asked::Decide(matter) => self.operator_decides(operator, matter, None, None).await,
-            Asked::Ask(question, notice) => {
+            Wish::Decide(matter) => self.operator_decides(operator, matter, None, None).await,
+            Wish::Ask(question, notice) => {
                 let ask = Some(question.new_ask(&operator, &token, clock::now()));
                 let notices = vec![operator.notice(notice)];
                 self.note(&operator, FollowUp { ask, notices, ..FollowUp::default() }).await
             }
-            Asked::Screen(session) => {
+            Wish::Screen(session) => {
                 let message = operator.message.clone();
                 self.show_screen(&operator, session, message, None).await
             }

@@ -13,7 +13,7 @@ use super::random;
 use crate::core::acts::{Event, Outward};
 use crate::core::view::Draw;
 use crate::decide::{Caller, Refused, Verdict};
-use crate::desks::{Standing, Tellings, Way};
+use crate::desks::{PromptNow, Tellings, Way};
 use crate::engine::{Trouble, World};
 use crate::registry::Registry;
 use crate::{clock, pause};
@@ -78,13 +78,13 @@ impl Outside {
         Ok(())
     }
 
-    async fn standing(&self, prompt: PromptId) -> Result<Option<Standing>, Trouble> {
+    async fn standing(&self, prompt: PromptId) -> Result<Option<PromptNow>, Trouble> {
         let Some(prompt) = self.store.prompt(prompt).await? else {
             return Ok(None);
         };
         let session = self.store.session(prompt.session).await?;
         let reply = self.store.reply_of(prompt.id).await?;
-        Ok(session.map(|session| Standing { open: OpenPrompt { prompt, session }, reply }))
+        Ok(session.map(|session| PromptNow { open: OpenPrompt { prompt, session }, reply }))
     }
 }
 

@@ -23,7 +23,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{Hub, Input, RESTART_AFTER, RESTARTS, chain, random};
 use crate::cards::{card, tag};
-use crate::decide::{Actor, Answer, Matter, Offer};
+use crate::decide::{Actor, Answer, AnswerRight, Matter};
 use crate::desks::Way;
 use crate::engine::Trouble;
 use crate::peer::Peer;
@@ -206,7 +206,7 @@ impl Hub {
             Ask::Audit { search, reply } => drop(reply.send(self.audit_lines(search).await?)),
             Ask::VerifyAudit { reply } => self.verify_audit(reply),
             Ask::Answer { prompt, nonce, said, as_is, visitor, reply } => {
-                let on = Ok(Offer { prompt, nonce: Some(nonce) });
+                let on = Ok(AnswerRight { prompt, nonce: Some(nonce) });
                 let answer = Answer { on, said, as_is, then: None };
                 return self.visitor_decides(visitor, Matter::Answer(answer), reply).await;
             }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::Hub;
 use crate::clock;
-use crate::decide::{Actor, Answer, Matter, Offer};
+use crate::decide::{Actor, Answer, AnswerRight, Matter};
 use crate::desks::Way;
 use crate::desks::command::NO_SESSION;
 use crate::engine::Trouble;
@@ -119,8 +119,8 @@ impl Hub {
     }
 
     /// By id, or by the beginning of one if it is enough to tell it from the others.
-    async fn named_prompt(&self, wanted: &str) -> Result<Result<Offer, Refusal>, Trouble> {
-        let offer = |prompt| Ok(Offer { prompt, nonce: None });
+    async fn named_prompt(&self, wanted: &str) -> Result<Result<AnswerRight, Refusal>, Trouble> {
+        let offer = |prompt| Ok(AnswerRight { prompt, nonce: None });
         if let Ok(id) = wanted.parse::<PromptId>() {
             return Ok(offer(id));
         }

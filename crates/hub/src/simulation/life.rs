@@ -18,7 +18,7 @@ use super::host::Host;
 use crate::core::Core;
 use crate::core::acts::{Event, Outward};
 use crate::core::view::Draw;
-use crate::decide::{Actor, Answer, Caller, Decision, Matter, Offer, Operator, Verdict};
+use crate::decide::{Actor, Answer, AnswerRight, Caller, Decision, Matter, Operator, Verdict};
 use crate::engine::{Commit, Engine, Trouble, World};
 use crate::{Defaults, Settings};
 
@@ -488,7 +488,7 @@ impl Life {
         let is_forged = dice.once_in(10);
         let nonce = if is_forged { Nonce::from_random(dice.bytes()) } else { message.card.nonce };
         let answer = Answer {
-            on: Ok(Offer { prompt: message.card.prompt, nonce: Some(nonce) }),
+            on: Ok(AnswerRight { prompt: message.card.prompt, nonce: Some(nonce) }),
             said,
             as_is: false,
             then: None,
@@ -579,7 +579,7 @@ impl Life {
             true => Actor::Page { login: "web:1".to_owned() },
             false => Actor::Command { uid: 1000 },
         };
-        let on = Ok(Offer { prompt: prompt.id, nonce: at_page.then_some(prompt.nonce) });
+        let on = Ok(AnswerRight { prompt: prompt.id, nonce: at_page.then_some(prompt.nonce) });
         self.decide(by, Matter::Answer(Answer { on, said, as_is: true, then: None })).await;
     }
 

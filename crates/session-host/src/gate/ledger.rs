@@ -1,7 +1,7 @@
 //! What the gate remembers, and its judgement of a request to type: pure, so that races cost a millisecond to test.
 //!
 //! # At-most-once invariant
-//! [`Ledger::judge`] says [`Verdict::Type`] at most once per prompt and at most once per reply, for as long as the
+//! [`Ledger::judge`] says [`Ruling::Go`] at most once per prompt and at most once per reply, for as long as the
 //! ledger lives, and the ledger lives exactly as long as the PTY. A request that comes again is answered with what
 //! became of it.
 
@@ -15,11 +15,11 @@ use atlasbridge_model::{
 };
 use atlasbridge_wire::twin::Outcome;
 
-use super::{Aim, Way};
+use super::{Aim, Route};
 
 /// A hub's request, after its texts were read into ids.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub(crate) struct InjectRequest {
     pub(crate) reply: ReplyId,
     pub(crate) prompt: PromptId,
     pub(crate) sighting: SightingNo,
@@ -33,7 +33,7 @@ pub(crate) struct Request {
 
 /// Who would get what is typed now, by the kernel's word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reader {
+pub(crate) enum TtyReader {
     /// Somebody is blocked in reading the terminal.
     Reads,
     /// An event loop listens to it.
@@ -57,7 +57,7 @@ pub(crate) struct Facts {
     pub(crate) half_typed: bool,
     /// The process group that reads the terminal is not the one that asked.
     pub(crate) other_foreground: bool,
-    pub(crate) reader: Reader,
+    pub(crate) reader: TtyReader,
     /// The kernel collects whole lines: nobody can read a single key.
     pub(crate) takes_lines: bool,
     pub(crate) tool_gone: bool,
@@ -67,14 +67,13 @@ pub(crate) struct Facts {
     pub(crate) takes_paste: bool,
 }
 
+/// Whether something may be typed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// Go this way; the ledger has noted that the reply and the prompt are spent.
-    Go(Way),
-    /// Not typed, for this reason; noted as well.
-    Refuse(Outcome),
-    /// Seen before: this became of it.
-    Remembered(Outcome),
+pub(crate) enum Ruling<T> {
+    /// Yes, with this; the reply and the prompt are spent.
+    Go(T),
+    /// Not now: refused, or seen before. This became of it.
+    Answered(Outcome),
     /// From a hub that has been replaced: no answer at all.
     FromOldHub,
 }
@@ -84,33 +83,40 @@ pub(crate) struct Ledger {
     outcomes: HashMap<ReplyId, Outcome>,
     typed_for: HashMap<PromptId, ReplyId>,
     newest_epoch: u64,
+    /// Of the hub that introduced itself last.
+    connected_epoch: u64,
 }
 
 impl Ledger {
-    /// A hub of this epoch has introduced itself. False: it has been replaced by a newer one.
-    pub(crate) fn meet_hub(&mut self, epoch: u64) -> bool {
+    /// A hub of this epoch has introduced itself.
+    pub(crate) fn meet_hub(&mut self, epoch: u64) {
+        self.connected_epoch = epoch;
         self.newest_epoch = self.newest_epoch.max(epoch);
-        self.newest_epoch == epoch
     }
 
-    pub(crate) fn judge(&mut self, request: &Request, facts: &Facts) -> Verdict {
+    /// It was not replaced by a newer one.
+    pub(crate) fn obeys_hub(&self) -> bool {
+        self.connected_epoch == self.newest_epoch
+    }
+
+    pub(crate) fn judge(&mut self, request: &InjectRequest, facts: &Facts) -> Ruling<Route> {
         if request.epoch < self.newest_epoch {
-            return Verdict::FromOldHub;
+            return Ruling::FromOldHub;
         }
         self.newest_epoch = request.epoch;
         if let Some(outcome) = self.outcomes.get(&request.reply) {
-            return Verdict::Remembered(*outcome);
+            return Ruling::Answered(*outcome);
         }
-        match self.way(request, facts) {
-            Ok(way) => {
+        match self.route(request, facts) {
+            Ok(route) => {
                 // Until the write says otherwise: a crash of this very thought must not look like "not typed".
                 self.outcomes.insert(request.reply, Outcome::Unknown);
                 self.typed_for.insert(request.prompt, request.reply);
-                Verdict::Go(way)
+                Ruling::Go(route)
             }
             Err(outcome) => {
                 self.outcomes.insert(request.reply, outcome);
-                Verdict::Refuse(outcome)
+                Ruling::Answered(outcome)
             }
         }
     }
@@ -120,11 +126,11 @@ impl Ledger {
         self.outcomes.insert(reply, outcome);
     }
 
-    pub(crate) fn is_new(&self, request: &Request) -> bool {
+    pub(crate) fn is_new(&self, request: &InjectRequest) -> bool {
         !self.outcomes.contains_key(&request.reply) && !self.typed_for.contains_key(&request.prompt)
     }
 
-    fn way(&self, request: &Request, facts: &Facts) -> Result<Way, Outcome> {
+    fn route(&self, request: &InjectRequest, facts: &Facts) -> Result<Route, Outcome> {
         if self.typed_for.contains_key(&request.prompt) {
             return Err(Outcome::PromptChanged);
         }
@@ -135,7 +141,7 @@ impl Ledger {
         let value = request.value.as_ref().ok_or(Outcome::NotRecorded)?;
         let standing = facts.standing.as_ref().ok_or(Outcome::PromptChanged)?;
         if let Some(decision) = &facts.decision {
-            return Ok(Way::Say(decision.clone()));
+            return Ok(Route::Say(decision.clone()));
         }
         let strokes = strokes_of(value, standing, facts.takes_paste).ok_or(Outcome::PromptChanged)?;
         // It would stay in the line that somebody else begins to read.
@@ -143,18 +149,18 @@ impl Ledger {
         if facts.takes_lines && !strokes.iter().all(ends_a_line) {
             return Err(Outcome::NotReading);
         }
-        match value {
-            Value::Choice { row, label } if strokes.is_guided() => {
-                Ok(Way::Steer { aim: Aim { row: *row, label: label.clone() }, strokes })
-            }
-            _ => Ok(Way::Type(strokes)),
+        if let Value::Choice { row, label } = value
+            && strokes.is_guided()
+        {
+            return Ok(Route::Steer { aim: Aim { row: *row, label: label.clone() }, strokes });
         }
+        Ok(Route::Type(strokes))
     }
 }
 
 /// What speaks against typing this reply as the world looks now. Asked before the intent is written, and once more
 /// right before the bytes: a disk may be slow, and the screen of that moment counts.
-pub(super) fn objection(request: &Request, facts: &Facts) -> Option<Outcome> {
+pub(super) fn objection(request: &InjectRequest, facts: &Facts) -> Option<Outcome> {
     let stands =
         |standing: &Sighting| standing.no == request.sighting && standing.fingerprint == request.fingerprint;
     if facts.tool_gone {
@@ -177,8 +183,8 @@ pub(super) fn objection(request: &Request, facts: &Facts) -> Option<Outcome> {
 }
 
 /// The marker stands elsewhere than when the ticket was given out: its first key is not the one that is needed now.
-pub(super) fn astray(way: &Way, request: &Request, facts: &Facts) -> Option<Outcome> {
-    let Way::Steer { strokes, .. } = way else {
+pub(super) fn astray(route: &Route, request: &InjectRequest, facts: &Facts) -> Option<Outcome> {
+    let Route::Steer { strokes, .. } = route else {
         return None;
     };
     let standing = facts.standing.as_ref().zip(request.value.as_ref());
@@ -189,23 +195,23 @@ pub(super) fn astray(way: &Way, request: &Request, facts: &Facts) -> Option<Outc
 /// # Nothing-lies-in-wait invariant
 /// Nothing is typed unless the kernel, or a dialog that is known for sure, says that this program reads now. What is
 /// typed while nobody reads answers whatever asks next, which nobody was shown.
-fn is_heard(request: &Request, facts: &Facts, standing: &Sighting) -> bool {
+fn is_heard(request: &InjectRequest, facts: &Facts, standing: &Sighting) -> bool {
     let level = standing.confidence.level();
     match facts.reader {
         // A hook was asked, and waits.
         _ if facts.decision.is_some() => true,
-        Reader::Nobody => false,
+        TtyReader::Nobody => false,
         _ if request.by_silence && level == Level::Low => false,
-        Reader::Reads | Reader::Listens => true,
-        Reader::Unknown if request.by_silence => level == Level::High,
-        Reader::Unknown => level >= Level::Medium,
+        TtyReader::Reads | TtyReader::Listens => true,
+        TtyReader::Unknown if request.by_silence => level == Level::High,
+        TtyReader::Unknown => level >= Level::Medium,
     }
 }
 
 /// # Silence-never-approves invariant
 /// Whatever a hub sends for a deadline, it must refuse by our own reading of the screen, or be a bare Enter where that
 /// is all that is asked for.
-fn is_safe(request: &Request, standing: &Sighting) -> bool {
+fn is_safe(request: &InjectRequest, standing: &Sighting) -> bool {
     match (SafeDefault::of(standing), &request.value) {
         (Some(SafeDefault::Refuse { .. }), Some(Value::Choice { row, .. })) => {
             let rows = standing.choices.as_ref();
@@ -286,8 +292,8 @@ mod tests {
         }
     }
 
-    fn request(reply: u8, prompt: u8, no: u32) -> Request {
-        Request {
+    fn request(reply: u8, prompt: u8, no: u32) -> InjectRequest {
+        InjectRequest {
             reply: ReplyId::from_random([reply; 16]),
             prompt: PromptId::from_random([prompt; 16]),
             sighting: SightingNo(no),
@@ -306,7 +312,7 @@ mod tests {
             answered_locally: false,
             half_typed: false,
             other_foreground: false,
-            reader: Reader::Reads,
+            reader: TtyReader::Reads,
             takes_lines: true,
             tool_gone: false,
             decision: None,
@@ -315,11 +321,11 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(change: impl FnOnce(&mut Request, &mut Facts), expected: Outcome) {
+    fn refused(change: impl FnOnce(&mut InjectRequest, &mut Facts), expected: Outcome) {
         let standing = sighting(1);
         let (mut request, mut facts) = (request(1, 1, 1), facts(&standing));
         change(&mut request, &mut facts);
-        assert_eq!(Ledger::default().judge(&request, &facts), Verdict::Refuse(expected));
+        assert_eq!(Ledger::default().judge(&request, &facts), Ruling::Answered(expected));
     }
 
     #[test]
@@ -328,13 +334,13 @@ mod tests {
         let mut ledger = Ledger::default();
         assert_eq!(
             ledger.judge(&request(1, 1, 1), &facts(&standing)),
-            Verdict::Go(Way::Type(Strokes::once("y\r")))
+            Ruling::Go(Route::Type(Strokes::once("y\r")))
         );
         ledger.settle(ReplyId::from_random([1; 16]), Outcome::Taken);
-        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Verdict::Remembered(Outcome::Taken));
+        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Ruling::Answered(Outcome::Taken));
         assert_eq!(
             ledger.judge(&request(2, 1, 1), &facts(&standing)),
-            Verdict::Refuse(Outcome::PromptChanged)
+            Ruling::Answered(Outcome::PromptChanged)
         );
     }
 
@@ -347,7 +353,7 @@ mod tests {
         refused(|_, facts| facts.answered_locally = true, Outcome::AnsweredLocally);
         refused(|_, facts| facts.half_typed = true, Outcome::TypingLocally);
         refused(|_, facts| facts.now = 1_000, Outcome::TooLate);
-        refused(|_, facts| facts.reader = Reader::Nobody, Outcome::NotReading);
+        refused(|_, facts| facts.reader = TtyReader::Nobody, Outcome::NotReading);
         refused(|_, facts| facts.tool_gone = true, Outcome::ToolGone);
         refused(|request, _| request.value = None, Outcome::NotRecorded);
         let other_label = Value::Choice { row: 0, label: "no".to_owned() };
@@ -395,17 +401,17 @@ mod tests {
             request.by_silence = by_silence;
             request.value = Some(Value::Choice { row: 1, label: "no".to_owned() });
             let facts = Facts { reader, ..facts(&standing) };
-            matches!(Ledger::default().judge(&request, &facts), Verdict::Go(_))
+            matches!(Ledger::default().judge(&request, &facts), Ruling::Go(_))
         };
         let row = |reader, by_silence| [Low, Medium, High].map(|level| goes(reader, level, by_silence));
-        assert_eq!(row(Reader::Reads, false), [true, true, true]);
-        assert_eq!(row(Reader::Listens, false), [true, true, true]);
-        assert_eq!(row(Reader::Unknown, false), [false, true, true]);
-        assert_eq!(row(Reader::Nobody, false), [false, false, false]);
-        assert_eq!(row(Reader::Reads, true), [false, true, true]);
-        assert_eq!(row(Reader::Listens, true), [false, true, true]);
-        assert_eq!(row(Reader::Unknown, true), [false, false, true]);
-        assert_eq!(row(Reader::Nobody, true), [false, false, false]);
+        assert_eq!(row(TtyReader::Reads, false), [true, true, true]);
+        assert_eq!(row(TtyReader::Listens, false), [true, true, true]);
+        assert_eq!(row(TtyReader::Unknown, false), [false, true, true]);
+        assert_eq!(row(TtyReader::Nobody, false), [false, false, false]);
+        assert_eq!(row(TtyReader::Reads, true), [false, true, true]);
+        assert_eq!(row(TtyReader::Listens, true), [false, true, true]);
+        assert_eq!(row(TtyReader::Unknown, true), [false, false, true]);
+        assert_eq!(row(TtyReader::Nobody, true), [false, false, false]);
     }
 
     #[test]
@@ -420,8 +426,8 @@ mod tests {
             let facts = Facts { takes_lines, ..facts(&standing) };
             Ledger::default().judge(&request(1, 1, 1), &facts)
         };
-        assert_eq!(by_key(true), Verdict::Refuse(Outcome::NotReading));
-        assert!(matches!(by_key(false), Verdict::Go(_)));
+        assert_eq!(by_key(true), Ruling::Answered(Outcome::NotReading));
+        assert!(matches!(by_key(false), Ruling::Go(_)));
     }
 
     #[test]
@@ -466,18 +472,22 @@ mod tests {
         let seen = |marked| Facts { takes_lines: false, ..facts(&menu(marked)) };
         let mut request = request(1, 1, 1);
         request.value = Some(Value::Choice { row: 1, label: "no".to_owned() });
-        let Verdict::Go(way) = Ledger::default().judge(&request, &seen(1)) else { panic!("it may be typed") };
-        assert_eq!(astray(&way, &request, &seen(1)), None);
-        assert_eq!(astray(&way, &request, &seen(0)), Some(Outcome::PromptChanged));
+        let Ruling::Go(route) = Ledger::default().judge(&request, &seen(1)) else {
+            panic!("it may be typed")
+        };
+        assert_eq!(astray(&route, &request, &seen(1)), None);
+        assert_eq!(astray(&route, &request, &seen(0)), Some(Outcome::PromptChanged));
     }
 
     #[test]
     fn a_replaced_hub_is_not_obeyed() {
         let standing = sighting(1);
         let mut ledger = Ledger::default();
-        assert!(ledger.meet_hub(6));
-        assert!(!ledger.meet_hub(5));
-        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Verdict::FromOldHub);
+        ledger.meet_hub(6);
+        assert!(ledger.obeys_hub());
+        ledger.meet_hub(5);
+        assert!(!ledger.obeys_hub());
+        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Ruling::FromOldHub);
     }
 
     proptest! {
@@ -489,9 +499,9 @@ mod tests {
             let mut typed_prompts = Vec::new();
             for (reply, prompt, shown, now, epoch) in walk {
                 let standing = sighting(shown);
-                let request = Request { epoch, ..request(reply, prompt, u32::from(prompt)) };
+                let request = InjectRequest { epoch, ..request(reply, prompt, u32::from(prompt)) };
                 let verdict = ledger.judge(&request, &Facts { now, ..facts(&standing) });
-                if let Verdict::Go(_) = verdict {
+                if let Ruling::Go(_) = verdict {
                     prop_assert!(now < 1_000, "typed after the deadline");
                     prop_assert_eq!(shown, u32::from(prompt), "typed into another prompt");
                     prop_assert!(!typed_replies.contains(&reply) && !typed_prompts.contains(&prompt));

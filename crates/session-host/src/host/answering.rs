@@ -1,43 +1,59 @@
 //! What the hub says: replies to type, through the gate, and what became of them.
 
-use atlasbridge_detect::{Moment, Observation};
-use atlasbridge_model::{ReplyId, Sighting, SightingNo, Strokes};
+use std::time::Duration;
+
+use atlasbridge_detect::Observation;
+use atlasbridge_model::{PromptId, ReplyId, Sighting, SightingNo, Strokes};
 use atlasbridge_pty::{PollFlags, Signal, TtyWait, WaitingThread, boot_time};
 use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
-use super::showing::Watch;
-use super::{Early, FIRST_TRY_AGAIN, GLANCE, Host, MOST_GLANCES, MOST_TRIES, Phase};
-use crate::gate::{Aim, Claim, Facts, Look, Progress, Reader, Request, Settled, Ticket, Unread};
-use crate::link::Heard;
+use super::Host;
+use super::stream::Watch;
+use crate::gate::{
+    Aim, Facts, Field, InjectRequest, Injection, Presence, Progress, Reaction, Ruling, Ticket, TtyReader,
+    Unread, Via,
+};
+use crate::link::FromHub;
+use crate::prompt::{KeyTarget, MOST_TRIES, PromptEffect, PromptEvent, Reply};
+
+/// Everything else is ready, the intent is on disk, and who is to read works for a moment: how long, and how often to wait.
+/// So short that nothing else need go on meanwhile.
+const GLANCE: Duration = Duration::from_millis(1);
+const MOST_GLANCES: u32 = 40;
 
 impl Host {
     pub(super) fn on_hub(&mut self, flags: PollFlags) {
         for heard in self.link.attend(self.now()) {
             match heard {
-                Heard::Hub { epoch } => {
-                    self.obeys_hub = self.gate.meet_hub(epoch);
+                FromHub::Hub { epoch } => {
+                    self.gate.meet_hub(epoch);
                     self.watch = Watch::Nobody;
                 }
-                Heard::Message(ToSession::Inject(inject)) => self.on_inject(&inject),
-                Heard::Message(ToSession::HowAreYou { asked }) => {
+                // What is no id was never handed out by a hub of this protocol.
+                FromHub::Message(ToSession::Inject(inject)) => {
+                    if let Some(request) = read_request(&inject) {
+                        self.consider(Reply { request, tries: 0 });
+                    }
+                }
+                FromHub::Message(ToSession::HowAreYou { asked }) => {
                     let silent_for_ms =
                         self.detector.last_output().map(|last| (self.now() - last).as_millis() as u64);
                     self.link.send(&FromSession::Health(Health {
                         asked,
-                        pty_alive: matches!(self.phase, Phase::Running | Phase::Ending { .. }),
-                        injecting: self.gate.is_injecting(),
+                        pty_alive: !self.is_over(),
+                        injecting: self.gate.injection().is_some(),
                         silent_for_ms,
-                        typed_ms_ago: self.typed_ms_ago(),
+                        typed_ms_ago: self.keyboard.typed_ms_ago(),
                     }));
                 }
-                Heard::Message(ToSession::Stop) => self.stop(Signal::Term),
+                FromHub::Message(ToSession::Stop) => self.stop(Signal::Term),
                 // The link keeps its own books, and what a newer hub says besides is not for us.
-                Heard::Message(ToSession::Noted { .. } | ToSession::Unknown) => {}
-                Heard::Message(ToSession::Watch { on }) => self.on_watch(on),
-                Heard::Message(ToSession::Screen { asked }) => self.tell_screen(asked),
-                Heard::Message(ToSession::Lines { asked, most }) => self.tell_lines(asked, most),
-                Heard::Message(ToSession::Type { typing_id, what }) => self.on_type(&typing_id, &what),
+                FromHub::Message(ToSession::Noted { .. } | ToSession::Unknown) => {}
+                FromHub::Message(ToSession::Watch { on }) => self.on_watch(on),
+                FromHub::Message(ToSession::Screen { asked }) => self.tell_screen(asked),
+                FromHub::Message(ToSession::Lines { asked, most }) => self.tell_lines(asked, most),
+                FromHub::Message(ToSession::Type { typing_id, what }) => self.on_type(&typing_id, &what),
             }
         }
         if !self.link.is_up() {
@@ -47,40 +63,62 @@ impl Host {
         }
     }
 
-    pub(super) fn on_inject(&mut self, inject: &Inject) {
-        self.consider(inject, 0);
+    /// # One answer at a time
+    /// While keys of another reply are on their way nobody is said to read, and no hook is asked: the reply waits.
+    pub(super) fn consider(&mut self, reply: Reply) {
+        self.catch_up();
+        let request = &reply.request;
+        let is_other = |injection: &Injection| injection.delivery.sighting != request.sighting;
+        let is_busy = self.gate.injection().is_some_and(is_other);
+        let (reader, waiting) = match is_busy {
+            true => (TtyReader::Nobody, None),
+            false => self.reader(reply.tries),
+        };
+        let mut facts = self.facts(request, reader);
+        facts.decision = facts.decision.filter(|_| !is_busy);
+        let target = match facts.decision.is_some() || !self.gate.is_new(request) {
+            true => KeyTarget::NeedsNoKey,
+            false => self.key_target(request, &facts),
+        };
+        let mut effects = self.prompts.step(PromptEvent::Reply(reply, target), self.now());
+        if let Some(PromptEffect::Judge(reply)) = effects.pop() {
+            self.judge(&reply.request, facts, waiting);
+        }
     }
 
-    /// `tries`: how often nobody was found to read the terminal.
-    pub(super) fn consider(&mut self, inject: &Inject, tries: u32) {
-        // What is no id was never handed out by a hub of this protocol.
-        let Some(request) = read_request(inject) else {
-            return;
+    fn judge(&mut self, request: &InjectRequest, facts: Facts, waiting: Option<WaitingThread>) {
+        let is_new = self.gate.is_new(request);
+        let reader = facts.reader;
+        let outcome = match self.gate.claim(request, facts) {
+            Ruling::Go(ticket) => self.type_reply(ticket, request, (reader, waiting)),
+            Ruling::Answered(outcome) => outcome,
+            Ruling::FromOldHub => return,
         };
-        self.catch_up();
-        let (reader, waiting) = self.reader(tries);
-        let facts = self.facts(&request, reader);
-        if let Some(due) = self.takes_keys_at(&request, &facts, tries) {
-            let is_looked_for = reader == Reader::Nobody || facts.standing.is_none();
-            self.early = Some(Early { inject: inject.clone(), due, tries: tries + u32::from(is_looked_for) });
-            return;
-        }
-        let is_new = self.gate.is_new(&request);
-        let outcome = match self.gate.claim(&request, facts) {
-            Claim::Granted(ticket) => self.type_reply(ticket, &request, (reader, waiting)),
-            Claim::Answered(outcome) => outcome,
-            Claim::FromOldHub => return,
-        };
-        self.tell_outcome(request.reply, &inject.prompt_id, outcome);
-        if is_new && self.is_left_open(&request, outcome) {
+        self.tell_outcome(request.reply, request.prompt, outcome);
+        if is_new && self.is_left_open(request, outcome) {
             self.observe(Observation::Untaken);
+        }
+    }
+
+    /// Its prompt has gone before anybody took its keys: without one, the gate grants nothing.
+    pub(super) fn refuse(&mut self, request: &InjectRequest) {
+        let facts = Facts { standing: None, ..self.facts(request, TtyReader::Nobody) };
+        self.judge(request, facts, None);
+    }
+
+    fn key_target(&self, request: &InjectRequest, facts: &Facts) -> KeyTarget {
+        let is_it = |seen: &Sighting| seen.no == request.sighting && seen.fingerprint == request.fingerprint;
+        match &facts.standing {
+            Some(seen) if is_it(seen) => KeyTarget::Shown(Field::of(Some(seen)), facts.reader),
+            None if self.detector.current().is_some_and(is_it) => KeyTarget::HalfDrawn,
+            Some(_) | None => KeyTarget::Gone,
         }
     }
 
     /// # What stands is offered
     /// Nothing was typed for this reply, which is over now, and its question still stands: it is asked again as another
     /// prompt. Where somebody types at the terminal it is theirs, and a hook that was asked waits for its own end.
-    fn is_left_open(&self, request: &Request, outcome: twin::Outcome) -> bool {
+    fn is_left_open(&self, request: &InjectRequest, outcome: twin::Outcome) -> bool {
         let is_untyped = match outcome {
             twin::Outcome::NotReading | twin::Outcome::TooLate | twin::Outcome::PromptChanged => true,
             twin::Outcome::Typed
@@ -99,41 +137,15 @@ impl Host {
         is_untyped && self.hooks.request_for(request.sighting).is_none() && stands()
     }
 
-    /// A dialog that was just drawn ignores keys for a moment, an event loop that works for a moment reads none, and a
-    /// dialog that is being drawn anew is half there. The reply waits for that, and everything about it is judged then; a
-    /// hook takes its decision at once.
-    fn takes_keys_at(&self, request: &Request, facts: &Facts, tries: u32) -> Option<Moment> {
-        if facts.decision.is_some() || !self.gate.is_new(request) {
-            return None;
-        }
-        let again = (tries < MOST_TRIES).then(|| self.now() + FIRST_TRY_AGAIN * (1 << tries));
-        let Some(standing) = &facts.standing else {
-            return again.filter(|_| self.has_not_gone(request));
-        };
-        let listens_at = self.seen_at + self.keys_after;
-        match facts.reader {
-            _ if standing.choices.is_some() && self.now() < listens_at => Some(listens_at),
-            Reader::Nobody => again,
-            Reader::Reads | Reader::Listens | Reader::Unknown => None,
-        }
-    }
-
-    /// The request's prompt is not on the screen of this moment, but the detector has not given it up: it is drawn anew, or
-    /// about to be seen to go.
-    fn has_not_gone(&self, request: &Request) -> bool {
-        let current = self.detector.current();
-        current.is_some_and(|seen| seen.no == request.sighting && seen.fingerprint == request.fingerprint)
-    }
-
     /// Who would read what is typed now. Processes of other sessions are looked at only at the last try: there are many.
-    fn reader(&self, tries: u32) -> (Reader, Option<WaitingThread>) {
+    fn reader(&self, tries: u32) -> (TtyReader, Option<WaitingThread>) {
         let probe = self.control.probe();
         let reader = match probe.wait {
-            TtyWait::Read => Reader::Reads,
-            TtyWait::Poll => Reader::Listens,
-            TtyWait::Unknown => Reader::Unknown,
-            TtyWait::None if tries >= MOST_TRIES && self.control.is_awaited_elsewhere() => Reader::Listens,
-            TtyWait::None => Reader::Nobody,
+            TtyWait::Read => TtyReader::Reads,
+            TtyWait::Poll => TtyReader::Listens,
+            TtyWait::Unknown => TtyReader::Unknown,
+            TtyWait::None if tries >= MOST_TRIES && self.control.is_awaited_elsewhere() => TtyReader::Listens,
+            TtyWait::None => TtyReader::Nobody,
         };
         (reader, probe.waiting)
     }
@@ -145,8 +157,8 @@ impl Host {
     fn type_reply(
         &mut self,
         ticket: Ticket,
-        request: &Request,
-        (reader, waiting): (Reader, Option<WaitingThread>),
+        request: &InjectRequest,
+        (reader, waiting): (TtyReader, Option<WaitingThread>),
     ) -> twin::Outcome {
         if self.gate.intend(&ticket).is_err() {
             return self.gate.void(ticket, twin::Outcome::NotRecorded);
@@ -156,7 +168,7 @@ impl Host {
             self.catch_up();
             let facts = self.facts(request, reader);
             let is_said = facts.decision.is_some();
-            let is_half_drawn = facts.standing.is_none() && self.has_not_gone(request);
+            let is_half_drawn = self.key_target(request, &facts) == KeyTarget::HalfDrawn;
             let objection = self.gate.objection(&ticket, request, facts);
             self.note_deed(request);
             let is_awaited = || is_said || waiting.is_none_or(|thread| self.control.still_waits(thread));
@@ -173,19 +185,18 @@ impl Host {
             glances += 1;
             std::thread::sleep(GLANCE);
         }
-        self.waiting = waiting;
-        self.reacted = false;
         let now = self.now();
         let Self { gate, hooks, .. } = self;
-        let outcome = gate.inject(ticket, |no, decision| hooks.decide(no, decision), now);
+        let outcome = gate.inject(ticket, waiting, |no, decision| hooks.decide(no, decision), now);
         if outcome == twin::Outcome::Typed {
-            let whole = self.gate.is_whole();
+            self.step(PromptEvent::Injected(request.sighting));
+            let whole = self.gate.injection().is_none_or(Injection::is_whole);
             self.observe(Observation::Injected { whole });
         }
         outcome
     }
 
-    pub(super) fn facts(&self, request: &Request, reader: Reader) -> Facts {
+    pub(super) fn facts(&self, request: &InjectRequest, reader: TtyReader) -> Facts {
         let decision = request.value.as_ref().and_then(|value| self.hooks.decision(request.sighting, value));
         // What is said to the request's own connection needs no screen where none has shown it: a clock that runs there
         // would otherwise keep every answer out.
@@ -193,18 +204,19 @@ impl Host {
             let asks = |seen: &&Sighting| self.detector.still_asks(seen.no, seen.fingerprint);
             self.detector.current().filter(|_| decision.is_some()).filter(asks).cloned()
         };
+        let asked_by = self.prompts.asked_by();
         Facts {
             now: boot_time().as_millis() as i64,
             standing: self.detector.current_now().or_else(asked),
             decision,
-            answered_locally: self.answered_locally.contains(&request.sighting)
+            answered_locally: self.prompts.was_answered_here(request.sighting)
                 || self.detector.is_being_answered(request.sighting, self.now()),
             half_typed: self.detector.typed_since(request.sighting, self.now()),
             takes_paste: self.detector.screen().input_modes().bracketed_paste,
-            other_foreground: self.asked_by.is_some() && self.control.foreground_group() != self.asked_by,
+            other_foreground: asked_by.is_some() && self.control.foreground_group() != asked_by,
             reader,
             takes_lines: self.control.line_mode().canonical,
-            tool_gone: !matches!(self.phase, Phase::Running | Phase::Ending { .. }),
+            tool_gone: self.is_over(),
         }
     }
 
@@ -216,35 +228,53 @@ impl Host {
     }
 
     pub(super) fn look(&mut self) {
-        let Some(no) = self.gate.injecting() else { return };
         self.judge_deed();
+        let Some(injection) = self.gate.injection() else { return };
+        let no = injection.delivery.sighting;
         let is_current = self.detector.current().is_some_and(|seen| seen.no == no);
         let now_shown = self.detector.current_now().filter(|seen| seen.no == no);
-        let is_over = matches!(self.phase, Phase::LastWords { .. } | Phase::LastNotes { .. });
-        let look = Look {
-            gone: !is_current || is_over,
-            over: is_over,
-            reacted: self.reacted,
-            still_shown: now_shown.is_some(),
-            shows_typed: self.gate.typed().is_some_and(|typed| self.detector.shows_typed(typed)),
-            drafted: self.detector.holds_draft(),
-            needs: now_shown.and_then(|seen| needs(&seen, self.gate.aim()?)),
-            unread: self.unread(),
-            unsent: !is_over && self.holds_unsent(),
-            // Last of all: nothing may come between this and the next key.
-            is_awaited: !self.relay.has_more() && self.is_awaited(),
+        let presence = match (self.is_over(), is_current, &now_shown) {
+            (true, ..) => Presence::Ended,
+            (false, false, _) => Presence::Gone,
+            (false, true, Some(_)) => Presence::Shown,
+            (false, true, None) => Presence::Hidden,
         };
-        match self.gate.look(look, self.now()) {
+        let mut reaction = self.reaction(presence);
+        reaction.shows_typed = injection.typed().is_some_and(|typed| self.detector.shows_typed(typed));
+        reaction.drafted = self.detector.holds_draft();
+        reaction.needs = now_shown.and_then(|seen| needs(&seen, injection.aim()?));
+        // Last of all: nothing may come between this and the next key.
+        reaction.is_awaited = !self.relay.has_more() && self.is_awaited(injection);
+        let progress = self.gate.look(&reaction, self.now());
+        self.follow(progress);
+    }
+
+    pub(super) fn follow(&mut self, progress: Progress) {
+        match progress {
             Progress::Waits => {}
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
-            Progress::Over(settled) => self.settle(&settled),
+            Progress::Over(settled) => {
+                let lies_unread = self.control.unread_input().is_some_and(|unread| unread > 0);
+                self.step(PromptEvent::Settled(settled, lies_unread));
+            }
+        }
+    }
+
+    /// What is seen of a prompt that stands there, or that has gone.
+    pub(super) fn reaction(&self, presence: Presence) -> Reaction {
+        let text = self.gate.injection().and_then(Injection::text);
+        Reaction {
+            presence,
+            unread: self.unread(),
+            unsent: presence != Presence::Ended && text.is_some_and(|text| self.detector.holds_text(text)),
+            ..Reaction::default()
         }
     }
 
     /// Whoever was to read the first stroke, or another in front of the terminal, waits for the next.
-    fn is_awaited(&self) -> bool {
+    fn is_awaited(&self, injection: &Injection) -> bool {
         let waits = |thread| self.control.still_waits(thread);
-        self.waiting.is_none_or(waits) || self.control.probe().wait != TtyWait::None
+        injection.waiting.is_none_or(waits) || self.control.probe().wait != TtyWait::None
     }
 
     /// What lies in the tool's terminal.
@@ -259,55 +289,28 @@ impl Host {
         }
     }
 
-    /// The text that was typed last still stands where it was typed.
-    pub(super) fn holds_unsent(&self) -> bool {
-        let text = self.gate.text_under_way();
-        text.is_some_and(|text| self.detector.holds_text(text))
-    }
-
-    /// # Nothing-lies-in-wait invariant
-    /// What was typed and not read when its prompt is over would answer the next question, which nobody was shown: it is
-    /// taken back. The keyboard was held meanwhile, so nothing of a person's is lost.
-    pub(super) fn settle(&mut self, settled: &Settled) {
-        // Of a line that was begun, the kernel does not say that it is there.
-        let is_left = settled.outcome == twin::Outcome::NotTaken
-            || self.control.unread_input().is_some_and(|unread| unread > 0);
-        if !settled.is_said && is_left && self.control.discard_input().is_err() {
-            self.link.notice(
-                "keys of an answer that came too late could not be taken back; look at what the tool asks next",
-            );
-        }
-        // Lines are typed ahead, and wait; a key that acts at once is not.
-        if settled.is_dialog && settled.by_key && settled.outcome == twin::Outcome::Taken {
-            self.drop_late_keys();
-        }
-        self.tell_outcome(settled.reply, &settled.prompt.to_string(), settled.outcome);
-        if settled.leaves_prompt_open() && self.reads_all() {
-            self.observe(Observation::Untaken);
-        }
-    }
-
     /// # No answer lies in wait
     /// A program that waits for its terminal has read everything that was typed into it: nothing of an earlier answer can
     /// reach a later prompt.
-    fn reads_all(&self) -> bool {
+    pub(super) fn reads_all(&self) -> bool {
         let is_waiting = matches!(self.control.probe().wait, TtyWait::Read | TtyWait::Poll);
         is_waiting && !self.gate.wants_to_write()
     }
 
-    pub(super) fn tell_outcome(&mut self, reply: ReplyId, prompt_id: &str, outcome: twin::Outcome) {
-        let now = self.now();
-        if let Some(events) = &mut self.events {
-            let by = self.gate.route().filter(|_| outcome == twin::Outcome::Typed);
-            events.injected(&reply.to_string(), &serde_json::json!(outcome), by, now);
-        }
-        let prompt_id = prompt_id.to_owned();
-        self.link.report(Report::Outcome { reply_id: reply.to_string(), prompt_id, outcome });
+    pub(super) fn tell_outcome(&mut self, reply: ReplyId, prompt: PromptId, outcome: twin::Outcome) {
+        let by = self.gate.injection().filter(|_| outcome == twin::Outcome::Typed);
+        let by = by.map(|injection| match injection.delivery.via {
+            Via::Hook => "hook",
+            Via::Keys => "keys",
+        });
+        self.events.injected(&reply.to_string(), &serde_json::json!(outcome), by, self.now());
+        let (reply_id, prompt_id) = (reply.to_string(), prompt.to_string());
+        self.link.report(Report::Outcome { reply_id, prompt_id, outcome });
     }
 }
 
-fn read_request(inject: &Inject) -> Option<Request> {
-    Some(Request {
+fn read_request(inject: &Inject) -> Option<InjectRequest> {
+    Some(InjectRequest {
         reply: inject.reply_id.parse().ok()?,
         prompt: inject.prompt_id.parse().ok()?,
         sighting: SightingNo(inject.sighting),

@@ -5,7 +5,7 @@ use atlasbridge_pty::{ChildEvent, GuardianNote, PollFd, PollFlags, Signal, Stop,
 use atlasbridge_wire::session::{End, Report};
 
 use super::{Host, LAST_WORDS, Phase, STOP_GRACE, terminal_size};
-use crate::front::Front;
+use crate::terminal::OuterTerminal;
 
 impl Host {
     pub(super) fn on_signals(&mut self) {
@@ -26,8 +26,8 @@ impl Host {
 
     /// What the terminal outside would say to whoever is in front of it.
     pub(super) fn pass_on(&mut self, signal: Signal) {
-        let _ = match &self.front {
-            Some(front) if !front.is_ours() => self.child.signal_tool(signal),
+        let _ = match &self.keyboard.terminal {
+            Some(terminal) if !terminal.is_ours() => self.child.signal_tool(signal),
             Some(_) | None => self.child.signal_foreground(signal),
         };
         if matches!(self.phase, Phase::LastWords { .. }) && signal != Signal::Tstp {
@@ -85,9 +85,9 @@ impl Host {
     pub(super) fn on_stopped(&mut self, number: i32) {
         let signal = Signal::from_number(number);
         let wants_terminal = matches!(signal, Some(Signal::Ttin | Signal::Ttou));
-        if wants_terminal && let Some(front) = &mut self.front {
-            front.need();
-            if front.may_take() {
+        if wants_terminal && let Some(terminal) = &mut self.keyboard.terminal {
+            terminal.need();
+            if terminal.may_take() {
                 self.come_back();
                 return;
             }
@@ -109,12 +109,12 @@ impl Host {
 
     /// We go on, perhaps at another place than before.
     pub(super) fn come_back(&mut self) {
-        if let Some(front) = &mut self.front {
-            let _ = front.take_or_leave();
-            if let Some(change) = front.change() {
+        if let Some(terminal) = &mut self.keyboard.terminal {
+            let _ = terminal.take_or_leave();
+            if let Some(change) = terminal.change() {
                 let _ = self.control.lend(change.from);
             }
-            let _ = self.child.set_foreground(front.is_ours());
+            let _ = self.child.set_foreground(terminal.is_ours());
         }
         self.tell_guardian();
         self.resize();
@@ -123,8 +123,8 @@ impl Host {
 
     /// The terminal first: the shell's prompt must not come out in raw mode.
     pub(super) fn leave_terminal(&mut self) {
-        if let Some(front) = &mut self.front {
-            front.leave();
+        if let Some(terminal) = &mut self.keyboard.terminal {
+            terminal.leave();
         }
         self.tell_guardian();
     }
@@ -147,14 +147,13 @@ impl Host {
     }
 
     pub(super) fn tell_guardian(&self) {
-        let restore = self.front.as_ref().and_then(Front::change);
-        let _ = self.child.note(&GuardianNote { restore, alternate_screen: self.is_alternate });
+        let restore = self.keyboard.terminal.as_ref().and_then(OuterTerminal::change);
+        let alternate_screen = self.detector.screen().is_alternate();
+        let _ = self.child.note(&GuardianNote { restore, alternate_screen });
     }
 
-    pub(super) fn follow_alternate_screen(&mut self) {
-        let is_alternate = self.detector.screen().is_alternate();
-        if is_alternate != self.is_alternate {
-            self.is_alternate = is_alternate;
+    pub(super) fn follow_alternate_screen(&mut self, was_alternate: bool) {
+        if was_alternate != self.detector.screen().is_alternate() {
             self.tell_guardian();
         }
     }

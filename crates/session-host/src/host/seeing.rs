@@ -1,13 +1,15 @@
 //! What the detector says: prompts that come and go, and questions for the kernel.
 
-use atlasbridge_detect::{Departure, DetectorEvent as Event, Drift, KernelWait, Observation, Waits};
+use atlasbridge_detect::{DetectorEvent, Drift, KernelWait, Observation, Waits};
 use atlasbridge_model::{Kind, Sighting, SightingNo, lifecycle};
 use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
 
-use super::{Host, MOST_LEFT_OPEN};
-use crate::gate::{Look, Progress};
+use super::Host;
+use crate::gate::Settled;
 use crate::pause;
+use crate::prompt::{PromptEffect, PromptEvent, RequestFate};
+use crate::relay::Backlog;
 
 impl Host {
     pub(super) fn observe(&mut self, observation: Observation<'_>) {
@@ -15,33 +17,32 @@ impl Host {
         self.on_events(events);
     }
 
-    pub(super) fn on_events(&mut self, mut events: Vec<Event>) {
+    pub(super) fn on_events(&mut self, mut events: Vec<DetectorEvent>) {
         while !events.is_empty() {
             let mut more = Vec::new();
             for event in events {
                 match event {
-                    Event::AskKernel => {
+                    DetectorEvent::AskKernel => {
                         let Some(kernel) = self.ask_kernel() else { continue };
-                        if let Some(captures) = &mut self.captures {
-                            captures.kernel = kernel;
-                        }
+                        self.captures.kernel = kernel;
                         more.extend(self.detector.observe(Observation::Kernel(kernel), self.now()));
                     }
-                    Event::AnswerStatusQuery(answer) if self.answers_status_query => {
-                        // A terminal that takes nothing now would have lost a reply of the outer one as well.
-                        let _ = self.gate.answer_query(&answer);
+                    // A terminal that takes nothing now would have lost a reply of the outer one as well.
+                    DetectorEvent::AnswerStatusQuery(answer) => drop(self.gate.answer_query(&answer)),
+                    DetectorEvent::Drift { no, how } => self.on_drift(no, how),
+                    DetectorEvent::Seen(sighting) => {
+                        let by = self.control.foreground_group();
+                        self.step(match self.hooks.awaits_request(&sighting) {
+                            true => PromptEvent::SeenWithoutRequest(sighting, by),
+                            false => PromptEvent::Seen(sighting, by),
+                        });
                     }
-                    Event::AnswerStatusQuery(_) => {}
-                    Event::Drift { no, how } => self.on_drift(no, how),
-                    Event::Seen(sighting) => self.on_sighting(sighting),
-                    Event::Gone { no, how } => self.on_gone(no, how),
+                    DetectorEvent::Gone { no, how } => self.step(PromptEvent::Gone(no, how)),
                 }
             }
             events = more;
         }
-        if self.gate.is_injecting() {
-            self.look();
-        }
+        self.look();
     }
 
     /// # The kernel's word is about the screen that was read
@@ -51,54 +52,99 @@ impl Host {
     pub(super) fn ask_kernel(&mut self) -> Option<KernelWait> {
         pause::point("host-ask-kernel");
         let probe = self.control.probe();
-        let is_ahead = self.relay.has_more();
-        if is_ahead && self.left_open < MOST_LEFT_OPEN {
-            self.left_open += 1;
-            return None;
-        }
-        self.left_open = 0;
+        let wait = match (self.relay.backlog(), probe.wait) {
+            (Backlog::More, _) => return None,
+            // Whatever it waits for, it is not on the screen.
+            (Backlog::Flood, _) | (Backlog::Nothing, TtyWait::Unknown) => Waits::Unknown,
+            (Backlog::Nothing, TtyWait::Read) => Waits::Read,
+            (Backlog::Nothing, TtyWait::Poll) => Waits::Poll,
+            (Backlog::Nothing, TtyWait::None) => Waits::Nobody,
+        };
         Some(KernelWait {
-            wait: match probe.wait {
-                // A flood: whatever it waits for, it is not on the screen.
-                _ if is_ahead => Waits::Unknown,
-                TtyWait::Read => Waits::Read,
-                TtyWait::Poll => Waits::Poll,
-                TtyWait::None => Waits::Nobody,
-                TtyWait::Unknown => Waits::Unknown,
-            },
+            wait,
             canonical: probe.canonical,
             // Where we switched the echo off, its absence says nothing about a secret.
             echo: probe.echo || !self.keyboard.is_shown,
         })
     }
 
-    pub(super) fn on_seen(&mut self, sighting: &Sighting) {
-        self.asked_by = self.control.foreground_group();
-        self.seen_at = self.now();
-        self.sent_locally = false;
+    pub(super) fn step(&mut self, event: PromptEvent) {
+        for effect in self.prompts.step(event, self.now()) {
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: PromptEffect) {
+        match effect {
+            PromptEffect::NoteUnasked => self.hooks.note_unasked(),
+            PromptEffect::Announce(sighting) => self.announce(*sighting),
+            PromptEffect::Consider(reply) | PromptEffect::Judge(reply) => self.consider(reply),
+            PromptEffect::Refuse(reply) => self.refuse(&reply.request),
+            PromptEffect::EndRequest(no, fate) => self.end_request(no, fate),
+            PromptEffect::LookLast(presence) => {
+                self.judge_deed();
+                let progress = self.gate.look(&self.reaction(presence), self.now());
+                self.follow(progress);
+            }
+            PromptEffect::NoteGone(no, how) => {
+                let word = how.map_or("injected", |how| match how {
+                    lifecycle::Departure::AnsweredLocally => "answered_locally",
+                    lifecycle::Departure::OutOfBand => "out_of_band",
+                    lifecycle::Departure::Withdrawn => "withdrawn",
+                    lifecycle::Departure::ToolEnded => "tool_ended",
+                });
+                self.events.gone(no, word, self.now());
+            }
+            PromptEffect::ReportLeft(no, how) => {
+                self.link.report(Report::Left { sighting: no.0, how: how.into() });
+            }
+            PromptEffect::TakeBackKeys if self.control.discard_input().is_err() => self.link.notice(
+                "keys of an answer that came too late could not be taken back; look at what the tool asks next",
+            ),
+            PromptEffect::TakeBackKeys => {}
+            PromptEffect::DropLateKeys => self.drop_late_keys(),
+            PromptEffect::TellOutcome(Settled { delivery, outcome }) => {
+                self.tell_outcome(delivery.reply, delivery.prompt, outcome);
+            }
+            PromptEffect::OfferAgain if self.reads_all() => self.observe(Observation::Untaken),
+            PromptEffect::OfferAgain => {}
+        }
+    }
+
+    fn announce(&mut self, mut sighting: Sighting) {
+        self.join_word(&mut sighting);
         if sighting.kind != Kind::Idle {
             self.deed = None;
         }
         self.gate.arm();
         let now = self.now();
-        if let Some(events) = &mut self.events {
-            events.seen(sighting, now);
+        self.events.seen(&sighting, now);
+        self.captures.seen(&sighting, self.detector.screen(), now);
+        let typed_ms_ago = self.keyboard.typed_ms_ago();
+        self.link.report(Report::Sighted { sighting: (&sighting).into(), typed_ms_ago });
+    }
+
+    /// The dialog of a request has gone: the detector hears of the next one, or that there is none.
+    fn end_request(&mut self, no: SightingNo, fate: RequestFate) {
+        let has_changed = match fate {
+            RequestFate::WaitsOn => self.hooks.dialog_lost(no),
+            RequestFate::Over => self.hooks.dialog_gone(no),
+            RequestFate::Answered => {
+                self.hooks.dialog_gone(no);
+                true
+            }
+        };
+        if has_changed {
+            self.tell_what_waits();
         }
-        if let Some(captures) = &mut self.captures {
-            captures.seen(sighting, self.detector.screen(), now);
-        }
-        self.link.report(Report::Sighted { sighting: sighting.into(), typed_ms_ago: self.typed_ms_ago() });
     }
 
     /// What the tool says of itself and what its screen shows disagree: for whoever improves the detector.
     fn on_drift(&mut self, no: SightingNo, how: Drift) {
-        let now = self.now();
-        if let Some(events) = &mut self.events {
-            events.drift(no, how.as_str(), now);
-        }
-        match &mut self.captures {
-            Some(captures) => captures.drift = Some((no, how)),
-            None => self.link.notice(match how {
+        self.events.drift(no, how.as_str(), self.now());
+        self.captures.drift = Some((no, how));
+        if !self.captures.is_on() {
+            self.link.notice(match how {
                 Drift::Unrecognised => {
                     "the tool said that it waits, and its dialog was not recognised; \
                      ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment"
@@ -107,71 +153,7 @@ impl Host {
                     "a dialog was seen while the tool said that it works; \
                      ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment"
                 }
-            }),
-        }
-    }
-
-    pub(super) fn on_gone(&mut self, no: SightingNo, how: Departure) {
-        let now = self.now();
-        if self.unjoined.take_if(|(sighting, _)| sighting.no == no).is_some() {
-            // Nobody was told of it.
-            return;
-        }
-        let was_ours = self.gate.injecting() == Some(no);
-        let has_changed = match how {
-            Departure::Unprompted { .. } if !was_ours => self.hooks.dialog_lost(no),
-            Departure::Unprompted { .. } | Departure::LocalInput | Departure::Injected | Departure::Ended => {
-                self.hooks.dialog_gone(no)
-            }
-        };
-        if has_changed || was_ours {
-            self.tell_what_waits();
-        }
-        if was_ours {
-            self.judge_deed();
-        }
-        if was_ours
-            && let Progress::Over(settled) = self.gate.look(
-                Look {
-                    gone: true,
-                    over: how == Departure::Ended,
-                    reacted: true,
-                    unsent: how != Departure::Ended && self.holds_unsent(),
-                    unread: self.unread(),
-                    ..Look::default()
-                },
-                now,
-            )
-        {
-            self.settle(&settled);
-        }
-        let how = match how {
-            Departure::Injected => None,
-            Departure::LocalInput => Some(lifecycle::Departure::AnsweredLocally),
-            Departure::Unprompted { echoed: true } => Some(lifecycle::Departure::OutOfBand),
-            Departure::Unprompted { echoed: false } => Some(lifecycle::Departure::Withdrawn),
-            // Its answer was its end: there was no time to see the prompt go.
-            Departure::Ended if self.sent_locally => Some(lifecycle::Departure::AnsweredLocally),
-            Departure::Ended => Some(lifecycle::Departure::ToolEnded),
-        };
-        if how == Some(lifecycle::Departure::AnsweredLocally) {
-            self.answered_locally.push(no);
-            if self.answered_locally.len() > 64 {
-                self.answered_locally.remove(0);
-            }
-        }
-        if let Some(events) = &mut self.events {
-            let word = match how {
-                None => "injected",
-                Some(lifecycle::Departure::AnsweredLocally) => "answered_locally",
-                Some(lifecycle::Departure::OutOfBand) => "out_of_band",
-                Some(lifecycle::Departure::Withdrawn) => "withdrawn",
-                Some(lifecycle::Departure::ToolEnded) => "tool_ended",
-            };
-            events.gone(no, word, now);
-        }
-        if let Some(how) = how.filter(|_| !was_ours) {
-            self.link.report(Report::Left { sighting: no.0, how });
+            });
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Lookup {
 }
 
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum Wish {
     Say(Notice),
     Decide(Matter),
     /// Something is asked before it is done.
@@ -31,33 +31,33 @@ pub(crate) enum Asked {
 }
 
 /// What a command asks for. `id` is its sender's own, `token` names the question that it may need.
-pub(crate) fn asked(command: Command, id: &str, token: &str, lookup: &Lookup) -> Asked {
+pub(crate) fn asked(command: Command, id: &str, token: &str, lookup: &Lookup) -> Wish {
     let named = |wanted: Option<String>| named_session(&lookup.sessions, wanted.as_deref());
-    let of_session = |wanted, then: &dyn Fn(&SessionRecord) -> Asked| match named(wanted) {
+    let of_session = |wanted, then: &dyn Fn(&SessionRecord) -> Wish| match named(wanted) {
         Ok(session) => then(session),
-        Err(reason) => Asked::Say(words::say(reason)),
+        Err(reason) => Wish::Say(words::say(reason)),
     };
     match command {
-        Command::Start => Asked::Say(words::welcome(id)),
-        Command::Help => Asked::Say(words::help()),
-        Command::Sessions => Asked::Say(words::sessions(&lookup.views, lookup.switched)),
-        Command::Status => Asked::Say(words::status(lookup)),
+        Command::Start => Wish::Say(words::welcome(id)),
+        Command::Help => Wish::Say(words::help()),
+        Command::Sessions => Wish::Say(words::sessions(&lookup.views, lookup.switched)),
+        Command::Status => Wish::Say(words::status(lookup)),
         Command::Switch { session } => {
-            of_session(session, &|session| Asked::Decide(Matter::Switch { session: session.id }))
+            of_session(session, &|session| Wish::Decide(Matter::Switch { session: session.id }))
         }
-        Command::Mute { time: None } => Asked::Say(words::say(format!(
+        Command::Mute { time: None } => Wish::Say(words::say(format!(
             "Say how long, at most {} days: /mute 30m, /mute 2h, /mute 1d, or /mute off to end it.",
             LONGEST_MUTE.as_secs() / (24 * 3_600)
         ))),
-        Command::Mute { time: Some(time) } => Asked::Decide(Matter::Mute { time }),
+        Command::Mute { time: Some(time) } => Wish::Decide(Matter::Mute { time }),
         Command::Stop { session } => of_session(session, &|session| {
             let question = Question::Stop { session: session.id.to_string() };
-            Asked::Ask(question, words::stop(session, token))
+            Wish::Ask(question, words::stop(session, token))
         }),
         Command::Resume { session } => {
-            of_session(session, &|session| Asked::Decide(Matter::Resume { session: session.id }))
+            of_session(session, &|session| Wish::Decide(Matter::Resume { session: session.id }))
         }
-        Command::Screen { session } => of_session(session, &|session| Asked::Screen(session.id)),
+        Command::Screen { session } => of_session(session, &|session| Wish::Screen(session.id)),
     }
 }
 

@@ -8,7 +8,7 @@ use atlasbridge_model::answer::Said;
 use atlasbridge_store::NewAsk;
 use serde::{Deserialize, Serialize};
 
-use crate::decide::{Answer, Matter, Offer, Operator};
+use crate::decide::{Answer, AnswerRight, Matter, Operator};
 
 /// How long a question of ours can be answered.
 const ASK_LIMIT: Duration = Duration::from_secs(600);
@@ -21,9 +21,9 @@ pub(crate) const STALE: &str = "This question is out of date; nothing was done."
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Question {
-    Stop {
-        session: String,
-    },
+    /// End the tool of a session.
+    Stop { session: String },
+    /// Refuse, and send this text afterwards.
     DenyAndSay {
         prompt: String,
         nonce: String,
@@ -33,21 +33,11 @@ pub(crate) enum Question {
         message: Option<String>,
     },
     /// Refuse, with a reason that the tool hears together with the refusal.
-    Refuse {
-        prompt: String,
-        nonce: String,
-        reason: String,
-    },
+    Refuse { prompt: String, nonce: String, reason: String },
     /// Send a text whose first character makes something else of it.
-    Instruct {
-        session: String,
-        text: String,
-        message: String,
-    },
-    TakeBack {
-        session: String,
-        reply: String,
-    },
+    Instruct { session: String, text: String, message: String },
+    /// Take back an instruction that waits.
+    TakeBack { session: String, reply: String },
 }
 
 impl Question {
@@ -71,7 +61,7 @@ impl Question {
     /// What *yes* decides, and the message that it is about. `None`: whatever it was about cannot be read.
     pub(crate) fn decided(self) -> Option<(Matter, Option<Address>)> {
         let answer = |prompt: &str, nonce: &str, said, then| {
-            let offer = Offer { prompt: prompt.parse().ok()?, nonce: Some(nonce.parse().ok()?) };
+            let offer = AnswerRight { prompt: prompt.parse().ok()?, nonce: Some(nonce.parse().ok()?) };
             // Its sender was asked, and told what the first character makes of it.
             Some(Matter::Answer(Answer { on: Ok(offer), said, as_is: true, then }))
         };

@@ -8,7 +8,7 @@ use atlasbridge_model::routing::{self, Addressee, Context, Meant, Running, Waiti
 use atlasbridge_model::{Kind, SessionId, Timestamp};
 use atlasbridge_store::{Offered, OpenPrompt};
 
-use crate::decide::{Answer, Matter, Offer};
+use crate::decide::{Answer, AnswerRight, Matter};
 use crate::words;
 
 /// A text, and what is known of it.
@@ -33,12 +33,13 @@ pub(crate) struct Around {
 
 /// The message that it replies to.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per text: a box would save nothing that anybody notices")]
 pub(crate) enum Replied {
-    ToNothing,
-    ToPrompt(Offered),
+    /// It is no reply.
+    Nothing,
+    /// The message of a prompt.
+    Prompt(Box<Offered>),
     /// One that is no prompt of ours, as far as we know.
-    ToSomething,
+    Unknown,
 }
 
 #[derive(Debug)]
@@ -58,9 +59,9 @@ fn not_used(text: &str, why: &'static str) -> Route {
 /// Which prompt, or which session, does a text mean?
 pub(crate) fn route(texted: &Texted, around: &Around) -> Route {
     let replied = match &around.replied {
-        Replied::ToNothing => None,
-        Replied::ToPrompt(offered) => Some(offered),
-        Replied::ToSomething => {
+        Replied::Nothing => None,
+        Replied::Prompt(offered) => Some(offered),
+        Replied::Unknown => {
             return not_used(
                 "I do not know which prompt that message belongs to, so this was not used. Reply to the prompt's \
                  own message, or use its buttons.",
@@ -111,7 +112,7 @@ fn text_for(texted: &Texted, offered: &Offered) -> Route {
     if texted.is_other_command {
         return Route::NotUsed { notice: words::unknown_command(&text), why: "unknown_command" };
     }
-    let on = Ok(Offer { prompt: prompt.id, nonce: Some(*nonce) });
+    let on = Ok(AnswerRight { prompt: prompt.id, nonce: Some(*nonce) });
     Route::Decide(Matter::Answer(Answer { on, said: Said::Text(text), as_is: false, then: None }))
 }
 

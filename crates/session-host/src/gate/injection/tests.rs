@@ -1,34 +1,43 @@
-//! Each course of an injection, row by row, and menus that misbehave at random.
+//! Each plan of an injection, row by row, and menus that misbehave at random.
 
 use super::*;
-use crate::gate::Settled;
+use atlasbridge_model::{PromptId, ReplyId, SightingNo};
 
 fn at(millis: u64) -> Moment {
     Moment(Duration::from_millis(millis))
 }
 
-fn typing(strokes: Strokes) -> Typing {
-    let ticket = Ticket {
+fn delivery() -> Delivery {
+    Delivery {
         reply: ReplyId::from_random([1; 16]),
         prompt: PromptId::from_random([2; 16]),
         sighting: SightingNo(1),
-        is_dialog: true,
-        by_key: true,
-        way: Way::Type(strokes),
-    };
-    Typing::begun(ticket, Duration::ZERO, at(0))
+        field: Field::KeyDialog,
+        via: Via::Keys,
+    }
 }
 
-fn nothing() -> Look {
-    Look { still_shown: true, is_awaited: true, ..Look::default() }
+fn in_a_box(strokes: Strokes) -> Injection {
+    let delivery = Delivery { field: Field::Text, ..delivery() };
+    Injection { delivery, ..typing(strokes) }
 }
 
-fn echoed() -> Look {
-    Look { reacted: true, still_shown: true, is_awaited: true, shows_typed: true, ..Look::default() }
+fn typing(strokes: Strokes) -> Injection {
+    let ticket = Ticket { delivery: delivery(), route: Route::Type(strokes) };
+    let begun = Injection::begun(ticket, None, Duration::ZERO, at(0));
+    Injection { has_reacted: true, ..begun }
 }
 
-fn gone() -> Look {
-    Look { gone: true, reacted: true, ..Look::default() }
+fn nothing() -> Reaction {
+    Reaction { presence: Presence::Shown, is_awaited: true, ..Reaction::default() }
+}
+
+fn echoed() -> Reaction {
+    Reaction { presence: Presence::Shown, is_awaited: true, shows_typed: true, ..Reaction::default() }
+}
+
+fn gone() -> Reaction {
+    Reaction { presence: Presence::Gone, ..Reaction::default() }
 }
 
 #[test]
@@ -58,33 +67,54 @@ fn enter_follows_only_while_the_same_prompt_stands() {
     assert_eq!(taken_by_the_key.next(&gone(), at(5)), Next::Over(Outcome::Taken), "no Enter to be sure");
 }
 
+/// The rows as they were before the key are no proof of it.
+#[test]
+fn no_key_follows_one_that_the_tool_has_not_reacted_to() {
+    let mut two = Injection { has_reacted: false, ..typing(Strokes::then_enter_if_still_there("y")) };
+    assert_eq!(two.next(&echoed(), at(300)), Next::WaitUntil(at(2_000)));
+    two.has_reacted = true;
+    assert!(matches!(two.next(&echoed(), at(300)), Next::Press(_)));
+}
+
+/// The dialog has gone, and the tool says that it did the opposite: nobody calls that applied.
+#[test]
+fn an_answer_that_the_tool_belies_is_unknown() {
+    let mut belied = Injection { is_belied: true, ..typing(Strokes::once("y\r")) };
+    assert_eq!(belied.next(&gone(), at(3)), Next::Over(Outcome::Unknown));
+    let mut ignored = Injection { is_belied: true, ..typing(Strokes::once("y\r")) };
+    assert_eq!(ignored.next(&nothing(), at(2_000)), Next::Over(Outcome::NotTaken));
+}
+
 /// Something else on the screen moved: that the key was seen is not known, so no Enter follows it.
 #[test]
 fn a_key_that_is_not_seen_is_followed_by_no_enter() {
     let mut two = typing(Strokes::then_enter_if_still_there("y"));
-    let elsewhere = Look { shows_typed: false, ..echoed() };
+    let elsewhere = Reaction { shows_typed: false, ..echoed() };
     assert_eq!(two.next(&elsewhere, at(1_900)), Next::WaitUntil(at(2_000)));
     assert_eq!(two.next(&elsewhere, at(2_000)), Next::Over(Outcome::NotTaken));
 }
 
 #[test]
 fn what_lies_unread_was_not_taken_though_its_prompt_has_gone() {
-    let lies = |bytes, over| Look { over, unread: Unread { bytes, is_awaited: false }, ..gone() };
-    let ends = |look: &Look| typing(Strokes::once("y\r")).next(look, at(2_000));
+    let lies = |bytes, is_over| {
+        let presence = if is_over { Presence::Ended } else { Presence::Gone };
+        Reaction { presence, unread: Unread { bytes, is_awaited: false }, ..gone() }
+    };
+    let ends = |look: &Reaction| typing(Strokes::once("y\r")).next(look, at(2_000));
     assert_eq!(ends(&lies(2, false)), Next::Over(Outcome::NotTaken));
     assert_eq!(ends(&lies(2, true)), Next::Over(Outcome::ToolGone));
     assert_eq!(ends(&lies(1, false)), Next::Over(Outcome::Taken), "its first key was read");
     assert_eq!(ends(&lies(0, true)), Next::Over(Outcome::Taken));
 }
 
-fn unread(bytes: u64, is_awaited: bool) -> Look {
-    Look { unread: Unread { bytes, is_awaited }, ..nothing() }
+fn unread(bytes: u64, is_awaited: bool) -> Reaction {
+    Reaction { unread: Unread { bytes, is_awaited }, ..nothing() }
 }
 
 /// The kernel echoes a line at once, and the question is swept away by it: a slow tool still gets its answer.
 #[test]
 fn an_answer_that_is_not_read_yet_is_waited_for() {
-    let swept = Look { gone: true, ..unread(2, true) };
+    let swept = Reaction { presence: Presence::Gone, ..unread(2, true) };
     let mut line = typing(Strokes::once("y\r"));
     assert_eq!(line.next(&swept, at(1)), Next::WaitUntil(at(5)));
     assert_eq!(line.next(&swept, at(200)), Next::WaitUntil(at(250)));
@@ -106,10 +136,10 @@ fn an_answer_that_nobody_comes_for_is_taken_back_at_once() {
 
 #[test]
 fn a_line_that_was_read_and_changed_nothing_is_unknown() {
-    let line = || Typing { is_dialog: false, ..typing(Strokes::once("hello\r")) };
+    let line = || in_a_box(Strokes::once("hello\r"));
     assert_eq!(line().next(&nothing(), at(2_000)), Next::Over(Outcome::Unknown));
     assert_eq!(line().next(&unread(6, true), at(2_000)), Next::Over(Outcome::NotTaken));
-    let in_its_box = Look { drafted: Some(true), ..nothing() };
+    let in_its_box = Reaction { drafted: Some(true), ..nothing() };
     assert_eq!(line().next(&in_its_box, at(4_000)), Next::Over(Outcome::NotTaken));
 }
 
@@ -120,21 +150,16 @@ fn keys(from: usize, to: usize) -> Option<Strokes> {
     Strokes::guided(steps.chain([b"\r".to_vec()]))
 }
 
-fn steered(from: usize, to: usize) -> Typing {
+fn steered(from: usize, to: usize) -> Injection {
     let aim = Aim { row: to, label: "No".to_owned() };
-    let ticket = Ticket {
-        reply: ReplyId::from_random([1; 16]),
-        prompt: PromptId::from_random([2; 16]),
-        sighting: SightingNo(1),
-        is_dialog: true,
-        by_key: true,
-        way: Way::Steer { aim, strokes: keys(from, to).unwrap() },
-    };
-    Typing::begun(ticket, Duration::ZERO, at(0))
+    let ticket =
+        Ticket { delivery: delivery(), route: Route::Steer { aim, strokes: keys(from, to).unwrap() } };
+    let begun = Injection::begun(ticket, None, Duration::ZERO, at(0));
+    Injection { has_reacted: true, ..begun }
 }
 
-fn marker_on(row: usize, aim: usize) -> Look {
-    Look { needs: keys(row, aim), ..echoed() }
+fn marker_on(row: usize, aim: usize) -> Reaction {
+    Reaction { needs: keys(row, aim), ..echoed() }
 }
 
 #[test]
@@ -155,14 +180,14 @@ fn a_marker_is_led_step_by_step_and_enter_waits_for_it() {
 
 #[test]
 fn a_step_that_is_lost_or_goes_astray_is_given_up() {
-    let astray = |look: Look| {
+    let astray = |look: Reaction| {
         let mut led = steered(0, 2);
         assert_eq!(led.next(&look, at(1_900)), Next::WaitUntil(at(2_000)));
         assert_eq!(led.next(&look, at(2_000)), Next::Over(Outcome::NotTaken));
     };
     astray(marker_on(0, 2));
     astray(marker_on(4, 2));
-    astray(Look { needs: None, ..echoed() });
+    astray(Reaction { needs: None, ..echoed() });
     let mut moved_only = steered(0, 2);
     assert_eq!(
         moved_only.next(&gone(), at(5)),
@@ -203,7 +228,7 @@ proptest::proptest! {
                 }
             }
             let look = match fate {
-                9 => Look { needs: None, ..echoed() },
+                9 => Reaction { needs: None, ..echoed() },
                 _ => marker_on(marker, to),
             };
             match led.next(&look, at(now)) {
@@ -221,7 +246,7 @@ proptest::proptest! {
 
 #[test]
 fn a_text_without_its_enter_was_not_taken() {
-    let mut text = Typing { is_dialog: false, ..typing(Strokes::then_enter_if_still_there("hello")) };
+    let mut text = in_a_box(Strokes::then_enter_if_still_there("hello"));
     assert_eq!(text.next(&gone(), at(5)), Next::Over(Outcome::NotTaken));
 }
 
@@ -229,11 +254,11 @@ fn a_text_without_its_enter_was_not_taken() {
 #[test]
 fn no_further_key_is_pressed_while_nobody_waits_for_it() {
     let mut led = steered(0, 2);
-    let busy = Look { is_awaited: false, ..marker_on(1, 2) };
+    let busy = Reaction { is_awaited: false, ..marker_on(1, 2) };
     assert_eq!(led.next(&busy, at(300)), Next::WaitUntil(at(304)));
     assert!(matches!(led.next(&marker_on(1, 2), at(304)), Next::Press(_)));
     let mut two = typing(Strokes::then_enter_if_still_there("y"));
-    let busy = Look { is_awaited: false, ..echoed() };
+    let busy = Reaction { is_awaited: false, ..echoed() };
     assert_eq!(two.next(&busy, at(300)), Next::WaitUntil(at(304)));
     assert!(matches!(two.next(&echoed(), at(304)), Next::Press(_)));
 }
@@ -241,14 +266,14 @@ fn no_further_key_is_pressed_while_nobody_waits_for_it() {
 /// Nothing knows the screen any more, and yet the text stands there: that is no proof that it was sent.
 #[test]
 fn a_text_that_still_stands_before_the_cursor_was_not_taken() {
-    let mut text = Typing { is_dialog: false, ..typing(Strokes::then_enter_if_still_there("hello")) };
+    let mut text = in_a_box(Strokes::then_enter_if_still_there("hello"));
     assert!(matches!(text.next(&echoed(), at(1_000)), Next::WaitUntil(_)));
     assert!(matches!(text.next(&echoed(), at(1_200)), Next::Press(_)));
-    let lies_there = Look { unsent: true, ..gone() };
+    let lies_there = Reaction { unsent: true, ..gone() };
     assert_eq!(text.next(&lies_there, at(1_500)), Next::WaitUntil(at(3_200)));
     assert_eq!(text.next(&lies_there, at(3_200)), Next::Over(Outcome::NotTaken));
 
-    let mut sent = Typing { is_dialog: false, ..typing(Strokes::then_enter_if_still_there("hello")) };
+    let mut sent = in_a_box(Strokes::then_enter_if_still_there("hello"));
     assert!(matches!(sent.next(&echoed(), at(1_000)), Next::WaitUntil(_)));
     assert!(matches!(sent.next(&echoed(), at(1_200)), Next::Press(_)));
     assert_eq!(sent.next(&lies_there, at(1_500)), Next::WaitUntil(at(3_200)));
@@ -257,18 +282,17 @@ fn a_text_that_still_stands_before_the_cursor_was_not_taken() {
 
 #[test]
 fn a_pasted_text_is_known_without_its_marks() {
-    let text = |strokes| Typing { is_dialog: false, ..typing(strokes) };
-    let pasted = text(Strokes::then_enter_if_still_there("\x1b[200~two words\x1b[201~"));
+    let pasted = in_a_box(Strokes::then_enter_if_still_there("\x1b[200~two words\x1b[201~"));
     assert_eq!(pasted.text(), Some("two words"));
-    let line = text(Strokes::once("y\r"));
+    let line = in_a_box(Strokes::once("y\r"));
     assert_eq!(line.text(), None, "a line is sent as it is typed");
 }
 
 /// A text is sent once it is seen in its box, a moment later; and once more only if it still stands there.
 #[test]
 fn an_instruction_is_sent_when_it_is_seen_and_insisted_on_while_it_stands() {
-    let mut text = Typing { is_dialog: false, ..typing(Strokes::then_enter_if_still_there("hello")) };
-    let seen = |drafted| Look { drafted: Some(drafted), ..echoed() };
+    let mut text = in_a_box(Strokes::then_enter_if_still_there("hello"));
+    let seen = |drafted| Reaction { drafted: Some(drafted), ..echoed() };
     assert_eq!(text.next(&seen(false), at(300)), Next::WaitUntil(at(1_200)));
     assert_eq!(text.next(&seen(true), at(700)), Next::WaitUntil(at(900)));
     assert!(matches!(text.next(&seen(true), at(900)), Next::Press(_)));
@@ -278,19 +302,4 @@ fn an_instruction_is_sent_when_it_is_seen_and_insisted_on_while_it_stands() {
     assert!(matches!(text.next(&seen(true), at(2_200)), Next::Press(_)));
     assert_eq!(text.next(&seen(true), at(3_500)), Next::WaitUntil(at(4_200)), "never a third time");
     assert_eq!(text.next(&gone(), at(3_600)), Next::Over(Outcome::Taken));
-}
-
-#[test]
-fn only_a_key_that_was_ignored_leaves_its_dialog_open() {
-    let settled = |is_said, outcome| Settled {
-        reply: ReplyId::from_random([1; 16]),
-        prompt: PromptId::from_random([2; 16]),
-        is_dialog: true,
-        by_key: true,
-        is_said,
-        outcome,
-    };
-    assert!(settled(false, Outcome::NotTaken).leaves_prompt_open());
-    assert!(!settled(true, Outcome::NotTaken).leaves_prompt_open(), "it may still come");
-    assert!(!settled(false, Outcome::Taken).leaves_prompt_open());
 }

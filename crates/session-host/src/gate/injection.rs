@@ -1,4 +1,4 @@
-//! The course of one injection after its first write: what must be seen before the next stroke, when it is proven,
+//! The plan of one injection after its first write: what must be seen before the next stroke, when it is proven,
 //! when it has failed. Pure.
 
 #[cfg(test)]
@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use atlasbridge_detect::Moment;
-use atlasbridge_model::{Pace, PromptId, ReplyId, SightingNo, Stroke, Strokes};
+use atlasbridge_model::{Pace, Stroke, Strokes};
+use atlasbridge_pty::WaitingThread;
 use atlasbridge_wire::twin::Outcome;
 
-use super::{Aim, Ticket, Way};
+use super::{Aim, Delivery, Field, Route, Ticket, Via};
 
 /// How long the screen may take to react before the operator is told that the tool did not take the reply (SPEC 3.5).
 pub(crate) const REACTION_LIMIT: Duration = Duration::from_secs(2);
@@ -40,26 +41,30 @@ const READING_LIMIT: Duration = Duration::from_millis(250);
 const PROVES_A_TEXT: usize = 40;
 
 #[derive(Debug)]
-pub(crate) struct Typing {
-    pub(crate) reply: ReplyId,
-    pub(crate) prompt: PromptId,
-    pub(crate) sighting: SightingNo,
-    pub(crate) is_dialog: bool,
-    pub(crate) by_key: bool,
-    /// Somebody was about to read what was typed last.
-    is_awaited: bool,
-    course: Course,
+pub(crate) struct Injection {
+    pub(crate) delivery: Delivery,
+    /// Who waited for the terminal when the first stroke was written: each further one is for them.
+    pub(crate) waiting: Option<WaitingThread>,
+    plan: Plan,
     /// Bytes of the last stroke.
     last_bytes: u64,
+    /// Somebody was about to read what was typed last.
+    is_awaited: bool,
     first_at: Moment,
     last_at: Moment,
+    /// When to look although nothing happened.
+    pub(crate) look_at: Moment,
     /// How long the tool gets to react to one stroke before the next.
     settle: Duration,
+    /// The tool has written since the first stroke.
+    pub(crate) has_reacted: bool,
+    /// The tool itself says that it did the opposite: whatever is seen then, it was not taken as it was meant.
+    pub(crate) is_belied: bool,
 }
 
 /// How it goes on after the first stroke.
 #[derive(Debug)]
-enum Course {
+enum Plan {
     /// By the tool's hook: nothing is typed.
     Said,
     /// Stroke by stroke, as they were at the beginning.
@@ -79,14 +84,8 @@ enum Course {
 
 /// What was seen since the last stroke.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Look {
-    /// The prompt has left the screen, or the tool has ended.
-    pub(crate) gone: bool,
-    /// The tool has ended.
-    pub(crate) over: bool,
-    /// The screen has changed since the last stroke.
-    pub(crate) reacted: bool,
-    pub(crate) still_shown: bool,
+pub(crate) struct Reaction {
+    pub(crate) presence: Presence,
     /// This is the screen of the moment, and whoever was to read the first stroke waits for the next.
     pub(crate) is_awaited: bool,
     /// What was typed is to be seen where the prompt is answered.
@@ -100,6 +99,20 @@ pub(crate) struct Look {
     pub(crate) unread: Unread,
 }
 
+/// Whether the prompt that is answered stands there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Presence {
+    /// On the screen of this moment.
+    Shown,
+    /// Not to be read in this moment, and not given up.
+    #[default]
+    Hidden,
+    /// It has left the screen.
+    Gone,
+    /// The tool has ended.
+    Ended,
+}
+
 /// What lies in the tool's terminal, read by nobody yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Unread {
@@ -110,125 +123,119 @@ pub(crate) struct Unread {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Look again when something changes, or then.
+    /// Reaction again when something changes, or then.
     WaitUntil(Moment),
     Press(Stroke),
     Over(Outcome),
 }
 
-impl Typing {
+impl Injection {
     /// The first of the ticket's strokes has been written at `now`.
-    pub(crate) fn begun(ticket: Ticket, settle: Duration, now: Moment) -> Self {
-        let Ticket { reply, prompt, sighting, is_dialog, by_key, way } = ticket;
+    pub(crate) fn begun(
+        ticket: Ticket,
+        waiting: Option<WaitingThread>,
+        settle: Duration,
+        now: Moment,
+    ) -> Self {
+        let Ticket { delivery, route } = ticket;
         let bytes_of = |strokes: &Strokes| strokes.iter().next().map_or(0, |first| first.bytes.len() as u64);
-        let last_bytes = match &way {
-            Way::Type(strokes) | Way::Steer { strokes, .. } => bytes_of(strokes),
-            Way::Say(_) => 0,
+        let last_bytes = match &route {
+            Route::Type(strokes) | Route::Steer { strokes, .. } => bytes_of(strokes),
+            Route::Say(_) => 0,
         };
-        let course = match way {
-            Way::Type(strokes) => {
+        let plan = match route {
+            Route::Type(strokes) => {
                 let sends_apart = strokes.len() > 1;
                 let mut left = VecDeque::from(strokes.into_vec());
                 let first = left.pop_front().map(|stroke| stroke.bytes).unwrap_or_default();
-                Course::Listed {
-                    left,
-                    typed: without_marks(&first),
-                    sends_apart,
-                    echoed_at: None,
-                    insisted: false,
-                }
+                let typed = without_marks(&first);
+                Plan::Listed { left, typed, sends_apart, echoed_at: None, insisted: false }
             }
-            Way::Steer { aim, strokes } => Course::Steered { aim, needed: strokes.len() },
-            Way::Say(_) => Course::Said,
+            Route::Steer { aim, strokes } => Plan::Steered { aim, needed: strokes.len() },
+            Route::Say(_) => Plan::Said,
         };
         Self {
-            reply,
-            prompt,
-            sighting,
-            is_dialog,
-            by_key,
-            is_awaited: true,
-            course,
+            delivery,
+            waiting,
+            plan,
             last_bytes,
+            is_awaited: true,
             first_at: now,
             last_at: now,
+            look_at: now,
             settle: settle.max(BEFORE_ENTER),
+            has_reacted: false,
+            is_belied: false,
         }
     }
 
-    pub(crate) fn is_said(&self) -> bool {
-        matches!(self.course, Course::Said)
-    }
-
     pub(crate) fn aim(&self) -> Option<&Aim> {
-        match &self.course {
-            Course::Steered { aim, .. } => Some(aim),
-            Course::Said | Course::Listed { .. } => None,
+        match &self.plan {
+            Plan::Steered { aim, .. } => Some(aim),
+            Plan::Said | Plan::Listed { .. } => None,
         }
     }
 
     /// What must be seen before the Enter that is left.
     pub(crate) fn typed(&self) -> Option<&str> {
-        match &self.course {
-            Course::Listed { left, typed, .. } if !left.is_empty() => {
+        match &self.plan {
+            Plan::Listed { left, typed, .. } if !left.is_empty() => {
                 let end = typed.char_indices().nth(PROVES_A_TEXT);
                 Some(&typed[..end.map_or(typed.len(), |(end, _)| end)])
             }
-            Course::Said | Course::Listed { .. } | Course::Steered { .. } => None,
+            Plan::Said | Plan::Listed { .. } | Plan::Steered { .. } => None,
         }
     }
 
     /// The text that an Enter of its own sends, as it stands in its box.
     pub(crate) fn text(&self) -> Option<&str> {
-        match &self.course {
-            Course::Listed { typed, sends_apart: true, .. } if self.is_text() => Some(typed),
-            Course::Said | Course::Listed { .. } | Course::Steered { .. } => None,
+        match &self.plan {
+            Plan::Listed { typed, sends_apart: true, .. } if self.is_text() => Some(typed),
+            Plan::Said | Plan::Listed { .. } | Plan::Steered { .. } => None,
         }
     }
 
     /// All strokes are written.
     pub(crate) fn is_whole(&self) -> bool {
-        match &self.course {
-            Course::Said => true,
-            Course::Listed { left, .. } => left.is_empty(),
-            Course::Steered { needed, .. } => *needed <= 1,
+        match &self.plan {
+            Plan::Said => true,
+            Plan::Listed { left, .. } => left.is_empty(),
+            Plan::Steered { needed, .. } => *needed <= 1,
         }
     }
 
-    pub(crate) fn next(&mut self, look: &Look, now: Moment) -> Next {
+    pub(crate) fn next(&mut self, seen: &Reaction, now: Moment) -> Next {
         let give_up = self.gives_up_at();
-        if self.lies_unread(look) && !look.over {
-            return self.await_reading(look, now);
+        if self.lies_unread(seen) && seen.presence != Presence::Ended {
+            return self.await_reading(seen, now);
         }
         // # What stays in the box was not sent
         // A screen that nothing knows any more is no proof that its text was taken while that very text stands on it.
-        if look.gone && !look.unsent {
-            return Next::Over(self.departed(look));
+        if matches!(seen.presence, Presence::Gone | Presence::Ended) && !seen.unsent {
+            return Next::Over(self.departed(seen));
         }
         if now >= give_up {
-            return Next::Over(self.given_up(look));
+            return Next::Over(self.given_up(seen));
         }
-        match &self.course {
-            Course::Said => Next::WaitUntil(give_up),
-            Course::Steered { needed, .. } => {
-                let next = look.needs.as_ref().filter(|needs| needs.len() < *needed);
+        match &self.plan {
+            Plan::Said => Next::WaitUntil(give_up),
+            Plan::Steered { needed, .. } => {
+                let next = seen.needs.as_ref().filter(|needs| needs.len() < *needed);
                 let next = next.and_then(|needs| Some((needs.len(), needs.iter().next()?.clone())));
-                self.steer(next, look.is_awaited, give_up, now)
+                self.steer(next, seen.is_awaited, give_up, now)
             }
-            Course::Listed { left, .. } if left.is_empty() && self.is_text() => {
-                self.insist(look, give_up, now)
-            }
-            Course::Listed { .. } => self.go_on(look, give_up, now),
+            Plan::Listed { left, .. } if left.is_empty() && self.is_text() => self.insist(seen, give_up, now),
+            Plan::Listed { .. } => self.go_on(seen, give_up, now),
         }
     }
 
     /// Nothing of the last stroke was read yet. Until it is, or is taken back, nothing else is judged: the kernel's own
     /// echo sweeps a question away before anybody has read the answer. Nothing announces the reading. Who is woken by a
     /// key runs; if nobody does, twice in a row, whoever asked has gone on to something else.
-    fn await_reading(&mut self, look: &Look, now: Moment) -> Next {
+    fn await_reading(&mut self, seen: &Reaction, now: Moment) -> Next {
         let limit = self.last_at + READING_LIMIT;
-        let was_awaited = std::mem::replace(&mut self.is_awaited, look.unread.is_awaited);
-        match now < limit && (was_awaited || look.unread.is_awaited) {
+        let was_awaited = std::mem::replace(&mut self.is_awaited, seen.unread.is_awaited);
+        match now < limit && (was_awaited || seen.unread.is_awaited) {
             true => Next::WaitUntil((now + LOOK_FOR_READING.max((now - self.last_at) / 2)).min(limit)),
             false => Next::Over(Outcome::NotTaken),
         }
@@ -255,29 +262,29 @@ impl Typing {
         if !is_awaited {
             return Next::WaitUntil((now + LOOK_FOR_READING).min(give_up));
         }
-        if let Course::Steered { needed, .. } = &mut self.course {
+        if let Plan::Steered { needed, .. } = &mut self.plan {
             *needed = needs;
         }
         self.press(stroke, now)
     }
 
     /// The next stroke, once what was typed is seen where the prompt is answered.
-    fn go_on(&mut self, look: &Look, give_up: Moment, now: Moment) -> Next {
+    fn go_on(&mut self, seen: &Reaction, give_up: Moment, now: Moment) -> Next {
         let is_text = self.is_text();
-        let (last_at, settle) = (self.last_at, self.settle);
-        let Course::Listed { left, echoed_at, .. } = &mut self.course else {
+        let (last_at, settle, has_reacted) = (self.last_at, self.settle, self.has_reacted);
+        let Plan::Listed { left, echoed_at, .. } = &mut self.plan else {
             return Next::WaitUntil(give_up);
         };
         let Some(stroke) = left.front() else {
             return Next::WaitUntil(give_up);
         };
         let is_enter = stroke.bytes == b"\r";
-        let is_seen = look.drafted.is_some() || look.shows_typed || !is_enter;
-        if !look.reacted || !look.still_shown || !is_seen {
+        let is_seen = seen.drafted.is_some() || seen.shows_typed || !is_enter;
+        if !has_reacted || seen.presence != Presence::Shown || !is_seen {
             return Next::WaitUntil(give_up);
         }
         // A box that shows no draft though the tool has reacted may be one that is not read so.
-        let echo = match look.drafted {
+        let echo = match seen.drafted {
             Some(false) => last_at + LATE_ECHO,
             Some(true) | None => *echoed_at.get_or_insert(now),
         };
@@ -288,7 +295,7 @@ impl Typing {
         if now < ready {
             return Next::WaitUntil(ready);
         }
-        if !look.is_awaited {
+        if !seen.is_awaited {
             return Next::WaitUntil((now + LOOK_FOR_READING).min(give_up));
         }
         match left.pop_front() {
@@ -306,17 +313,18 @@ impl Typing {
 
     fn gives_up_at(&self) -> Moment {
         let give_up = self.last_at + REACTION_LIMIT;
-        match self.course {
-            Course::Steered { .. } => give_up.min(self.first_at + STEERING_LIMIT),
-            Course::Said | Course::Listed { .. } => give_up,
+        match self.plan {
+            Plan::Steered { .. } => give_up.min(self.first_at + STEERING_LIMIT),
+            Plan::Said | Plan::Listed { .. } => give_up,
         }
     }
 
     /// The prompt has gone. That was our doing only if the tool has read what was typed, and all of it was typed.
-    fn departed(&self, look: &Look) -> Outcome {
+    fn departed(&self, seen: &Reaction) -> Outcome {
         match () {
-            () if self.lies_unread(look) => Outcome::ToolGone,
+            () if self.lies_unread(seen) => Outcome::ToolGone,
             () if self.lacks_enter() => Outcome::NotTaken,
+            () if self.is_belied => Outcome::Unknown,
             () => Outcome::Taken,
         }
     }
@@ -324,9 +332,12 @@ impl Typing {
     /// # An outcome is proved
     /// A dialog that stands as it was, a text that stands in its box and keys that lie unread were not taken. A line
     /// that was read, and after which nothing changed, may have been: nobody knows.
-    fn given_up(&self, look: &Look) -> Outcome {
-        let is_refuted =
-            self.is_dialog || !self.is_whole() || self.is_said() || look.drafted == Some(true) || look.unsent;
+    fn given_up(&self, seen: &Reaction) -> Outcome {
+        let is_refuted = !self.is_text()
+            || !self.is_whole()
+            || self.delivery.via == Via::Hook
+            || seen.drafted == Some(true)
+            || seen.unsent;
         match is_refuted {
             true => Outcome::NotTaken,
             false => Outcome::Unknown,
@@ -334,21 +345,24 @@ impl Typing {
     }
 
     /// Nothing of the last stroke was read.
-    fn lies_unread(&self, look: &Look) -> bool {
-        self.last_bytes > 0 && look.unread.bytes >= self.last_bytes
+    fn lies_unread(&self, seen: &Reaction) -> bool {
+        self.last_bytes > 0 && seen.unread.bytes >= self.last_bytes
     }
 
     fn is_text(&self) -> bool {
-        !self.is_dialog
+        match self.delivery.field {
+            Field::Text => true,
+            Field::KeyDialog | Field::LineDialog => false,
+        }
     }
 
     /// # A box that still holds the text has not sent it
     /// A busy tool swallows an Enter that follows its text too soon. While the very text still stands in the box, and
     /// nothing else was asked meanwhile, Enter is pressed once more; never into a dialog, and never twice.
-    fn insist(&mut self, look: &Look, give_up: Moment, now: Moment) -> Next {
+    fn insist(&mut self, seen: &Reaction, give_up: Moment, now: Moment) -> Next {
         let due = self.last_at + INSIST_AFTER;
-        let stands = look.still_shown && look.drafted == Some(true);
-        let Course::Listed { insisted, .. } = &mut self.course else {
+        let stands = seen.presence == Presence::Shown && seen.drafted == Some(true);
+        let Plan::Listed { insisted, .. } = &mut self.plan else {
             return Next::WaitUntil(give_up);
         };
         if *insisted || !stands {
@@ -365,19 +379,19 @@ impl Typing {
     /// A key of a dialog may be enough by itself; a text without its Enter never is, whatever left the screen meanwhile,
     /// and a marker that was moved has chosen nothing.
     fn lacks_enter(&self) -> bool {
-        let is_led = matches!(self.course, Course::Steered { .. });
-        (!self.is_dialog || is_led) && !self.is_whole()
+        let is_led = matches!(self.plan, Plan::Steered { .. });
+        (self.is_text() || is_led) && !self.is_whole()
     }
 
     /// Local keys wait until the reply was taken, at most this long: a dead tool must not freeze the keyboard. For a dialog
     /// they wait as long as its answer is in doubt: two answers on their way at once are nobody's decision.
     pub(crate) fn holds_keyboard_until(&self, echo_window: Duration) -> Moment {
-        match self.course {
-            Course::Steered { .. } => self.gives_up_at(),
-            Course::Said | Course::Listed { .. } if self.is_whole() && !self.is_dialog => {
+        match self.plan {
+            Plan::Steered { .. } => self.gives_up_at(),
+            Plan::Said | Plan::Listed { .. } if self.is_whole() && self.is_text() => {
                 self.last_at + echo_window
             }
-            Course::Said | Course::Listed { .. } => self.first_at + REACTION_LIMIT,
+            Plan::Said | Plan::Listed { .. } => self.first_at + REACTION_LIMIT,
         }
     }
 }

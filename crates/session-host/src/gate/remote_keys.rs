@@ -1,8 +1,8 @@
-//! Keys and lines that somebody types from afar, for no prompt in particular: what they are in bytes, whether they may
+//! Keys and lines that somebody types elsewhere, for no prompt in particular: what they are in bytes, whether they may
 //! be typed, and what became of them. Pure.
 //!
 //! # At-most-once invariant
-//! [`Afar::judge`] says [`Verdict::Type`] at most once for each id that it remembers. A hub sends an id once, and once more
+//! [`RemoteKeys::judge`] gives keys out at most once for each id that it remembers. A hub sends an id once, and once more
 //! at most when a connection was lost meanwhile.
 
 use std::collections::VecDeque;
@@ -24,53 +24,59 @@ pub(crate) struct Keys {
 }
 
 /// How things stand at the terminal.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Surroundings {
-    pub(crate) tool_gone: bool,
-    /// A reply is being injected.
-    pub(crate) is_injecting: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Surroundings {
+    Free,
     /// Somebody types at the terminal itself.
-    pub(crate) is_typed_at: bool,
+    TypedAt,
+    /// A reply is being injected.
+    Injecting,
+    ToolGone,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Type(Keys),
-    Refuse(TypingOutcome),
-    /// Seen before: this became of it.
-    Remembered(TypingOutcome),
+/// What becomes of keys or a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RemoteProgress {
+    Typed,
+    /// The text is written; its Enter comes after a pause, and the outcome with it.
+    EnterFollows,
+    /// Not written now: refused, or seen before. This became of it.
+    Over(TypingOutcome),
     /// This very typing is under way; its outcome comes by itself.
     UnderWay,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Afar {
+pub(crate) struct RemoteKeys {
     outcomes: VecDeque<(TypingId, TypingOutcome)>,
     /// A text was typed, and its Enter is due then.
     pending: Option<(TypingId, Moment)>,
 }
 
-impl Afar {
-    pub(crate) fn judge(&self, id: TypingId, keys: Option<Keys>, around: Surroundings) -> Verdict {
+impl RemoteKeys {
+    /// The keys, if they may be typed.
+    pub(crate) fn judge(
+        &mut self,
+        id: TypingId,
+        keys: Option<Keys>,
+        around: Surroundings,
+    ) -> Result<Keys, RemoteProgress> {
         if let Some((_, outcome)) = self.outcomes.iter().find(|(known, _)| *known == id) {
-            return Verdict::Remembered(*outcome);
+            return Err(RemoteProgress::Over(*outcome));
         }
         if self.pending.is_some_and(|(pending, _)| pending == id) {
-            return Verdict::UnderWay;
+            return Err(RemoteProgress::UnderWay);
         }
-        if around.tool_gone {
-            return Verdict::Refuse(TypingOutcome::Gone);
-        }
-        let Some(keys) = keys else {
-            return Verdict::Refuse(TypingOutcome::Refused);
+        let refusal = match (around, keys) {
+            (Surroundings::ToolGone, _) => TypingOutcome::Gone,
+            (_, None) => TypingOutcome::Refused,
+            (_, Some(_)) if self.is_under_way() => TypingOutcome::Busy,
+            (Surroundings::Injecting, Some(_)) => TypingOutcome::Busy,
+            (Surroundings::TypedAt, Some(_)) => TypingOutcome::TypingLocally,
+            (Surroundings::Free, Some(keys)) => return Ok(keys),
         };
-        if around.is_injecting || self.is_under_way() {
-            Verdict::Refuse(TypingOutcome::Busy)
-        } else if around.is_typed_at {
-            Verdict::Refuse(TypingOutcome::TypingLocally)
-        } else {
-            Verdict::Type(keys)
-        }
+        self.settle(id, refusal);
+        Err(RemoteProgress::Over(refusal))
     }
 
     pub(crate) fn is_under_way(&self) -> bool {
@@ -193,29 +199,31 @@ mod tests {
 
     #[test]
     fn an_id_is_typed_once() {
-        let mut afar = Afar::default();
-        let free = Surroundings::default();
-        assert!(matches!(afar.judge(id(1), key(), free), Verdict::Type(_)));
-        afar.await_enter(id(1), Moment(Duration::from_millis(200)));
-        assert_eq!(afar.judge(id(1), key(), free), Verdict::UnderWay);
-        assert_eq!(afar.judge(id(2), key(), free), Verdict::Refuse(TypingOutcome::Busy));
-        assert_eq!(afar.take_due(Some(Moment(Duration::from_millis(199)))), None);
-        assert_eq!(afar.take_due(Some(Moment(Duration::from_millis(200)))), Some(id(1)));
-        afar.settle(id(1), TypingOutcome::Typed);
-        assert_eq!(afar.judge(id(1), key(), free), Verdict::Remembered(TypingOutcome::Typed));
-        assert!(matches!(afar.judge(id(2), key(), free), Verdict::Type(_)));
+        let mut remote = RemoteKeys::default();
+        let free = Surroundings::Free;
+        assert!(remote.judge(id(1), key(), free).is_ok());
+        remote.await_enter(id(1), Moment(Duration::from_millis(200)));
+        assert_eq!(remote.judge(id(1), key(), free), Err(RemoteProgress::UnderWay));
+        assert_eq!(remote.judge(id(2), key(), free), Err(RemoteProgress::Over(TypingOutcome::Busy)));
+        assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(199)))), None);
+        assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(200)))), Some(id(1)));
+        remote.settle(id(1), TypingOutcome::Typed);
+        assert_eq!(remote.judge(id(1), key(), free), Err(RemoteProgress::Over(TypingOutcome::Typed)));
+        let busy = Err(RemoteProgress::Over(TypingOutcome::Busy));
+        assert_eq!(remote.judge(id(2), key(), free), busy, "what was refused stays refused");
+        assert!(remote.judge(id(3), key(), free).is_ok());
     }
 
     #[test]
     fn each_objection_in_its_own_word() {
-        let afar = Afar::default();
+        let judged = |keys, around| RemoteKeys::default().judge(id(1), keys, around);
         for (around, outcome) in [
-            (Surroundings { tool_gone: true, ..Surroundings::default() }, TypingOutcome::Gone),
-            (Surroundings { is_injecting: true, ..Surroundings::default() }, TypingOutcome::Busy),
-            (Surroundings { is_typed_at: true, ..Surroundings::default() }, TypingOutcome::TypingLocally),
+            (Surroundings::ToolGone, TypingOutcome::Gone),
+            (Surroundings::Injecting, TypingOutcome::Busy),
+            (Surroundings::TypedAt, TypingOutcome::TypingLocally),
         ] {
-            assert_eq!(afar.judge(id(1), key(), around), Verdict::Refuse(outcome));
+            assert_eq!(judged(key(), around), Err(RemoteProgress::Over(outcome)));
         }
-        assert_eq!(afar.judge(id(1), None, Surroundings::default()), Verdict::Refuse(TypingOutcome::Refused));
+        assert_eq!(judged(None, Surroundings::Free), Err(RemoteProgress::Over(TypingOutcome::Refused)));
     }
 }

@@ -5,7 +5,7 @@ use atlasbridge_model::Effect;
 use atlasbridge_model::answer::Value;
 
 use super::Host;
-use crate::gate::Request;
+use crate::gate::InjectRequest;
 
 /// The last answer to a dialog, and what was known when it was given.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Deed {
 
 impl Host {
     /// Right before an answer is typed or said.
-    pub(super) fn note_deed(&mut self, request: &Request) {
+    pub(super) fn note_deed(&mut self, request: &InjectRequest) {
         let current = self.detector.current().filter(|seen| seen.no == request.sighting);
         let choices = current.and_then(|seen| seen.choices.as_ref());
         let answer = match &request.value {
@@ -42,8 +42,9 @@ impl Host {
     /// Asked whenever the answer under way is looked at: the gate then does not say that it was taken.
     pub(super) fn judge_deed(&mut self) {
         let Some(deed) = &self.deed else { return };
+        let Some(injection) = self.gate.injection_mut() else { return };
         if did(deed.before, self.detector.marks(), deed.has_run).belies(deed.answer) {
-            self.gate.belie();
+            injection.is_belied = true;
         }
     }
 

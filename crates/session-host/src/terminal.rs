@@ -10,13 +10,13 @@ use std::os::fd::AsFd;
 use atlasbridge_pty::{RawTerminal, TerminalChange};
 
 #[derive(Debug)]
-pub(crate) struct Front {
+pub(crate) struct OuterTerminal {
     raw: RawTerminal,
     /// The tool is shown there, or has asked for it.
     is_needed: bool,
 }
 
-impl Front {
+impl OuterTerminal {
     /// Changes nothing yet. `shows_tool`: the tool's output goes to a terminal as well.
     pub(crate) fn of(terminal: impl AsFd, shows_tool: bool) -> io::Result<Self> {
         Ok(Self { raw: RawTerminal::suspended(terminal, !shows_tool)?, is_needed: shows_tool })

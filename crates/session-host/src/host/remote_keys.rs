@@ -1,0 +1,71 @@
+//! Keys and lines from somebody who watches elsewhere. They are typed as the keyboard's are, through the gate, and only
+//! while nobody types at the keyboard itself.
+
+use atlasbridge_model::TypingId;
+use atlasbridge_wire::session::{FromSession, Typing, TypingOutcome};
+
+use super::Host;
+use crate::gate::{RemoteProgress, Surroundings, keys_of};
+
+impl Host {
+    pub(super) fn on_type(&mut self, typing_id: &str, what: &Typing) {
+        // What is no id was never handed out by a hub of this protocol; and a hub that was replaced is not obeyed.
+        let Ok(id) = typing_id.parse::<TypingId>() else {
+            return;
+        };
+        if !self.gate.obeys_hub() {
+            return;
+        }
+        let keys = keys_of(what, self.detector.screen().input_modes());
+        let around = match (self.is_over(), self.keyboard.is_typed_at()) {
+            (true, _) => Surroundings::ToolGone,
+            (false, true) => Surroundings::TypedAt,
+            (false, false) => Surroundings::Free,
+        };
+        match self.gate.type_remotely(id, keys, around, self.now()) {
+            RemoteProgress::EnterFollows => self.tell_detector(what),
+            RemoteProgress::Typed => {
+                self.tell_detector(what);
+                self.tell_typing(id, TypingOutcome::Typed);
+            }
+            RemoteProgress::Over(outcome) => self.tell_typing(id, outcome),
+            RemoteProgress::UnderWay => {}
+        }
+    }
+
+    /// Enter after a text, once its time has come.
+    pub(super) fn end_typing(&mut self) {
+        if let Some(id) = self.gate.press_enter(self.now()) {
+            self.took_keys(b"\r");
+            self.tell_typing(id, TypingOutcome::Typed);
+        }
+    }
+
+    /// The tool has ended before the Enter.
+    pub(super) fn abandon_typing(&mut self) {
+        if let Some(id) = self.gate.abandon_typing() {
+            self.tell_typing(id, TypingOutcome::Gone);
+        }
+    }
+
+    /// # A prompt that is answered from elsewhere is answered at the terminal
+    /// For the detector these are keys like any other; without this, a prompt that they answer would be gone without
+    /// anybody having typed, and raise an alarm.
+    fn tell_detector(&mut self, what: &Typing) {
+        match what {
+            Typing::Text { text, .. } if text.is_empty() => self.took_keys(b"\r"),
+            Typing::Text { text, .. } => self.took_keys(text.as_bytes()),
+            Typing::Key(_) | Typing::Unknown(_) => {
+                if let Some(keys) = keys_of(what, self.detector.screen().input_modes()) {
+                    self.took_keys(&keys.first);
+                }
+            }
+        }
+    }
+
+    fn tell_typing(&mut self, id: TypingId, outcome: TypingOutcome) {
+        let now = self.now();
+        self.events.typed(&id.to_string(), &serde_json::json!(outcome), now);
+        self.link.send(&FromSession::TypingDone { typing_id: id.to_string(), outcome });
+    }
+}
