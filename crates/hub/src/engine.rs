@@ -13,6 +13,10 @@ use crate::core::view::{Board, Draw, Facts, Reads, Takes, View};
 use crate::decide::MUTED_UNTIL;
 use crate::pause;
 
+/// Posts of one sort that are read for one target: it is given one task at a time, and what holds one of its new posts back
+/// holds all of them. After an outage a thousand may be due.
+const PORTION: u32 = 1;
+
 /// What could not be done. The loop says so and goes on; a store that is lost ends the hub.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Trouble {
@@ -161,7 +165,7 @@ impl Engine {
             return Ok(board);
         }
         board.notices = self.store.due_notices(channel).await?;
-        for due in self.store.due_posts(channel, now).await? {
+        for due in self.store.due_posts(channel, PORTION, now).await? {
             let muted = self.store.chat_state(channel, &due.post.target, MUTED_UNTIL).await?;
             let until = muted.and_then(|until| until.parse().ok()).map(atlasbridge_model::Timestamp);
             board.posts.push((due, until));

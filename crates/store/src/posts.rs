@@ -62,8 +62,7 @@ const WORKABLE: &str = "p.dead IS NULL AND (p.address IS NULL OR p.shown < p.wan
         AND q.boot_id = $2 AND (q.deadline IS NULL OR q.deadline > $3)
         AND s.paused_at IS NULL))";
 
-/// Posts of one sort on one target that are read at once. After an outage a thousand may be due: all of them took
-/// 130 ms here, each time one was sent.
+/// Notices of one target that are read at once.
 pub(crate) const MOST_DUE: i64 = 20;
 
 impl Store {
@@ -92,9 +91,9 @@ impl Store {
     }
 
     /// What is to be done now: first the messages whose buttons must go, then new ones, then other edits; of each
-    /// sort the oldest few on each target, for a target is given one task at a time.
-    pub async fn due_posts(&self, channel: &str, now: Now) -> Result<Vec<DuePost>, StoreError> {
-        self.read_due(channel, now).await.map_err(attempting("looking up the posts to be shown"))
+    /// sort so many of the oldest on each target.
+    pub async fn due_posts(&self, channel: &str, portion: u32, now: Now) -> Result<Vec<DuePost>, StoreError> {
+        self.read_due(channel, portion, now).await.map_err(attempting("looking up the posts to be shown"))
     }
 
     /// When a post on a channel becomes due by time alone. What is due already is not counted: it waits for its target, and
@@ -263,7 +262,7 @@ impl Store {
         self.write(now, work).await.map_err(attempting(format!("recording {what}")))
     }
 
-    async fn read_due(&self, channel: &str, now: Now) -> Result<Vec<DuePost>, BackendError> {
+    async fn read_due(&self, channel: &str, portion: u32, now: Now) -> Result<Vec<DuePost>, BackendError> {
         // One picture of everything: a prompt that is older than its post's number would be shown as if it were
         // the newest.
         let mut view = self.reader.begin().await?;
@@ -280,7 +279,7 @@ impl Store {
             .bind(channel)
             .bind(self.boot_id.to_string())
             .bind(now.boot.0)
-            .bind(MOST_DUE)
+            .bind(portion)
             .fetch_all(&mut *view)
             .await?;
         let mut due = Vec::with_capacity(found.len());

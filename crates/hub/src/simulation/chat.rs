@@ -33,6 +33,7 @@ pub(super) struct Update {
 #[derive(Debug)]
 pub(super) struct Chat {
     pub(super) is_online: bool,
+    wants_notices: bool,
     pub(super) tasks: VecDeque<Outgoing>,
     pub(super) messages: HashMap<String, Message>,
     /// Until when each target takes nothing, as it said.
@@ -43,8 +44,9 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(wants_notices: bool) -> Self {
         Self {
+            wants_notices,
             is_online: true,
             tasks: VecDeque::new(),
             messages: HashMap::new(),
@@ -58,8 +60,8 @@ impl Chat {
         Subscription {
             name: CHANNEL,
             targets: OPERATORS.map(|id| Target(id.to_owned())).to_vec(),
-            notify_start: true,
-            notify_end: true,
+            notify_start: self.wants_notices,
+            notify_end: self.wants_notices,
         }
     }
 

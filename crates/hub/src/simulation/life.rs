@@ -26,7 +26,7 @@ pub(super) const BOOT: &str = "0f7d3b8e-boot";
 const TTL: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(10);
 /// Steps of one life.
-const STEPS: usize = 24;
+const STEPS: usize = 16;
 /// A loop that has not come to rest after so many turns never will.
 const RESTLESS: usize = 60;
 /// So often everybody has their turn at the end, at most.
@@ -237,12 +237,13 @@ impl Life {
         make_place(place).await;
         let mut dice = Dice::new(seed);
         let now = Now { wall: Timestamp(1_767_323_045_678), boot: BootTime(1_000_000) };
-        let hosts = (0..1 + dice.below(3)).map(|_| Host::new(&mut dice, now)).collect();
+        let hosts = (0..1 + dice.below(2)).map(|_| Host::new(&mut dice, now)).collect();
+        let wants_notices = dice.once_in(6);
         let outer = Outer {
             now,
             dice,
             hosts,
-            chat: Chat::new(),
+            chat: Chat::new(wants_notices),
             store: None,
             dies: None,
             commits: 0,
@@ -766,21 +767,21 @@ impl Life {
     async fn finish_tasks(&mut self) {
         for _ in 0..TURNS_TO_REST {
             self.settle().await;
-            if self.outer.chat.tasks.is_empty() {
-                let now = &mut self.outer.now;
-                match self.outer.chat.held.values().min().copied() {
-                    // A target that takes nothing for a while.
-                    Some(until) if until > now.boot => {
-                        let millis = until.0 - now.boot.0;
-                        now.wall = now.wall.plus_millis(millis);
-                        now.boot = until;
-                        self.outer.chat.held.retain(|_, held| *held > until);
-                    }
-                    Some(_) => self.outer.chat.held.clear(),
-                    None => return,
+            let now = &mut self.outer.now;
+            match self.outer.chat.held.values().min().copied() {
+                _ if !self.outer.chat.tasks.is_empty() => {}
+                // A target that takes nothing for a while.
+                Some(until) => {
+                    let millis = until.0.saturating_sub(now.boot.0).max(0);
+                    now.wall = now.wall.plus_millis(millis);
+                    now.boot = now.boot.plus_millis(millis);
+                    self.outer.chat.held.retain(|_, held| *held > until);
                 }
+                None => return,
             }
-            self.work_chat().await;
+            for _ in 0..self.outer.chat.tasks.len() {
+                self.work_chat().await;
+            }
         }
     }
 

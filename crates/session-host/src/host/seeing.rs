@@ -96,7 +96,7 @@ impl Host {
                 self.events.gone(no, word, self.now());
             }
             PromptEffect::ReportLeft(no, how) => {
-                self.link.report(Report::Left { sighting: no.0, how: how.into() });
+                self.link.report(Report::Left { sighting: no.0, how });
             }
             PromptEffect::TakeBackKeys if self.control.discard_input().is_err() => self.link.notice(
                 "keys of an answer that came too late could not be taken back; look at what the tool asks next",

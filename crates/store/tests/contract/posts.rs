@@ -21,7 +21,7 @@ pub(crate) async fn offer(store: &Store, prompt: &PromptRecord) {
 }
 
 pub(crate) async fn due(store: &Store, now: Now) -> Vec<DuePost> {
-    store.due_posts(CHANNEL, now).await.unwrap()
+    store.due_posts(CHANNEL, 20, now).await.unwrap()
 }
 
 /// Sends or edits the first that is due, as a channel would.
@@ -211,7 +211,7 @@ async fn an_offer_that_was_replaced_is_worth_nothing_and_says_so() {
     assert_eq!(dir.story().last().unwrap(), "PROMPT_ROUTED offered again");
     drop(store);
     let store = dir.store().await;
-    assert_eq!(store.due_posts("slack", at(200)).await.unwrap().len(), 1, "only the newer one");
+    assert_eq!(store.due_posts("slack", 20, at(200)).await.unwrap().len(), 1, "only the newer one");
     assert_eq!(show_all(&store, at(200)).await, ["edit awaiting_reply replaced", "post awaiting_reply"]);
 
     let old = store.accept_alone(tap(&prompt), at(201)).await.unwrap();
