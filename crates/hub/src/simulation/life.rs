@@ -796,11 +796,13 @@ impl Life {
         self.outer.promise(callers == 0, format_args!("{callers} people were told nothing"));
         let texts = store.open_texts().await.unwrap();
         self.outer.promise(texts.is_empty(), format_args!("{} texts never ended", texts.len()));
+        // A message that says that it was replaced stays as it is.
         let mut messages: Vec<_> = self
             .outer
             .chat
             .messages
             .iter()
+            .filter(|(_, message)| !message.card.is_replaced)
             .map(|(address, message)| (address.clone(), message.card.prompt, message.card.state.clone()))
             .collect();
         messages.sort_by(|one, other| one.0.cmp(&other.0));
