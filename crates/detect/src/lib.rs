@@ -8,6 +8,8 @@
 //! screen that cannot be understood shows nothing.
 
 #![forbid(unsafe_code)]
+// A new variant asks every reader of an enum what it means.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 mod detector;
 mod moment;

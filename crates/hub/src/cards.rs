@@ -2,8 +2,8 @@
 
 use atlasbridge_channel::{Answered, Card, Offer, SessionTag};
 use atlasbridge_model::Now;
-use atlasbridge_model::answer::{Rules, Source, Value};
-use atlasbridge_model::told_label;
+use atlasbridge_model::answer::{Rules, Value};
+use atlasbridge_model::speech;
 use atlasbridge_store::{PromptRecord, Reply, SessionRecord};
 
 use crate::views::safe_default;
@@ -30,7 +30,7 @@ pub(crate) fn card(
             .iter()
             .flat_map(|choices| choices.iter())
             .map(|choice| Offer {
-                label: told_label(&choice.label, &choice.keys(), sighting.confidence.level()),
+                label: speech::label(&choice.label, &choice.keys(), sighting.confidence.level()),
                 effect: choice.effect,
             })
             .collect(),
@@ -62,11 +62,6 @@ pub(crate) fn tag(session: &SessionRecord) -> SessionTag {
 fn answered(reply: &Reply) -> Answered {
     Answered {
         value: reply.value.as_ref().map_or_else(|| "secret".to_owned(), Value::on_record),
-        by: match &reply.source {
-            Source::Timeout => "the safe default, since nobody answered".to_owned(),
-            Source::Command => "the command line".to_owned(),
-            Source::Keyboard => "the terminal".to_owned(),
-            Source::Channel(_) => reply.decided_by.clone(),
-        },
+        by: speech::by(&reply.source, &reply.decided_by).to_owned(),
     }
 }

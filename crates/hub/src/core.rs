@@ -23,7 +23,8 @@ use std::time::Duration;
 
 use atlasbridge_channel::{Address, Task};
 use atlasbridge_model::answer::{Refusal, Rules, Source, Value, default_value};
-use atlasbridge_model::lifecycle::{self, Departure, Do, Failure, NotApplied, PromptState, Resolution};
+use atlasbridge_model::lifecycle::{self, Departure, Do, Failure, NotApplied, PromptState};
+use atlasbridge_model::speech::{self, Instruction};
 use atlasbridge_model::{BootTime, Kind, Now, PromptId, ReplyId, SessionId, Sighting};
 use atlasbridge_store::{
     Advance, Delivery, DuePost, FollowUp, Handling, Moved, NewNotice, Once, Outcome, PromptRecord,
@@ -571,9 +572,11 @@ fn settle_texts(view: &View) -> Vec<Act> {
         let unsent = |why: &str| TextMove::Unsent { reply, why: why.to_owned() };
         let (change, told) = match &open.sent_to {
             Some(prompt) if prompt.state.is_over() => (
-                match prompt.state {
-                    PromptState::Resolved { how: Resolution::Applied { .. } } => TextMove::Done(reply),
-                    ref state => unsent(state.reason().unwrap_or("failed")),
+                match speech::instruction(&prompt.state) {
+                    Instruction::Sent => TextMove::Done(reply),
+                    Instruction::Unsent(_) | Instruction::Unknown => {
+                        unsent(prompt.state.reason().unwrap_or("failed"))
+                    }
                 },
                 words::instruction_ended(session, &prompt.state),
             ),

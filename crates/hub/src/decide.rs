@@ -286,12 +286,13 @@ fn decide_answer(
 ) -> Ruling {
     let waits = prompt.state == PromptState::AwaitingReply;
     // A tool that takes no reason with a refusal hears it as its next instruction.
-    let (said, then) = match &answer.said {
-        Said::DenyWith(reason) if waits && !prompt.sighting.takes.reason => {
-            (&Said::Deny, Some((reason.clone(), None)))
-        }
-        said => (said, answer.then.clone()),
-    };
+    let (mut said, mut then) = (&answer.said, answer.then.clone());
+    if let Said::DenyWith(reason) = said
+        && waits
+        && !prompt.sighting.takes.reason
+    {
+        (said, then) = (&Said::Deny, Some((reason.clone(), None)));
+    }
     let won = match then.map(|(text, message)| keep_reason(by, text, message.as_ref(), answer.as_is, view)) {
         None => FollowUp::default(),
         Some(Ok(kept)) => kept,

@@ -7,6 +7,8 @@
 //! `core` and `decide` are the rules, pure; `engine` reads and commits for them; `shell` is the one task that owns all state,
 //! and `desks` are its words for people. Suggested reading order is the order of the modules.
 #![forbid(unsafe_code)]
+// A new variant asks every reader of an enum what it means.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 mod core;
 mod decide;

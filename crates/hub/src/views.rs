@@ -45,25 +45,11 @@ pub(crate) fn prompt_view(open: &OpenPrompt, now: Now) -> PromptView {
 /// The same in a listing of what stands on screens: what nothing more becomes of from here is said to be still there.
 pub(crate) fn standing_view(open: &OpenPrompt, rules: Rules, now: Now) -> PromptView {
     let mut view = prompt_view(open, now);
-    let word = match &open.prompt.state {
-        PromptState::Expired { fallback: None } => Some("expired, still on the screen"),
-        PromptState::Canceled { .. } => Some("left to the terminal"),
-        PromptState::AwaitingReply => {
-            view.answers =
-                answer::taken(&open.prompt.sighting, rules).into_iter().map(str::to_owned).collect();
-            None
-        }
-        PromptState::Created
-        | PromptState::Routed
-        | PromptState::ReplyReceived { .. }
-        | PromptState::Expired { fallback: Some(_) }
-        | PromptState::Injected { .. }
-        | PromptState::Resolved { .. }
-        | PromptState::Failed { .. } => None,
-    };
-    if let Some(word) = word {
-        word.clone_into(&mut view.word);
+    let OpenPrompt { prompt, .. } = open;
+    if prompt.state == PromptState::AwaitingReply {
+        view.answers = answer::taken(&prompt.sighting, rules).into_iter().map(str::to_owned).collect();
     }
+    prompt.state.standing_word(prompt.sighting.takes).clone_into(&mut view.word);
     view
 }
 

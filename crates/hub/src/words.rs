@@ -3,9 +3,10 @@
 use atlasbridge_channel::{Block, Button, Notice};
 use atlasbridge_model::SessionId;
 use atlasbridge_model::answer::Refusal;
-use atlasbridge_model::lifecycle::{Failure, PromptState, Resolution};
+use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::mask::mask;
 use atlasbridge_model::opening::Opening;
+use atlasbridge_model::speech::{self, Instruction};
 use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord};
 use atlasbridge_wire::command::SessionView;
 
@@ -92,7 +93,7 @@ pub(crate) fn status(lookup: &Lookup) -> Notice {
         text.push_str(&format!("\n{}: {}{detail}", channel.name, channel.state));
     }
     if let Some(trouble) = trouble {
-        text.push_str(&format!("\nRemote answers may be refused: {trouble}"));
+        text.push_str(&format!("\n{}", speech::sentence(&speech::trouble(trouble))));
     }
     say(text)
 }
@@ -224,9 +225,9 @@ pub(crate) fn unsent(session: &SessionRecord, why: &str) -> String {
 
 /// What the sender of a queued text hears when its tool waits and it is refused.
 pub(crate) fn not_yet(session: &SessionRecord, refusal: &Refusal) -> String {
-    let stays = match refusal {
-        Refusal::TooMany | Refusal::Paused => " It stays queued, and is sent after that.",
-        _ => "",
+    let stays = match matches!(refusal, Refusal::TooMany | Refusal::Paused) {
+        true => " It stays queued, and is sent after that.",
+        false => "",
     };
     let told = refusal.told_on_channel();
     format!("Not sent to {}: {told}{stays}", named(session))
@@ -234,40 +235,14 @@ pub(crate) fn not_yet(session: &SessionRecord, refusal: &Refusal) -> String {
 
 /// How the prompt ended that took a queued text.
 pub(crate) fn instruction_ended(session: &SessionRecord, state: &PromptState) -> String {
-    let why = match state {
-        PromptState::Resolved { how: Resolution::Applied { .. } } => {
-            return format!("Sent to {}, as its next instruction.", named(session));
-        }
-        PromptState::Resolved { how: Resolution::AnsweredLocally } => {
-            "somebody gave it an instruction at the terminal first"
-        }
-        PromptState::Resolved { how: Resolution::AnsweredOutOfBand } => {
-            "something else gave it an instruction first; look at that session"
-        }
-        PromptState::Failed { why } => match why {
-            Failure::PromptChanged => "its screen showed something else by then, so nothing was typed",
-            Failure::TypingLocally => "somebody was typing at the terminal, so nothing was typed",
-            Failure::NotTaken => "it was typed, but the tool did not react; look at the terminal",
-            Failure::NotReading => "it does not read its terminal now, so nothing was typed",
-            Failure::ToolGone => "the tool has ended",
-            Failure::TooLate => "it reached the session too late, so nothing was typed",
-            Failure::NotRecorded => "it could not be put on record first, so nothing was typed",
-            Failure::Unknown => {
-                return format!(
-                    "It is not known whether {} took this: it may have been typed, and nothing proves it. It is not tried again.",
-                    named(session)
-                );
-            }
-        },
-        PromptState::Created
-        | PromptState::Routed
-        | PromptState::AwaitingReply
-        | PromptState::ReplyReceived { .. }
-        | PromptState::Expired { .. }
-        | PromptState::Injected { .. }
-        | PromptState::Canceled { .. } => "the tool no longer waits for one, so nothing was typed",
-    };
-    unsent(session, why)
+    let named = named(session);
+    match speech::instruction(state) {
+        Instruction::Sent => format!("Sent to {named}, as its next instruction."),
+        Instruction::Unsent(why) => unsent(session, &why),
+        Instruction::Unknown => format!(
+            "It is not known whether {named} took this: it may have been typed, and nothing proves it. It is not tried again."
+        ),
+    }
 }
 
 fn confirm(leave: &str, act: &str, token: &str) -> Vec<Vec<Button>> {
@@ -311,19 +286,12 @@ pub(crate) fn paused(session: &SessionRecord) -> Notice {
 /// What a tap is told once more is known.
 pub(crate) fn receipt(prompt: &PromptRecord, answer: Option<&str>) -> String {
     let answer = answer.map(|answer| format!(" ({answer})")).unwrap_or_default();
-    match &prompt.state {
-        state @ (PromptState::ReplyReceived { .. } | PromptState::Injected { .. }) => {
-            let word = state.word_for(prompt.sighting.takes);
-            format!("Accepted{answer}; {word}. The message will say what became of it.")
-        }
-        state => {
-            let mut word = state.word().to_owned();
-            if let Some(first) = word.get_mut(..1) {
-                first.make_ascii_uppercase();
-            }
-            format!("{word}{answer}.")
-        }
+    let state = &prompt.state;
+    if matches!(state, PromptState::ReplyReceived { .. } | PromptState::Injected { .. }) {
+        let word = state.word_for(prompt.sighting.takes);
+        return format!("Accepted{answer}; {word}. The message will say what became of it.");
     }
+    format!("{}{answer}.", speech::sentence(state.word()))
 }
 
 pub(crate) fn named(session: &SessionRecord) -> String {

@@ -38,6 +38,5 @@ pub use prompt::{
 };
 pub use search::Search;
 pub use sighting::{Fingerprint, Sighting};
-pub use speech::label as told_label;
 pub use strokes::{Pace, Stroke, Strokes};
 pub use time::{BootTime, LONGEST_MUTE, Now, Timestamp};

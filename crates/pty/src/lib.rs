@@ -27,7 +27,8 @@
 //!
 //! [`Signals::block`] before any thread is made, so that all inherit the mask; then [`HostInput`], [`HostOutput`],
 //! [`spawn`], [`RawTerminal::enter`], [`Child::note`]. [`protect_this_process`] may come before or after: see there.
-
+// A new variant asks every reader of an enum what it means.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 #![allow(unsafe_code, reason = "the kernel is touched in this crate so that it is touched in no other")]
 
 #[cfg(not(target_os = "linux"))]

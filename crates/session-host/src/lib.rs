@@ -5,6 +5,8 @@
 //! to the tool. No async runtime, no database, no network, no token: what types cannot reach the internet.
 //!
 //! `host` is the loop; `prompt` is what it knows of the prompt on its screen, as states; the rest are its parts.
+// A new variant asks every reader of an enum what it means.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 mod host;
 mod prompt;

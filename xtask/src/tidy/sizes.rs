@@ -10,16 +10,16 @@ use super::code::{code_only, without_comments};
 use super::files::Files;
 
 /// Lines of the product. Never raised for comfort: what makes it grow is a capability, and says so in its commit.
-const MOST_LINES: usize = 38_400;
+const MOST_LINES: usize = 37_000;
 /// Lines of one function, from its `fn` to its closing brace.
-const LONGEST_FUNCTION: usize = 127;
+const LONGEST_FUNCTION: usize = 80;
 /// Fields of one struct in the two middles, which are where state gathers unseen.
-const MOST_FIELDS: usize = 34;
+const MOST_FIELDS: usize = 16;
 const MIDDLES: [&str; 2] = ["crates/hub/", "crates/session-host/"];
 /// A name that is looked for should be found once; twice can be told apart, three times cannot.
 const MOST_USES_OF_A_NAME: usize = 2;
-/// Names that stand for more types than that, until each has found its own.
-const MOST_SHARED_NAMES: usize = 30;
+/// Names that stand for more types than that.
+const MOST_SHARED_NAMES: usize = 0;
 
 /// One file of the product.
 struct Source {
