@@ -12,6 +12,7 @@ mod chat;
 mod dice;
 mod host;
 mod life;
+mod outer;
 
 use std::io::Write;
 use std::path::PathBuf;

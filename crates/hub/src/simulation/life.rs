@@ -1,25 +1,23 @@
 //! One life: what happens, by a seed, and the promises that hold after every step.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atlasbridge_channel::Target;
-use atlasbridge_model::answer::{self, Checked, Rules, Said, Value, default_value};
+use atlasbridge_model::answer::{self, Checked, Rules, Said};
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{BootTime, Nonce, Now, PromptId, SessionId, Timestamp};
+use atlasbridge_model::{BootTime, Nonce, Now, PromptId, Timestamp};
 use atlasbridge_store::{PromptRecord, Store, StoreConfig};
-use atlasbridge_wire::session::Inject;
 
 use super::chat::{CHANNEL, Chat, OPERATORS, Update};
 use super::dice::Dice;
 use super::host::Host;
+use super::outer::Outer;
 use crate::core::Core;
-use crate::core::acts::{Event, Outward};
-use crate::core::view::Draw;
-use crate::decide::{Actor, Answer, AnswerRight, Caller, Decision, Matter, Operator, Verdict};
-use crate::engine::{Commit, Engine, Trouble, World};
+use crate::core::acts::Event;
+use crate::decide::{Actor, Answer, AnswerRight, Caller, Decision, Matter, Operator};
+use crate::engine::{Commit, Engine, Trouble};
 use crate::{Defaults, Settings};
 
 pub(super) const BOOT: &str = "0f7d3b8e-boot";
@@ -59,142 +57,6 @@ impl Figures {
         self.crashes += other.crashes;
         self.messages += other.messages;
     }
-}
-
-/// Everything outside the hub.
-struct Outer {
-    now: Now,
-    dice: Dice,
-    hosts: Vec<Host>,
-    chat: Chat,
-    /// For checks only: what is on record when something leaves the hub.
-    store: Option<Store>,
-    /// The commit at which this hub dies, and on which side of it.
-    dies: Option<(u32, Commit)>,
-    commits: u32,
-    /// Values that somebody gave for a prompt, and texts for a session.
-    said: HashMap<PromptId, Vec<Value>>,
-    instructed: HashSet<(SessionId, String)>,
-    /// The one reply that was sent for each prompt.
-    sent: HashMap<PromptId, String>,
-    /// Who waits for a verdict of this hub.
-    callers: HashSet<Caller>,
-    next_caller: u64,
-    broken: Option<String>,
-    /// Only where somebody will read it: most of the time would go into telling.
-    story: Option<String>,
-    figures: Figures,
-}
-
-impl Outer {
-    fn tell(&mut self, line: std::fmt::Arguments<'_>) {
-        if let Some(story) = &mut self.story {
-            let _ = writeln!(story, "{:>9} {line}", self.now.boot.0);
-        }
-    }
-
-    fn promise(&mut self, is_kept: bool, what: std::fmt::Arguments<'_>) {
-        if !is_kept && self.broken.is_none() {
-            self.tell(format_args!("BROKEN: {what}"));
-            self.broken = Some(what.to_string());
-        }
-    }
-
-    /// # What is promised of everything that is to be typed
-    /// It is on record; it is the only reply of its prompt; somebody said it, or silence refuses with it.
-    async fn check_inject(&mut self, inject: &Inject) {
-        let Some(store) = self.store.clone() else { return };
-        let prompt: PromptId = inject.prompt_id.parse().unwrap();
-        let reply = store.reply(inject.reply_id.parse().unwrap()).await.unwrap();
-        self.promise(reply.is_some(), format_args!("a reply was sent that is not on record"));
-        let (Some(reply), Some(record)) = (reply, store.prompt(prompt).await.unwrap()) else { return };
-        let first = self.sent.entry(prompt).or_insert_with(|| inject.reply_id.clone()).clone();
-        self.promise(first == inject.reply_id, format_args!("two replies were sent for prompt {prompt}"));
-        let value = reply.value.clone();
-        if inject.by_silence {
-            let safe = default_value(&record.sighting).ok();
-            self.promise(value == safe && safe.is_some(), format_args!("silence typed {value:?}"));
-        } else {
-            let by_text = match &value {
-                Some(Value::Text(text)) => self.instructed.contains(&(record.session, text.clone())),
-                _ => false,
-            };
-            let by_answer = value
-                .as_ref()
-                .is_some_and(|value| self.said.get(&prompt).is_some_and(|said| said.contains(value)));
-            self.promise(by_answer || by_text, format_args!("nobody said {value:?} to {prompt}"));
-        }
-    }
-}
-
-impl World for Outer {
-    fn now(&self) -> Now {
-        self.now
-    }
-
-    fn draw(&mut self) -> Result<Draw, Trouble> {
-        let dice = &mut self.dice;
-        Ok(Draw::from_random([dice.bytes(), dice.bytes(), dice.bytes(), dice.bytes(), dice.bytes()]))
-    }
-
-    async fn perform(&mut self, outward: Outward) -> Result<Option<Event>, Trouble> {
-        match outward {
-            Outward::Inject { session, inject } => {
-                self.check_inject(&inject).await;
-                let host = self.hosts.iter_mut().find(|host| host.session() == session);
-                if let Some(host) = host.filter(|host| host.is_connected) {
-                    host.inbox.push(inject);
-                }
-            }
-            Outward::Give { channel, outgoing } => {
-                if self.dice.once_in(40) {
-                    let (job, target) = (outgoing.job, outgoing.target);
-                    self.chat.held.insert(target.clone(), self.now.boot.plus_millis(1_000));
-                    return Ok(Some(Event::NotGiven { channel, job, target }));
-                }
-                self.chat.tasks.push_back(outgoing);
-            }
-            Outward::Tell { caller, verdict } => {
-                if self.story.is_some() {
-                    self.tell(format_args!("{caller:?} hears {}", short(&verdict)));
-                }
-                let waited = self.callers.remove(&caller);
-                self.promise(waited, format_args!("{caller:?} was told twice"));
-            }
-            Outward::Stop { session, caller, .. } => {
-                let host = self.hosts.iter_mut().find(|host| host.session() == session && host.is_connected);
-                if let Some(host) = host {
-                    host.end();
-                }
-                if let Some(caller) = caller {
-                    self.callers.remove(&caller);
-                }
-            }
-            Outward::SessionOver { .. } => {}
-            Outward::ForgetJournal { session } => {
-                if let Some(host) = self.hosts.iter_mut().find(|host| host.session() == session) {
-                    host.journal.clear();
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    fn around(&mut self, moment: Commit) -> Result<(), Trouble> {
-        if moment == Commit::Before {
-            self.commits += 1;
-        }
-        match self.dies {
-            Some(dies) if dies == (self.commits, moment) => Err(Trouble::Killed),
-            Some(_) | None => Ok(()),
-        }
-    }
-}
-
-fn short(verdict: &Verdict) -> String {
-    let mut text = format!("{verdict:?}");
-    text.truncate(text.floor_char_boundary(120));
-    text
 }
 
 fn files(place: &Path) -> StoreConfig {
