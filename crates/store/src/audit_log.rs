@@ -54,13 +54,6 @@ pub struct Missing {
     pub expected: u64,
 }
 
-impl Recovery {
-    /// Nothing had to be repaired and nothing is wrong; a migration does not count.
-    pub fn is_clean(&self) -> bool {
-        *self == Recovery { migration: self.migration.clone(), ..Recovery::default() }
-    }
-}
-
 /// For the log and for `HUB_START`: what was found, in a line. Empty when nothing was.
 impl fmt::Display for Recovery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

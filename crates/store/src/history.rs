@@ -1,9 +1,6 @@
 //! Looking back: past prompts, the audit table, and figures. Reads only.
 
-use std::collections::HashMap;
-
 pub use atlasbridge_model::Search;
-use atlasbridge_model::SessionId;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
@@ -53,23 +50,6 @@ impl Store {
 
     pub async fn figures(&self) -> Result<Counts, StoreError> {
         self.count_events().await.map_err(attempting("looking up the figures"))
-    }
-
-    /// How many prompts each session has had.
-    pub async fn session_prompt_counts(&self) -> Result<HashMap<SessionId, u64>, StoreError> {
-        let rows = sqlx::query("SELECT session_id, COUNT(*) AS prompts FROM prompts GROUP BY session_id")
-            .fetch_all(&self.reader)
-            .await;
-        rows.map_err(BackendError::from)
-            .and_then(|rows| {
-                rows.iter()
-                    .map(|row| {
-                        let count: i64 = row.try_get("prompts")?;
-                        Ok((parsed(row, "session_id", "session id")?, count as u64))
-                    })
-                    .collect()
-            })
-            .map_err(attempting("looking up the number of prompts"))
     }
 
     async fn read_prompts(&self, search: &Search) -> Result<Vec<PastPrompt>, BackendError> {

@@ -106,28 +106,6 @@ impl Store {
             .await
             .map_err(attempting(format!("recording what became of the prompts of session {session}")))
     }
-
-    /// Puts on record an answer that was refused before it could contend: unknown prompt, a sender inside a session,
-    /// a shape that does not fit. `reason` must not repeat what the sender wrote.
-    pub async fn reject(
-        &self,
-        prompt: Option<PromptId>,
-        session: Option<SessionId>,
-        reason: &str,
-        source: &Source,
-        decided_by: &str,
-        now: Now,
-    ) -> Result<(), StoreError> {
-        let event = AuditEvent {
-            session,
-            prompt,
-            value: Some(reason.to_owned()),
-            source: Some(source.to_string()),
-            decided_by: Some(decided_by.to_owned()),
-            ..AuditEvent::new(EventName::ReplyRejected)
-        };
-        self.audit(event, now).await
-    }
 }
 
 pub(crate) async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(), BackendError> {

@@ -38,12 +38,6 @@ pub struct Notice {
 const KEPT_MS: i64 = 24 * 3600 * 1000;
 
 impl Store {
-    pub async fn notify(&self, notice: NewNotice, now: Now) -> Result<(), StoreError> {
-        self.write(now, move |draft| Box::pin(insert(draft, notice)))
-            .await
-            .map_err(attempting("recording a notice"))
-    }
-
     /// What is to be sent now, the oldest few of each target: it is given one at a time.
     pub async fn due_notices(&self, channel: &str) -> Result<Vec<Notice>, StoreError> {
         let rows = sqlx::query(

@@ -119,20 +119,6 @@ impl Store {
         sessions("the active sessions", rows.fetch_all(&self.reader).await)
     }
 
-    /// Lets the channels answer again. `false`: they were not paused.
-    pub async fn resume_session(
-        &self,
-        session: SessionId,
-        source: &Source,
-        decided_by: &str,
-        now: Now,
-    ) -> Result<bool, StoreError> {
-        let resume = Resume { session, source: source.clone(), decided_by: decided_by.to_owned() };
-        self.write(now, move |draft| Box::pin(resume_paused(draft, resume)))
-            .await
-            .map_err(attempting(format!("recording session {session}")))
-    }
-
     /// Forgets sessions that ended before this, with their prompts, replies and messages. The audit log forgets nothing: what
     /// was decided stays on record. Returns how many.
     pub async fn forget_ended_before(&self, before: Timestamp, now: Now) -> Result<u64, StoreError> {

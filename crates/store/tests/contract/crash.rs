@@ -8,7 +8,7 @@ use std::time::Duration;
 use atlasbridge_store::{Recovery, Store, Verdict};
 
 use crate::files::execute;
-use crate::world::{AcceptAlone, Dir, ask, at, begin, tap};
+use crate::world::{AcceptAlone, Dir, ask, at, begin, is_clean, tap};
 
 /// An open store whose last transaction wrote two records, the sixth and the seventh.
 async fn open_store() -> (Dir, Store) {
@@ -37,7 +37,7 @@ async fn recover(dir: &Dir) -> Recovery {
     assert_eq!(dir.assert_good(), 8);
     store.close().await.unwrap();
     let (_, again) = dir.open().await;
-    assert!(again.is_clean(), "{again}");
+    assert!(is_clean(&again), "{again}");
     recovery
 }
 
