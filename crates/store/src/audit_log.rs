@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atlasbridge_model::audit::ChainEnd;
-use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::record::{AuditRecord, Borrowed, LONGEST_LINE, Line, read_line, tail};
 use crate::schema::{Migration, beside, sync_directory_of};
+use crate::sql::{self, Record, get};
 use crate::store::{BackendError, OpenError, head, insert};
 
 /// What `open` found and did. Empty after an orderly stop.
@@ -92,33 +92,26 @@ pub(crate) struct Mark {
 
 impl Mark {
     pub(crate) async fn load(conn: &mut SqliteConnection) -> Result<Self, BackendError> {
-        let rows = sqlx::query("SELECT key, value FROM channel_state WHERE channel = 'audit_log'")
-            .fetch_all(conn)
-            .await?;
-        let mut mark = Mark::default();
-        for row in rows {
-            let value = row.try_get::<i64, _>("value")? as u64;
-            match row.try_get("key")? {
-                "exported_seq" => mark.seq = value,
-                "exported_bytes" => mark.bytes = value,
-                _ => {}
-            }
-        }
-        Ok(mark)
+        const SQL: &str = "SELECT
+                 COALESCE(MAX(value) FILTER (WHERE key = 'exported_seq'), 0) AS seq,
+                 COALESCE(MAX(value) FILTER (WHERE key = 'exported_bytes'), 0) AS bytes
+             FROM channel_state WHERE channel = 'audit_log'";
+        Ok(sql::one(conn, SQL, ()).await?.unwrap_or_default())
     }
 
     /// Both halves or none, in one statement.
     pub(crate) async fn save(self, conn: &mut SqliteConnection) -> Result<(), BackendError> {
-        sqlx::query(
-            "INSERT INTO channel_state (channel, key, value)
+        const SQL: &str = "INSERT INTO channel_state (channel, key, value)
              VALUES ('audit_log', 'exported_seq', $1), ('audit_log', 'exported_bytes', $2)
-             ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value",
-        )
-        .bind(self.seq as i64)
-        .bind(self.bytes as i64)
-        .execute(conn)
-        .await?;
+             ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value";
+        sql::run(conn, SQL, (self.seq, self.bytes)).await?;
         Ok(())
+    }
+}
+
+impl Record for Mark {
+    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
+        Ok(Self { seq: get(row, "seq")?, bytes: get(row, "bytes")? })
     }
 }
 
@@ -447,26 +440,24 @@ async fn records(
     first: u64,
     last: u64,
 ) -> Result<Vec<AuditRecord>, BackendError> {
-    let rows = sqlx::query("SELECT * FROM audit_events WHERE seq BETWEEN $1 AND $2 ORDER BY seq")
-        .bind(first as i64)
-        .bind(last as i64)
-        .fetch_all(conn)
-        .await?;
-    rows.iter().map(record).collect()
+    const SQL: &str = "SELECT * FROM audit_events WHERE seq BETWEEN $1 AND $2 ORDER BY seq";
+    sql::all(conn, SQL, (first, last)).await
 }
 
 /// A row of the table, as it was hashed.
-pub(crate) fn record(row: &SqliteRow) -> Result<AuditRecord, BackendError> {
-    Ok(AuditRecord {
-        seq: row.try_get::<i64, _>("seq")? as u64,
-        ts: row.try_get("ts")?,
-        event: row.try_get("event")?,
-        session_id: row.try_get("session_id")?,
-        prompt_id: row.try_get("prompt_id")?,
-        value: row.try_get("value")?,
-        source: row.try_get("source")?,
-        decided_by: row.try_get("decided_by")?,
-        prev_hash: row.try_get("prev_hash")?,
-        hash: row.try_get("hash")?,
-    })
+impl Record for AuditRecord {
+    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
+        Ok(Self {
+            seq: get(row, "seq")?,
+            ts: get(row, "ts")?,
+            event: get(row, "event")?,
+            session_id: get(row, "session_id")?,
+            prompt_id: get(row, "prompt_id")?,
+            value: get(row, "value")?,
+            source: get(row, "source")?,
+            decided_by: get(row, "decided_by")?,
+            prev_hash: get(row, "prev_hash")?,
+            hash: get(row, "hash")?,
+        })
+    }
 }

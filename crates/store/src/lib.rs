@@ -31,6 +31,7 @@ mod history;
 
 mod rows;
 mod schema;
+mod sql;
 
 mod audit_log;
 mod record;

@@ -13,15 +13,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atlasbridge_model::Now;
-use atlasbridge_model::audit::{AuditEvent, ChainEnd, Link};
+use atlasbridge_model::answer::Source;
+use atlasbridge_model::audit::{AuditEvent, ChainEnd, EventName, Link};
+use atlasbridge_model::mask::mask_in_place;
+use atlasbridge_model::{Now, PromptId, SessionId};
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions};
-use sqlx::{Connection, Row};
+use sqlx::{Connection, SqlSafeStr};
 use tokio::sync::Mutex;
 
 use crate::audit_log::{AuditLog, Mark, Recovery};
-use crate::record::rfc3339;
+use crate::record::{AuditRecord, rfc3339};
 use crate::schema;
+use crate::sql::{self, Cells, Record};
 
 /// Where things are, and which boot of the machine this is.
 #[derive(Debug, Clone)]
@@ -148,6 +151,10 @@ pub(crate) fn attempting<E: Into<BackendError>>(
     move |source| StoreError { attempted, source: source.into() }
 }
 
+pub(crate) fn looking_up<E: Into<BackendError>>(what: &'static str) -> impl FnOnce(E) -> StoreError {
+    move |source| attempting(format!("looking up {what}"))(source)
+}
+
 impl Store {
     /// Opens or creates both files, migrates the one and repairs the tail of the other.
     pub async fn open(config: StoreConfig, now: Now) -> Result<(Store, Recovery), OpenError> {
@@ -183,9 +190,7 @@ impl Store {
 
     /// Puts a free-standing event on record.
     pub async fn audit(&self, event: AuditEvent, now: Now) -> Result<(), StoreError> {
-        self.write(now, move |draft| Box::pin(async move { draft.record(event).await }))
-            .await
-            .map_err(attempting(WRITING_THE_LOG))
+        self.write(WRITING_THE_LOG, now, move |draft| Box::pin(draft.record(event))).await
     }
 
     /// Notes how far the audit file is known to be complete and, if this is the last handle, closes the database.
@@ -215,8 +220,13 @@ impl Store {
     }
 
     /// One transaction with its audit lines, in a task of its own: whoever asked may stop waiting, the work is
-    /// finished all the same.
-    pub(crate) async fn write<T, W>(&self, now: Now, work: W) -> Result<T, BackendError>
+    /// finished all the same. `what` is attempted.
+    pub(crate) async fn write<T, W>(
+        &self,
+        what: impl Into<Cow<'static, str>>,
+        now: Now,
+        work: W,
+    ) -> Result<T, StoreError>
     where
         T: Send + 'static,
         W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
@@ -233,7 +243,38 @@ impl Store {
             }
             written
         });
-        task.await.unwrap_or(Err(BackendError::Stopped))
+        task.await.unwrap_or(Err(BackendError::Stopped)).map_err(attempting(what))
+    }
+
+    /// A transaction of one statement. Returns how many rows it changed.
+    pub(crate) async fn change(
+        &self,
+        what: impl Into<Cow<'static, str>>,
+        now: Now,
+        sql: &'static str,
+        cells: impl Cells + Send + 'static,
+    ) -> Result<u64, StoreError> {
+        self.write(what, now, move |draft| Box::pin(draft.run(sql, cells))).await
+    }
+
+    /// The records that a statement finds. `what` is looked up.
+    pub(crate) async fn all<T: Record>(
+        &self,
+        what: &'static str,
+        sql: impl SqlSafeStr,
+        cells: impl Cells,
+    ) -> Result<Vec<T>, StoreError> {
+        sql::all(&self.reader, sql, cells).await.map_err(looking_up(what))
+    }
+
+    /// The first record that a statement finds. `what` is looked up.
+    pub(crate) async fn one<T: Record>(
+        &self,
+        what: &'static str,
+        sql: impl SqlSafeStr,
+        cells: impl Cells,
+    ) -> Result<Option<T>, StoreError> {
+        sql::one(&self.reader, sql, cells).await.map_err(looking_up(what))
     }
 }
 
@@ -263,7 +304,7 @@ impl Writer {
     {
         let log = self.log.take().ok_or(BackendError::Poisoned)?;
         let before = self.draft.end.clone();
-        match self.draft.run(now, self.marked, log.mark(), work).await {
+        match self.draft.carry_out(now, self.marked, log.mark(), work).await {
             Ok(value) => {
                 self.marked = log.mark();
                 let lines = std::mem::take(&mut self.draft.lines);
@@ -313,7 +354,13 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    async fn run<T, W>(&mut self, now: Now, marked: Mark, mark: Mark, work: W) -> Result<T, BackendError>
+    async fn carry_out<T, W>(
+        &mut self,
+        now: Now,
+        marked: Mark,
+        mark: Mark,
+        work: W,
+    ) -> Result<T, BackendError>
     where
         W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T>,
     {
@@ -334,6 +381,47 @@ impl Draft {
         // Fails where the database has rolled back by itself.
         let _ = sqlx::query("ROLLBACK").execute(&mut self.conn).await;
         matches!(head(&mut self.conn).await, Ok(head) if head == self.end)
+    }
+
+    /// Returns how many rows the statement changed.
+    pub(crate) async fn run(&mut self, sql: impl SqlSafeStr, cells: impl Cells) -> Result<u64, BackendError> {
+        sql::run(&mut self.conn, sql, cells).await
+    }
+
+    pub(crate) async fn one<T: Record>(
+        &mut self,
+        sql: &'static str,
+        cells: impl Cells,
+    ) -> Result<Option<T>, BackendError> {
+        sql::one(&mut self.conn, sql, cells).await
+    }
+
+    /// Takes what looks like a secret out of a text that nobody will type any more. `sql` puts `$2` in its place at `key`.
+    pub(crate) async fn mask(
+        &mut self,
+        text: Option<String>,
+        sql: &'static str,
+        key: impl Cells,
+    ) -> Result<(), BackendError> {
+        if let Some(Cow::Owned(masked)) = text.as_deref().map(mask_in_place) {
+            self.must_scrub = true;
+            self.run(sql, (key, masked)).await?;
+        }
+        Ok(())
+    }
+
+    /// Adds a record about a session, or about a prompt of it, with who did it.
+    pub(crate) async fn note(
+        &mut self,
+        event: EventName,
+        session: Option<SessionId>,
+        prompt: Option<PromptId>,
+        value: impl Into<String>,
+        by: Option<(&Source, String)>,
+    ) -> Result<(), BackendError> {
+        let (source, decided_by) = by.map(|(source, decided_by)| (source.to_string(), decided_by)).unzip();
+        let value = Some(value.into());
+        self.record(AuditEvent { event, session, prompt, value, source, decided_by }).await
     }
 
     /// Adds a record to the chain.
@@ -371,13 +459,9 @@ fn cut(text: &str) -> &str {
 
 /// Where the chain in the table ends.
 pub(crate) async fn head(conn: &mut SqliteConnection) -> Result<ChainEnd, BackendError> {
-    let row = sqlx::query("SELECT seq, hash FROM audit_events ORDER BY seq DESC LIMIT 1")
-        .fetch_optional(conn)
-        .await?;
-    let Some(row) = row else {
-        return Ok(ChainEnd::default());
-    };
-    Ok(ChainEnd { next_seq: row.try_get::<i64, _>("seq")? as u64 + 1, hash: row.try_get("hash")? })
+    let last: Option<AuditRecord> =
+        sql::one(conn, "SELECT * FROM audit_events ORDER BY seq DESC LIMIT 1", ()).await?;
+    Ok(last.map_or_else(ChainEnd::default, |last| ChainEnd { next_seq: last.seq + 1, hash: last.hash }))
 }
 
 /// Writes one record to the table.
@@ -386,21 +470,13 @@ pub(crate) async fn insert(
     link: &Link<'_>,
     hash: &str,
 ) -> Result<(), BackendError> {
-    sqlx::query(
+    let about = (link.event, link.session_id, link.prompt_id);
+    sql::run(
+        conn,
         "INSERT INTO audit_events (seq, ts, event, session_id, prompt_id, value, source, decided_by, prev_hash, hash)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        (link.seq, link.ts, about, link.value, link.source, link.decided_by, link.prev_hash, hash),
     )
-    .bind(link.seq as i64)
-    .bind(link.ts)
-    .bind(link.event)
-    .bind(link.session_id)
-    .bind(link.prompt_id)
-    .bind(link.value)
-    .bind(link.source)
-    .bind(link.decided_by)
-    .bind(link.prev_hash)
-    .bind(hash)
-    .execute(conn)
     .await?;
     Ok(())
 }

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atlasbridge_model::audit::{ChainEnd, ChainError};
-use sqlx::{ConnectOptions, Row};
+use sqlx::ConnectOptions;
 
 use crate::audit_log::Mark;
 use crate::record::{Borrowed, LONGEST_LINE, Line, read_line};
 use crate::schema;
+use crate::sql::get;
 use crate::store::BackendError;
 
 /// What was found.
@@ -255,20 +256,12 @@ async fn ask(database: &Path) -> Result<Table, BackendError> {
     let mut conn = schema::reading(database).connect().await?;
     // One snapshot for the mark and the head.
     sqlx::query("BEGIN").execute(&mut conn).await?;
-    let mark = Mark::load(&mut conn).await?;
-    let row = sqlx::query(
+    let mark = Mark::load(&mut conn).await?.seq;
+    const SQL: &str =
         "SELECT COUNT(*) AS count, COALESCE(MIN(seq), 0) AS first, COALESCE(MAX(seq), 0) AS last,
              COALESCE((SELECT hash FROM audit_events ORDER BY seq DESC LIMIT 1), '') AS hash
-         FROM audit_events",
-    )
-    .fetch_one(&mut conn)
-    .await?;
-    let number = |column: &str| row.try_get::<i64, _>(column).map(|number| number as u64);
-    Ok(Table {
-        mark: mark.seq,
-        last: number("last")?,
-        hash: row.try_get("hash")?,
-        count: number("count")?,
-        first: number("first")?,
-    })
+         FROM audit_events";
+    let row = sqlx::query(SQL).fetch_one(&mut conn).await?;
+    let (first, last) = (get(&row, "first")?, get(&row, "last")?);
+    Ok(Table { mark, last, hash: get(&row, "hash")?, count: get(&row, "count")?, first })
 }
