@@ -19,7 +19,7 @@ use std::time::Duration;
 use atlasbridge_model::audit::ChainEnd;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use crate::record::{AuditRecord, Borrowed, LONGEST_LINE, Line, read_line, tail};
+use crate::record::{AuditRecord, LONGEST_LINE, Line, read_line, tail};
 use crate::schema::{Migration, beside, sync_directory_of};
 use crate::sql::{self, Record, get};
 use crate::store::{BackendError, OpenError, head, insert};
@@ -393,9 +393,12 @@ impl Walk {
         conn: &mut SqliteConnection,
     ) -> Result<(), BackendError> {
         let length = line.len() as u64 + 1;
-        let Some(record) = self.sound_record(line) else {
-            self.bad_line(length);
-            return Ok(());
+        let record = match AuditRecord::canonical(line, &mut self.scratch) {
+            Ok(record) if record.link().hash(&mut self.scratch) == record.hash => record,
+            Ok(_) | Err(_) => {
+                self.bad_line(length);
+                return Ok(());
+            }
         };
         let follows = self.bad.is_none()
             && self.end.clone().follow(&record.link(), &record.hash, &mut self.scratch).is_ok()
@@ -418,13 +421,6 @@ impl Walk {
         let bad = self.bad.get_or_insert(Bad { offset: self.offset, seq: self.end.next_seq, lines: 0 });
         bad.lines += 1;
         self.offset += length;
-    }
-
-    fn sound_record(&mut self, line: &[u8]) -> Option<AuditRecord> {
-        let borrowed = Borrowed::parse(line).ok()?;
-        let is_sound = borrowed.is_canonical(line, &mut self.scratch)
-            && borrowed.link().hash(&mut self.scratch) == borrowed.hash;
-        is_sound.then(|| borrowed.into())
     }
 }
 

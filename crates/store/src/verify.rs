@@ -9,11 +9,11 @@ use std::io::{self, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atlasbridge_model::audit::{ChainEnd, ChainError};
+use atlasbridge_model::audit::ChainEnd;
 use sqlx::ConnectOptions;
 
 use crate::audit_log::Mark;
-use crate::record::{Borrowed, LONGEST_LINE, Line, read_line};
+use crate::record::{AuditRecord, Flaw, LONGEST_LINE, Line, read_line};
 use crate::schema;
 use crate::sql::get;
 use crate::store::BackendError;
@@ -60,21 +60,6 @@ impl fmt::Display for Verdict {
             ),
         }
     }
-}
-
-/// What is wrong with a line.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Flaw {
-    #[error("it is no audit record")]
-    NoRecord,
-    #[error("it is not in canonical form")]
-    NotCanonical,
-    #[error("it is too long")]
-    TooLong,
-    #[error(transparent)]
-    Chain(#[from] ChainError),
-    #[error("the database has another record of this number")]
-    NotInTable,
 }
 
 /// The log could not be judged.
@@ -195,10 +180,7 @@ impl<'t> Walk<'t> {
     }
 
     fn follow(&mut self, line: &[u8], scratch: &mut String) -> Result<(), Flaw> {
-        let record = Borrowed::parse(line).map_err(|_| Flaw::NoRecord)?;
-        if !record.is_canonical(line, scratch) {
-            return Err(Flaw::NotCanonical);
-        }
+        let record = AuditRecord::canonical(line, scratch)?;
         let link = record.link();
         let known = self.table.filter(|table| table.last == link.seq);
         if known.is_some_and(|table| table.hash != record.hash) {
