@@ -8,6 +8,8 @@
 //!
 //! Suggested reading order is the order of the modules.
 #![forbid(unsafe_code)]
+// A new variant asks every reader of an enum what it means.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 mod store;
 
@@ -52,4 +54,4 @@ pub use schema::Migration;
 pub use sessions::{Resume, SessionRecord, SessionStatus};
 pub use store::{BackendError, OpenError, Store, StoreConfig, StoreError};
 pub use texts::{HeardAt, OpenText, QueuedText, TextMove};
-pub use verify::{Verdict, VerifyError, verify};
+pub use verify::{Verification, VerifyError, verify};

@@ -84,7 +84,7 @@ impl Store {
     pub async fn touch_login(&self, hash: &str, now: Now) -> Result<(), StoreError> {
         // Unreadable or unknown: then there is nothing to note, and whoever needs the login hears of it elsewhere.
         let seen = self.login(hash).await.ok().flatten().map(|login| login.seen_at.0);
-        if !seen.is_some_and(|at| now.wall.0.abs_diff(at) >= SEEN_EVERY_MS.unsigned_abs()) {
+        if seen.is_none_or(|at| now.wall.0.abs_diff(at) < SEEN_EVERY_MS.unsigned_abs()) {
             return Ok(());
         }
         let hash = hash.to_owned();

@@ -99,17 +99,9 @@ impl RecordFilter {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error("reading {}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("a line of {} is no audit record; `atlasbridge audit verify` names it", path.display())]
-    NoRecord {
-        path: PathBuf,
-        #[source]
-        source: serde_json::Error,
-    },
+    NoRecord { path: PathBuf, source: serde_json::Error },
 }
 
 /// The records of a log, oldest first, one at a time. A last line without its line break is left out: it is being

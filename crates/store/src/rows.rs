@@ -67,8 +67,10 @@ fn span(least: Option<u16>, most: Option<u16>) -> Result<Option<Span>, BackendEr
 
 const ENTRIES: [(Entry, &str); 2] = [(Entry::Line, "line"), (Entry::Keys, "keys")];
 
+type Flag = fn(&mut Takes) -> &mut bool;
+
 /// What a prompt takes besides its rows, as words with blanks between them.
-const TAKES: [(&str, fn(&mut Takes) -> &mut bool); 4] = [
+const TAKES: [(&str, Flag); 4] = [
     ("reason", |takes| &mut takes.reason),
     ("own_text", |takes| &mut takes.own_text),
     ("several", |takes| &mut takes.several),

@@ -59,23 +59,11 @@ pub enum OpenError {
     #[error("another hub is using {}", path.display())]
     InUse { path: PathBuf },
     #[error("opening the audit log {}", path.display())]
-    AuditLog {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    AuditLog { path: PathBuf, source: io::Error },
     #[error("opening the database {}", path.display())]
-    Database {
-        path: PathBuf,
-        #[source]
-        source: BackendError,
-    },
+    Database { path: PathBuf, source: BackendError },
     #[error("{} is damaged, or no database; move it away, the next start makes a new one from the audit log", path.display())]
-    Corrupt {
-        path: PathBuf,
-        #[source]
-        source: Option<sqlx::Error>,
-    },
+    Corrupt { path: PathBuf, source: Option<sqlx::Error> },
     #[error("{} is a database of something else", path.display())]
     Foreign { path: PathBuf },
     #[error(
@@ -84,11 +72,7 @@ pub enum OpenError {
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
     #[error("copying the database to {} before its migration", backup.display())]
-    Backup {
-        backup: PathBuf,
-        #[source]
-        source: BackendError,
-    },
+    Backup { backup: PathBuf, source: BackendError },
     #[error("bringing the audit log up to date after the last stop")]
     Recovery(#[source] BackendError),
 }

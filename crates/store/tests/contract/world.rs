@@ -13,8 +13,8 @@ use atlasbridge_model::{
 };
 use atlasbridge_store::{
     AcceptedAnswer, Advance, Cancel, FollowUp, Moved, NewNotice, NewPrompt, Once, Outcome, PromptRecord,
-    Recovery, Resume, SessionRecord, SessionStatus, Store, StoreConfig, StoreError, Verdict, read_records,
-    verify,
+    Recovery, Resume, SessionRecord, SessionStatus, Store, StoreConfig, StoreError, Verification,
+    read_records, verify,
 };
 
 pub(crate) const BOOT: &str = "0f7d3b8e-boot";
@@ -62,14 +62,14 @@ impl Dir {
         copy
     }
 
-    pub(crate) fn verify(&self) -> Verdict {
+    pub(crate) fn verify(&self) -> Verification {
         verify(&self.log(), Some(&self.database())).unwrap()
     }
 
     #[track_caller]
     pub(crate) fn assert_good(&self) -> u64 {
         match self.verify() {
-            Verdict::Good { records, .. } => records,
+            Verification::Good { records, .. } => records,
             other => panic!("{other:?}"),
         }
     }
