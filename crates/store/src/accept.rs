@@ -38,10 +38,8 @@ pub struct AcceptedAnswer {
 )]
 pub enum Outcome {
     /// It is the reply. The value of a secret is here, and nowhere else.
-    Won {
-        reply: Reply,
-        moved: Moved,
-    },
+    Won { reply: Reply, moved: Moved },
+    /// It changed nothing, and its sender hears why.
     Refused(Refusal),
 }
 

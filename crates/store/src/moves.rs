@@ -202,11 +202,10 @@ async fn promote(draft: &mut Draft, session: SessionId) -> Result<Option<PromptR
 
 /// Who or what is behind a move, where the event does not say it.
 enum Behind {
+    /// The event says all that there is to say.
     Nobody,
-    Operator {
-        source: String,
-        decided_by: String,
-    },
+    /// Somebody who chose it.
+    Operator { source: String, decided_by: String },
     /// With the reply of the safe default, in case the prompt may have it.
     Deadline(Reply),
 }

@@ -49,18 +49,12 @@ impl std::fmt::Debug for QueuedText {
 pub enum TextMove {
     /// It waits for its tool. A newer one takes the place of the one that waits.
     Queue(QueuedText),
-    TakeBack {
-        reply: ReplyId,
-        source: Source,
-        decided_by: String,
-    },
+    /// Its sender, or somebody else who may, does not want it sent.
+    TakeBack { reply: ReplyId, source: Source, decided_by: String },
     /// It was sent, and its sender knows.
     Done(ReplyId),
     /// It was not sent, and is not tried again, for this reason.
-    Unsent {
-        reply: ReplyId,
-        why: String,
-    },
+    Unsent { reply: ReplyId, why: String },
 }
 
 /// A text whose end is not known, and the prompt that it went to, if it did.
