@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 
 use crate::prompts::{PromptRecord, Reply};
-use crate::sql::{Cells, Record, Stored, get, stored, unreadable};
+use crate::sql::{Record, get, stored, unreadable};
 use crate::store::BackendError;
 
 impl Record for PromptRecord {

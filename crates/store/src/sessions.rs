@@ -6,7 +6,7 @@ use atlasbridge_model::{Now, SessionId, Timestamp};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::notices;
-use crate::sql::{self, Cells, Record, Stored, get, stored, unreadable};
+use crate::sql::{self, Record, get, stored, unreadable};
 use crate::store::{BackendError, Draft, Store, StoreError};
 
 /// What is known of a session.
@@ -27,11 +27,11 @@ pub struct SessionRecord {
     pub ended_at: Option<Timestamp>,
     pub exit_code: Option<i32>,
     pub status: SessionStatus,
-    /// Its channels answered too often: nothing from there is accepted until somebody resumes it.
+    /// Its channels answered too often: nothing from there is accepted until an operator resumes it.
     pub paused_at: Option<Timestamp>,
 }
 
-/// Somebody lets the channels of a session answer again.
+/// An operator lets the channels of a session answer again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resume {
     pub session: SessionId,

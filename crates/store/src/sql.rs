@@ -21,7 +21,18 @@ fn query(
 ) -> Result<Query<'static, Sqlite, SqliteArguments>, sqlx::Error> {
     let mut arguments = SqliteArguments::default();
     cells.add_to(&mut arguments).map_err(sqlx::Error::Encode)?;
+    let sql = sql.into_sql_str();
+    // SQLite takes a place that is left empty for NULL: every test sees to it that none is.
+    debug_assert_eq!(places(sql.as_str()), arguments.len(), "{}", sql.as_str());
     Ok(sqlx::query_with(sql, arguments))
+}
+
+/// The highest number of a place.
+fn places(sql: &str) -> usize {
+    let numbers = sql.split('$').skip(1);
+    let numbers =
+        numbers.filter_map(|text| text.split(|char: char| !char.is_ascii_digit()).next()?.parse().ok());
+    numbers.max().unwrap_or_default()
 }
 
 /// Returns how many rows it changed.
@@ -93,7 +104,7 @@ impl<T: Stored> Stored for Option<T> {
 /// A type, what stands in the column, and the ways there and back.
 macro_rules! stored {
     ($($type:ty as $cell:ty: $there:expr, $back:expr;)*) => {$(
-        impl Stored for $type {
+        impl $crate::sql::Stored for $type {
             type Cell = $cell;
             fn of(cell: $cell) -> Option<Self> {
                 let back: fn($cell) -> Option<$type> = $back;
@@ -101,7 +112,7 @@ macro_rules! stored {
             }
         }
 
-        impl Cells for $type {
+        impl $crate::sql::Cells for $type {
             fn add_to(&self, arguments: &mut sqlx::sqlite::SqliteArguments) -> Result<(), sqlx::error::BoxDynError> {
                 let there: fn(&$type) -> $cell = $there;
                 sqlx::Arguments::add(arguments, there(self))
@@ -150,6 +161,7 @@ impl<T: Cells> Cells for &T {
     }
 }
 
+/// `T` is one value: nothing leaves one place empty.
 impl<T: Cells> Cells for Option<T> {
     fn add_to(&self, arguments: &mut SqliteArguments) -> Result<(), BoxDynError> {
         match self {
