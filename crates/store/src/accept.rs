@@ -2,7 +2,7 @@
 //!
 //! # At-most-once invariant
 //! A reply row exists only for the contender whose guarded UPDATE changed a row. Taps, texts, policy and the deadline
-//! contend for the same row under the same guard; whoever changes zero rows was late, whatever it believed before.
+//! contend for the same row under the same guard; a contender that changes zero rows was late, whatever it believed before.
 
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source, Value};
 use atlasbridge_model::audit::EventName;
@@ -107,7 +107,7 @@ async fn spend_text(draft: &mut Draft, prompt: PromptId) -> Result<Option<Outcom
     let Some(queued) = texts::load_waiting(draft, found.session).await? else {
         return Ok(None);
     };
-    // Whoever queued it was asked before, where its first character means something else.
+    // The sender was asked when it was queued, where its first character means something else.
     let rules = Rules { as_is: true, ..Rules::default() };
     let value = match answer::check(&Said::Text(queued.text), &found.sighting, rules) {
         Ok(Checked::Type(value)) => value,
@@ -194,7 +194,7 @@ async fn is_first(
     Ok(draft.run(SQL, (what, when, limit, state.status())).await? == 1)
 }
 
-/// Whoever sits at the machine may answer as fast as they can type.
+/// The person at the machine may answer as fast as they can type.
 fn is_limited(source: &Source) -> bool {
     match source {
         Source::Channel(_) => true,

@@ -147,7 +147,7 @@ impl AuditLog {
 
     /// Appends whole lines, the last of which is record `seq`, and waits for the disk.
     ///
-    /// It takes the log and gives it back: whoever gets an error has no log any more, and cannot try the `fsync`
+    /// It takes the log and gives it back: a writer that gets an error has no log any more, and cannot try the `fsync`
     /// again. The kernel may have dropped the pages; a second `fsync` would say yes.
     pub(crate) async fn append(mut self, lines: String, seq: u64) -> Result<Self, BackendError> {
         if lines.is_empty() {
@@ -171,7 +171,7 @@ impl AuditLog {
         Ok(())
     }
 
-    /// Nobody else has written to the file, shortened it, or put another in its place.
+    /// No other process has written to the file, shortened it, or put another in its place.
     fn check_untouched(&self) -> io::Result<()> {
         let ours = self.file.metadata()?;
         let named = fs::metadata(&self.path)?;

@@ -2,7 +2,7 @@
 //!
 //! # Each-update-once invariant
 //! The number of an update is written in the transaction of everything that the update causes. A number that is there
-//! changes nothing, so whatever a service or a crash repeats happens once; and a channel confirms an update only after
+//! changes nothing, so an update that a service or a crash repeats happens once; and a channel confirms an update only after
 //! that transaction, so what did not happen comes again.
 
 use std::time::Duration;
@@ -165,7 +165,7 @@ impl Store {
         self.one("what a chat remembers", SQL, (channel, target, key)).await
     }
 
-    /// The question behind a token, unless it was answered or is too old. Whoever acts on the answer takes it, with
+    /// The question behind a token, unless it was answered or is too old. The transaction that acts on the answer takes it, with
     /// [`FollowUp::take_ask`].
     pub async fn ask(&self, token: &str, now: Now) -> Result<Option<NewAsk>, StoreError> {
         const SQL: &str = "SELECT * FROM asks WHERE token = $1 AND expires_at > $2";

@@ -12,7 +12,7 @@ use crate::store::{BackendError, Draft, Store, StoreError};
 /// A device that came by a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
-    /// On record as whoever answers from there, such as `web:3f9c`.
+    /// On record as the one who answers from there, such as `web:3f9c`.
     pub name: String,
     pub device: String,
     pub created_at: Timestamp,
@@ -20,7 +20,7 @@ pub struct Login {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// A link that somebody opened, and the login that it is to become.
+/// A link that a browser opened, and the login that it is to become.
 #[derive(Debug, Clone)]
 pub struct Redeem {
     pub link_hash: String,
@@ -80,9 +80,9 @@ impl Store {
         .await
     }
 
-    /// Somebody uses this login.
+    /// A browser uses this login.
     pub async fn touch_login(&self, hash: &str, now: Now) -> Result<(), StoreError> {
-        // Unreadable or unknown: then there is nothing to note, and whoever needs the login hears of it elsewhere.
+        // Unreadable or unknown: then there is nothing to note, and the request that needs the login hears of it elsewhere.
         let seen = self.login(hash).await.ok().flatten().map(|login| login.seen_at.0);
         if seen.is_none_or(|at| now.wall.0.abs_diff(at) < SEEN_EVERY_MS.unsigned_abs()) {
             return Ok(());

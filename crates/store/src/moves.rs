@@ -63,7 +63,7 @@ impl Store {
         self.write(recording(prompt), now, move |draft| Box::pin(advance(draft, prompt, event))).await
     }
 
-    /// An operator leaves the prompt to the terminal, and must hold its present right to answer, as whoever answers. With
+    /// An operator leaves the prompt to the terminal, and must hold its present right to answer, as one who answers must. With
     /// the update that brought it, and all that follows from what became of it, as in [`Store::accept`].
     pub async fn cancel<F>(
         &self,
@@ -204,7 +204,7 @@ async fn promote(draft: &mut Draft, session: SessionId) -> Result<Option<PromptR
 enum Behind {
     /// The event says all that there is to say.
     Nobody,
-    /// Somebody who chose it.
+    /// The operator who leaves it to the terminal.
     Operator { source: String, decided_by: String },
     /// With the reply of the safe default, in case the prompt may have it.
     Deadline(Reply),
@@ -251,7 +251,7 @@ async fn mask_reply(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendEr
     draft.mask(value, "UPDATE replies SET value = $2 WHERE prompt_id = $1", prompt).await
 }
 
-/// `false`: somebody else moved it since it was read. Columns of an earlier state are kept: a prompt that failed
+/// `false`: another move came since it was read. Columns of an earlier state are kept: a prompt that failed
 /// still knows which reply it had.
 async fn update(draft: &mut Draft, prompt: &PromptRecord, state: &PromptState) -> Result<bool, BackendError> {
     let is_answerable = matches!(Answerable::of(state), Answerable::Yes);

@@ -34,7 +34,7 @@ pub struct Notice {
     pub created_at: Timestamp,
 }
 
-/// Notices that are done with are kept so long, in milliseconds, for whoever looks for what was said.
+/// Notices that are done with are kept so long, in milliseconds, for an operator who looks for what was said.
 const KEPT_MS: i64 = 24 * 3600 * 1000;
 
 impl Store {

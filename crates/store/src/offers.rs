@@ -7,7 +7,7 @@ use crate::posts::{self, Answerable, Post};
 use crate::prompts::{PromptRecord, load};
 use crate::store::{BackendError, Draft, Store, StoreError};
 
-/// The prompt behind a card that somebody tapped, and the whole of the right that the card carried: the present one
+/// The prompt behind a card that a person tapped, and the whole of the right that the card carried: the present one
 /// or that of an earlier offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
@@ -16,7 +16,7 @@ pub struct Offered {
 }
 
 impl Store {
-    /// Somebody tapped a message that we sent and never heard of: a crash came between. It is ours from now on, and
+    /// A person tapped a message that we sent and never heard of: a crash came between. It is ours from now on, and
     /// will be shown anew. `None`: no such prompt.
     pub async fn adopt_post(
         &self,
@@ -50,7 +50,7 @@ impl Store {
     }
 
     /// The prompt that a card's button names by the beginnings of its ids (8 digits each) and of its right to answer
-    /// (16 digits). Earlier offers are found too, so that whoever taps an old card hears why it is worth nothing.
+    /// (16 digits). Earlier offers are found too, so that a person who taps an old card hears why it is worth nothing.
     pub async fn find_offer(
         &self,
         prompt: &str,
@@ -82,7 +82,7 @@ fn is_hex(text: &str, length: usize) -> bool {
     text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// Takes the same time wherever the first difference is: nobody learns a right to answer digit by digit.
+/// Takes the same time wherever the first difference is: no caller learns a right to answer digit by digit.
 fn is_same(known: &[u8], given: &[u8]) -> bool {
     let differences =
         known.iter().zip(given).fold(0, |differences, (known, given)| differences | (known ^ given));

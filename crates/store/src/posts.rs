@@ -1,6 +1,6 @@
 //! Posts: one message of a prompt on a target, what it shows, and what it should show.
 //!
-//! Nobody queues edits. Every move of a prompt adds one to what is *wanted* of its posts, in its own transaction; a
+//! There is no queue of edits. Every move of a prompt adds one to what is *wanted* of its posts, in its own transaction; a
 //! channel shows the prompt as it stands and says which number that was. A post is done when both are the same.
 
 use atlasbridge_model::lifecycle::PromptState;
@@ -54,7 +54,7 @@ impl DuePost {
     }
 }
 
-/// What may be worked on: there is something to show, and somebody may see it. A message that was never sent is not
+/// What may be worked on: there is something to show, and a person may see it. A message that was never sent is not
 /// begun before its turn has come, when its time is over, or while its session is paused.
 const WORKABLE: &str = "p.dead IS NULL AND (p.address IS NULL OR p.shown < p.wanted)
     AND (p.address IS NOT NULL OR (q.nonce = p.nonce AND q.status = 'awaiting_reply'
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// When a post on a channel becomes due by time alone. What is due already is not counted: it waits for its target, and
-    /// whoever holds that says so.
+    /// the task that holds the target says so.
     pub async fn next_post_time(&self, channel: &str, now: Now) -> Result<Option<BootTime>, StoreError> {
         let sql = format!(
             "SELECT MIN(p.not_before) FROM posts p JOIN prompts q ON q.id = p.prompt_id

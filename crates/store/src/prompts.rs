@@ -34,7 +34,7 @@ pub struct PromptRecord {
 }
 
 impl PromptRecord {
-    /// What somebody hears whose answer comes now, unless it waits for one: where the deadline has answered, with what.
+    /// What a person hears whose answer comes now, unless it waits for one: where the deadline has answered, with what.
     pub fn refusal(&self) -> Refusal {
         let is_by_deadline = match &self.state {
             PromptState::Expired { fallback } => fallback.is_some(),
@@ -57,7 +57,7 @@ impl PromptRecord {
         }
     }
 
-    /// The deadline on the clock of this boot. Times of another boot cannot be compared: whoever waited then waits
+    /// The deadline on the clock of this boot. Times of another boot cannot be compared: a session host that waited then waits
     /// no more, so they count as passed.
     pub(crate) fn deadline_under(&self, boot_id: &str) -> Option<BootTime> {
         match self.boot_id == boot_id {
@@ -157,8 +157,8 @@ impl Store {
         self.listed("the open prompts", OPEN).await
     }
 
-    /// What stands on a screen, as far as is known, oldest first: what is not over, and what somebody left to the terminal
-    /// and nobody has answered there yet.
+    /// What stands on a screen, as far as is known, oldest first: what is not over, and what an operator left to the
+    /// terminal and no person has answered there yet.
     pub async fn standing_prompts(&self) -> Result<Vec<OpenPrompt>, StoreError> {
         const STANDING: &str = "status NOT IN ('resolved', 'canceled', 'failed')
              OR (status = 'canceled' AND reason = 'by_operator' AND left_at IS NULL
@@ -231,7 +231,7 @@ impl Store {
         Ok(deliveries)
     }
 
-    /// When somebody's time is up next, on the clock of this boot.
+    /// When the next prompt's time is up, on the clock of this boot.
     pub async fn next_deadline(&self) -> Result<Option<BootTime>, StoreError> {
         const SQL: &str =
             "SELECT MIN(deadline) FROM prompts WHERE status IN ('awaiting_reply', 'routed') AND boot_id = $1";
@@ -283,7 +283,7 @@ fn key(prompt: &PromptRecord) -> IdempotencyKey {
     IdempotencyKey::of(prompt.session, prompt.sighting.no, &prompt.sighting.excerpt)
 }
 
-/// Nobody waits before it, and nobody is about to be promoted.
+/// No prompt waits before it, and none is about to be promoted.
 async fn is_first(draft: &mut Draft, session: SessionId) -> Result<bool, BackendError> {
     const SQL: &str =
         "SELECT 1 FROM prompts WHERE session_id = $1 AND status IN ('awaiting_reply', 'routed') LIMIT 1";

@@ -49,7 +49,7 @@ pub struct Store {
 #[derive(Debug, Default)]
 struct Counts {
     all: AtomicU64,
-    /// Those after which somebody may see something new.
+    /// Those after which a person may see something new.
     seen: AtomicU64,
 }
 
@@ -191,19 +191,19 @@ impl Store {
         }
     }
 
-    /// Grows with everything that is written, by whichever handle: whoever has acted on what was there at one number
+    /// Grows with everything that is written, by whichever handle: a caller that has acted on what was there at one number
     /// need not look again before there is another.
     pub fn writes(&self) -> u64 {
         self.counts.all.load(Ordering::Acquire)
     }
 
-    /// The same, without our own book-keeping: whoever shows prompts and sessions need not show them anew before there is
+    /// The same, without our own book-keeping: a page that shows prompts and sessions need not show them anew before there is
     /// another.
     pub fn visible_writes(&self) -> u64 {
         self.counts.seen.load(Ordering::Acquire)
     }
 
-    /// One transaction with its audit lines, in a task of its own: whoever asked may stop waiting, the work is
+    /// One transaction with its audit lines, in a task of its own: the caller may stop waiting, the work is
     /// finished all the same. `what` is attempted.
     pub(crate) async fn write<T, W>(
         &self,
@@ -294,7 +294,7 @@ impl Writer {
                 let lines = std::mem::take(&mut self.draft.lines);
                 self.log = Some(log.append(lines, self.draft.end.next_seq - 1).await?);
                 if std::mem::take(&mut self.draft.must_scrub) {
-                    // What is in the write-ahead log is there until it is written over. Somebody who reads right now
+                    // What is in the write-ahead log is there until it is written over. A reader of this moment
                     // keeps it for as long; then the next one who scrubs, or the next start, takes it away.
                     let scrubbed = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
                     let _ = scrubbed.execute(&mut self.draft.conn).await;
@@ -333,7 +333,7 @@ pub(crate) struct Draft {
     lines: String,
     /// Something was overwritten that must not be found in what the database has put aside.
     pub(crate) must_scrub: bool,
-    /// Nobody sees a difference.
+    /// No person sees a difference.
     pub(crate) is_book_keeping: bool,
 }
 
@@ -380,7 +380,7 @@ impl Draft {
         sql::one(&mut self.conn, sql, cells).await
     }
 
-    /// Takes what looks like a secret out of a text that nobody will type any more. `sql` puts `$2` in its place at `key`.
+    /// Takes what looks like a secret out of a text that is not typed any more. `sql` puts `$2` in its place at `key`.
     pub(crate) async fn mask(
         &mut self,
         text: Option<String>,

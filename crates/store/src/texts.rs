@@ -49,7 +49,7 @@ impl std::fmt::Debug for QueuedText {
 pub enum TextMove {
     /// It waits for its tool. A newer one takes the place of the one that waits.
     Queue(QueuedText),
-    /// Its sender, or somebody else who may, does not want it sent.
+    /// Its sender, or another operator, does not want it sent.
     TakeBack { reply: ReplyId, source: Source, decided_by: String },
     /// It was sent, and its sender knows.
     Done(ReplyId),
@@ -107,7 +107,7 @@ pub(crate) async fn apply(draft: &mut Draft, change: TextMove) -> Result<(), Bac
     }
 }
 
-/// An instruction for a session that has ended reaches nobody, and is not kept.
+/// An instruction for a session that has ended reaches no tool, and is not kept.
 async fn queue(draft: &mut Draft, text: QueuedText) -> Result<(), BackendError> {
     const OVER: &str = "DELETE FROM queued_texts WHERE session_id = $1 AND state IN ('waiting', 'unsent')";
     const NEW: &str =
@@ -151,7 +151,7 @@ pub(crate) async fn set_sent(draft: &mut Draft, reply: ReplyId) -> Result<(), Ba
     mask_text(draft, reply).await
 }
 
-/// Nobody will type it from here: what looks like a secret is taken out.
+/// It is not typed from here: what looks like a secret is taken out.
 async fn mask_text(draft: &mut Draft, reply: ReplyId) -> Result<(), BackendError> {
     let text = draft.one("SELECT text FROM queued_texts WHERE reply_id = $1", reply).await?;
     draft.mask(text, "UPDATE queued_texts SET text = $2 WHERE reply_id = $1", reply).await
