@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atlasbridge_model::audit::ChainEnd;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 
 use crate::record::{AuditRecord, LONGEST_LINE, Line, read_line, tail};
 use crate::schema::{Migration, beside, sync_directory_of};
-use crate::sql::{self, Record, get};
+use crate::sql::{self, record};
 use crate::store::{BackendError, OpenError, head, insert};
 
 /// What `open` found and did. Empty after an orderly stop.
@@ -109,11 +109,7 @@ impl Mark {
     }
 }
 
-impl Record for Mark {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok(Self { seq: get(row, "seq")?, bytes: get(row, "bytes")? })
-    }
-}
+record!(Mark { seq, bytes });
 
 /// The file, locked against a second hub, with its known end.
 #[derive(Debug)]
@@ -440,20 +436,5 @@ async fn records(
     sql::all(conn, SQL, (first, last)).await
 }
 
-/// A row of the table, as it was hashed.
-impl Record for AuditRecord {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok(Self {
-            seq: get(row, "seq")?,
-            ts: get(row, "ts")?,
-            event: get(row, "event")?,
-            session_id: get(row, "session_id")?,
-            prompt_id: get(row, "prompt_id")?,
-            value: get(row, "value")?,
-            source: get(row, "source")?,
-            decided_by: get(row, "decided_by")?,
-            prev_hash: get(row, "prev_hash")?,
-            hash: get(row, "hash")?,
-        })
-    }
-}
+// As it was hashed.
+record!(AuditRecord { seq, ts, event, session_id, prompt_id, value, source, decided_by, prev_hash, hash });

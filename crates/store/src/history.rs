@@ -2,12 +2,11 @@
 
 use atlasbridge_model::PromptId;
 pub use atlasbridge_model::Search;
-use sqlx::sqlite::SqliteRow;
 
 use crate::prompts::{PromptRecord, Reply, load, load_reply};
 use crate::record::AuditRecord;
 use crate::sessions::{self, SessionRecord};
-use crate::sql::{self, Record, get};
+use crate::sql::{self, Record, record};
 use crate::store::{BackendError, Store, StoreError, looking_up};
 
 /// A prompt of the past or the present, with all that belongs to it.
@@ -46,9 +45,9 @@ impl Store {
     }
 
     pub async fn figures(&self) -> Result<Counts, StoreError> {
-        const SQL: &str = "SELECT COALESCE(SUM(event = 'PROMPT_DETECTED'), 0) AS prompts,
-                 COALESCE(SUM(event = 'REPLY_RECEIVED'), 0) AS replies,
-                 COALESCE(SUM(event = 'REPLY_REJECTED'), 0) AS rejected
+        const SQL: &str = "SELECT COALESCE(SUM(event = 'PROMPT_DETECTED'), 0) AS prompts_total,
+                 COALESCE(SUM(event = 'REPLY_RECEIVED'), 0) AS replies_total,
+                 COALESCE(SUM(event = 'REPLY_REJECTED'), 0) AS rejected_total
              FROM audit_events WHERE event IN ('PROMPT_DETECTED', 'REPLY_RECEIVED', 'REPLY_REJECTED')";
         Ok(self.one("the figures", SQL, ()).await?.unwrap_or_default())
     }
@@ -97,15 +96,7 @@ impl Store {
     }
 }
 
-impl Record for Counts {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok(Self {
-            prompts_total: get(row, "prompts")?,
-            replies_total: get(row, "replies")?,
-            rejected_total: get(row, "rejected")?,
-        })
-    }
-}
+record!(Counts { prompts_total, replies_total, rejected_total });
 
 /// Written so that an index can be used where one session is meant.
 fn of_session(column: &str, search: &Search) -> String {

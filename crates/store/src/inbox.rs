@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use atlasbridge_model::audit::AuditEvent;
 use atlasbridge_model::{Now, Timestamp};
-use sqlx::sqlite::SqliteRow;
 
 use crate::notices::{self, NewNotice};
 use crate::posts::{self, PostId};
 use crate::sessions::{self, Resume};
-use crate::sql::{Record, get};
+use crate::sql::record;
 use crate::store::{BackendError, Draft, Store, StoreError, Work};
 use crate::texts::{self, TextMove};
 
@@ -182,17 +181,7 @@ impl Store {
     }
 }
 
-impl Record for NewAsk {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok(Self {
-            token: get(row, "token")?,
-            channel: get(row, "channel")?,
-            target: get(row, "target")?,
-            what: get(row, "what")?,
-            expires_at: get(row, "expires_at")?,
-        })
-    }
-}
+record!(NewAsk { token, channel, target, what, expires_at });
 
 const NUMBER: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = $2";
 const OFFSET: &str = "offset";

@@ -4,9 +4,8 @@
 use atlasbridge_model::answer::Source;
 use atlasbridge_model::audit::EventName;
 use atlasbridge_model::{Now, Timestamp};
-use sqlx::sqlite::SqliteRow;
 
-use crate::sql::{Record, get};
+use crate::sql::record;
 use crate::store::{BackendError, Draft, Store, StoreError};
 
 /// A device that came by a link.
@@ -135,14 +134,4 @@ async fn on_record(draft: &mut Draft, what: &str, decided_by: String) -> Result<
     draft.note(EventName::ConfigReloaded, None, None, what, Some(by)).await
 }
 
-impl Record for Login {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok(Self {
-            name: get(row, "name")?,
-            device: get(row, "device")?,
-            created_at: get(row, "created_at")?,
-            seen_at: get(row, "seen_at")?,
-            revoked_at: get(row, "revoked_at")?,
-        })
-    }
-}
+record!(Login { name, device, created_at, seen_at, revoked_at });

@@ -1,10 +1,9 @@
 //! Messages that are no prompts: kept until their channel has sent them.
 
 use atlasbridge_model::{Now, SessionId, Timestamp};
-use sqlx::sqlite::SqliteRow;
 
 use crate::posts::MOST_DUE;
-use crate::sql::{Record, get};
+use crate::sql::record;
 use crate::store::{BackendError, Draft, Store, StoreError};
 
 /// A message to be sent. `body` is the hub's own form of it.
@@ -49,13 +48,13 @@ impl Store {
 
     pub async fn notice_sent(&self, notice: NoticeId, now: Now) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE notices SET sent_at = $2 WHERE id = $1";
-        self.change(CHANGING, now, SQL, (notice.0, now.wall)).await.map(drop)
+        self.change(CHANGING, now, SQL, (notice, now.wall)).await.map(drop)
     }
 
     /// Nothing more is done for it.
     pub async fn drop_notice(&self, notice: NoticeId, why: &str, now: Now) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE notices SET dead = $2 WHERE id = $1";
-        self.change(CHANGING, now, SQL, (notice.0, why.to_owned())).await.map(drop)
+        self.change(CHANGING, now, SQL, (notice, why.to_owned())).await.map(drop)
     }
 }
 
@@ -77,16 +76,4 @@ pub(crate) async fn forget_old(draft: &mut Draft) -> Result<(), BackendError> {
     Ok(())
 }
 
-impl Record for Notice {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok(Self {
-            id: NoticeId(get(row, "id")?),
-            channel: get(row, "channel")?,
-            target: get(row, "target")?,
-            session: get(row, "session_id")?,
-            body: get(row, "body")?,
-            reply_to: get(row, "reply_to")?,
-            created_at: get(row, "created_at")?,
-        })
-    }
-}
+record!(Notice { id, channel, target, session: "session_id", body, reply_to, created_at });

@@ -5,11 +5,10 @@
 
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::{BootTime, Nonce, Now, PromptId, SessionId};
-use sqlx::sqlite::SqliteRow;
 
 use crate::prompts::{PromptRecord, Reply, load, load_reply};
 use crate::sessions::{self, SessionRecord};
-use crate::sql::{self, Record, get};
+use crate::sql::{self, record};
 use crate::store::{BackendError, Draft, Store, StoreError, looking_up};
 
 /// Which post.
@@ -116,7 +115,7 @@ impl Store {
         let address = address.to_owned();
         self.write("recording where a prompt is shown", now, move |draft| {
             Box::pin(async move {
-                let there = (post.0, &address, shown);
+                let there = (post, &address, shown);
                 if draft.run(POSTED, there).await? == 0 {
                     draft.run(POSTED_TWICE, there).await?;
                 }
@@ -129,13 +128,13 @@ impl Store {
     /// The message shows the prompt as it stood when this number was wanted.
     pub async fn edited(&self, post: PostId, shown: i64, now: Now) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE posts SET shown = MAX(shown, $2) WHERE id = $1";
-        self.change("recording what a message shows", now, SQL, (post.0, shown)).await.map(drop)
+        self.change("recording what a message shows", now, SQL, (post, shown)).await.map(drop)
     }
 
     /// Nothing more is done for it.
     pub async fn drop_post(&self, post: PostId, why: &str, now: Now) -> Result<(), StoreError> {
         const SQL: &str = "UPDATE posts SET dead = $2 WHERE id = $1";
-        let why = (post.0, why.to_owned());
+        let why = (post, why.to_owned());
         self.change("recording that a message is given up", now, SQL, why).await.map(drop)
     }
 
@@ -266,25 +265,21 @@ pub(crate) async fn touch(
 /// How much of the detail a message shows; more at a time is never too much.
 pub(crate) async fn show_more(draft: &mut Draft, post: PostId, level: u8) -> Result<(), BackendError> {
     const SQL: &str = "UPDATE posts SET level = $2, wanted = wanted + 1 WHERE id = $1 AND level < $2";
-    draft.run(SQL, (post.0, level)).await?;
+    draft.run(SQL, (post, level)).await?;
     Ok(())
 }
 
-impl Record for Post {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok(Self {
-            id: PostId(get(row, "id")?),
-            channel: get(row, "channel")?,
-            target: get(row, "target")?,
-            prompt: get(row, "prompt_id")?,
-            session: get(row, "session_id")?,
-            nonce: get(row, "nonce")?,
-            address: get(row, "address")?,
-            level: get(row, "level")?,
-            wanted: get(row, "wanted")?,
-            shown: get(row, "shown")?,
-            not_before: get(row, "not_before")?,
-            dead: get(row, "dead")?,
-        })
-    }
-}
+record!(Post {
+    id,
+    channel,
+    target,
+    prompt: "prompt_id",
+    session: "session_id",
+    nonce,
+    address,
+    level,
+    wanted,
+    shown,
+    not_before,
+    dead
+});

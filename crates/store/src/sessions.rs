@@ -3,10 +3,10 @@
 use atlasbridge_model::answer::Source;
 use atlasbridge_model::audit::EventName;
 use atlasbridge_model::{Now, SessionId, Timestamp};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 
 use crate::notices;
-use crate::sql::{self, Record, get, stored, unreadable};
+use crate::sql::{self, record, stored};
 use crate::store::{BackendError, Draft, Store, StoreError};
 
 /// What is known of a session.
@@ -137,8 +137,7 @@ pub(crate) async fn load(
 }
 
 async fn begin(draft: &mut Draft, session: SessionRecord) -> Result<bool, BackendError> {
-    let command = serde_json::to_string(&session.command).map_err(|_| unreadable("command"))?;
-    let what = (session.id, &session.tool, command, session.cwd, session.label);
+    let what = (session.id, &session.tool, session.command, session.cwd, session.label);
     let processes = (session.host_pid, session.host_started, session.leader_pid, session.tool_pid);
     let inserted = draft
         .run(
@@ -210,25 +209,20 @@ async fn forget(draft: &mut Draft, before: Timestamp) -> Result<u64, BackendErro
     draft.run("DELETE FROM sessions WHERE status <> 'active' AND ended_at < $1", before).await
 }
 
-impl Record for SessionRecord {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        let command: String = get(row, "command")?;
-        Ok(Self {
-            id: get(row, "id")?,
-            tool: get(row, "tool")?,
-            command: serde_json::from_str(&command).map_err(|_| unreadable("command"))?,
-            cwd: get(row, "cwd")?,
-            label: get(row, "label")?,
-            host_pid: get(row, "host_pid")?,
-            host_started: get(row, "host_started")?,
-            leader_pid: get(row, "leader_pid")?,
-            tool_pid: get(row, "tool_pid")?,
-            boot_id: get(row, "boot_id")?,
-            started_at: get(row, "started_at")?,
-            ended_at: get(row, "ended_at")?,
-            exit_code: get(row, "exit_code")?,
-            status: get(row, "status")?,
-            paused_at: get(row, "paused_at")?,
-        })
-    }
-}
+record!(SessionRecord {
+    id,
+    tool,
+    command,
+    cwd,
+    label,
+    host_pid,
+    host_started,
+    leader_pid,
+    tool_pid,
+    boot_id,
+    started_at,
+    ended_at,
+    exit_code,
+    status,
+    paused_at
+});

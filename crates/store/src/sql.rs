@@ -12,6 +12,8 @@ use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Arguments, Decode, Row, SqlSafeStr, Sqlite, SqliteExecutor, Type};
 
+use crate::notices::NoticeId;
+use crate::posts::PostId;
 use crate::store::BackendError;
 
 /// One statement, with what belongs in its places, `$1` first.
@@ -65,6 +67,20 @@ pub(crate) async fn one<T: Record>(
 pub(crate) trait Record: Sized {
     fn read(row: &SqliteRow) -> Result<Self, BackendError>;
 }
+
+/// Each field of a record stands in the column of its name, or of the one that is said.
+macro_rules! record {
+    ($type:ident { $($field:ident $(: $column:literal)?),* $(,)? }) => {
+        impl $crate::sql::Record for $type {
+            fn read(row: &sqlx::sqlite::SqliteRow) -> Result<Self, $crate::store::BackendError> {
+                Ok(Self { $($field: $crate::sql::get(row, $crate::sql::record!(@ $field $($column)?))?),* })
+            }
+        }
+    };
+    (@ $field:ident) => { stringify!($field) };
+    (@ $field:ident $column:literal) => { $column };
+}
+pub(crate) use record;
 
 /// A row of one column.
 impl<T: Stored> Record for T {
@@ -134,7 +150,10 @@ stored! {
     BootTime as i64: |at| at.0, |millis| Some(BootTime(millis));
     SightingNo as i64: |no| no.0.into(), |no| no.try_into().ok().map(SightingNo);
     Confidence as i64: |sure| sure.hundredths().into(), |sure| sure.try_into().ok().and_then(Confidence::new);
+    PostId as i64: |id| id.0, |id| Some(PostId(id));
+    NoticeId as i64: |id| id.0, |id| Some(NoticeId(id));
     String as String: String::clone, Some;
+    Vec<String> as String: |list| serde_json::json!(list).to_string(), |list| serde_json::from_str(&list).ok();
     SessionId as String: SessionId::to_string, |id| id.parse().ok();
     PromptId as String: PromptId::to_string, |id| id.parse().ok();
     ReplyId as String: ReplyId::to_string, |id| id.parse().ok();
