@@ -33,17 +33,15 @@ pub enum Said {
 /// What may be typed. The gate turns it into strokes, from its own reading of the screen.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Value {
-    Choice {
-        row: usize,
-        label: String,
-    },
+    /// One row of the dialog, with its label.
+    Choice { row: usize, label: String },
     /// Several rows at once, with their labels. Only by the tool's own hook.
     Several(Vec<(usize, String)>),
     /// Refused, with a reason that the tool's model reads. Only by the tool's own hook.
-    Refused {
-        reason: String,
-    },
+    Refused { reason: String },
+    /// The Enter key alone.
     Enter,
+    /// A line of text.
     Text(String),
     /// An answer to a password prompt: never stored, logged or shown.
     Secret(String),
@@ -102,55 +100,43 @@ pub struct Rules {
 /// Why an answer changed nothing. Ordinary and typed; [`speech`](crate::speech) words it for the person who sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
+    /// No prompt has this id, or none that the sender may know of.
     UnknownPrompt,
+    /// The beginning of an id that several prompts share.
     AmbiguousPrompt,
-    NotWaiting {
-        status: &'static str,
-        reason: String,
-    },
+    /// The prompt was answered, or is over.
+    NotWaiting { status: &'static str, reason: String },
+    /// Its time was up.
     Expired,
-    DefaultTaken {
-        value: String,
-        /// The screen has shown it; otherwise it is on its way.
-        applied: bool,
-    },
+    /// The deadline has answered. `applied`: the screen has shown it; otherwise it is on its way.
+    DefaultTaken { value: String, applied: bool },
     /// Another prompt of the same session waits first.
     Queued,
     /// Said by a process inside a supervised session.
     InsideSession,
-    NotAChoice {
-        given: String,
-        choices: String,
-    },
-    NeedsValue {
-        wanted: &'static str,
-    },
+    /// It is none of the rows.
+    NotAChoice { given: String, choices: String },
+    /// A yes, a no or Enter does not answer this prompt.
+    NeedsValue { wanted: &'static str },
     /// No single row accepts once and grants nothing more.
-    NoPlainYes {
-        choices: String,
-    },
+    NoPlainYes { choices: String },
+    /// No row refuses.
     NoRefusingAnswer,
     /// It takes no reason with a refusal.
     NoReason,
+    /// It offers no default.
     NoDefault,
-    TooLong {
-        length: usize,
-        limit: u16,
-    },
-    OutOfRange {
-        given: u64,
-        numbers: Span,
-        choices: String,
-    },
-    WrongCount {
-        given: usize,
-        picks: Span,
-    },
+    /// Longer than the prompt takes.
+    TooLong { length: usize, limit: u16 },
+    /// A number that stands beside no row.
+    OutOfRange { given: u64, numbers: Span, choices: String },
+    /// More or fewer rows than the dialog takes.
+    WrongCount { given: usize, picks: Span },
+    /// It is not one line of text.
     NotOneLine,
-    NotPlain {
-        opening: Opening,
-        given: String,
-    },
+    /// Its first character means something else to the tool.
+    NotPlain { opening: Opening, given: String },
+    /// Passwords are not taken over channels.
     SecretsOff,
     /// The prompt was offered again: this message of it is void.
     Replaced,

@@ -20,41 +20,32 @@ mod tests;
 /// Where a prompt stands, with exactly what is known there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptState {
+    /// Recorded, and offered to nobody yet.
     Created,
     /// Recorded and offered; an earlier prompt of the same session is still waiting for its answer.
     Routed,
+    /// Its session waits for its answer.
     AwaitingReply,
-    ReplyReceived {
-        reply: ReplyId,
-        source: Source,
-    },
+    /// An answer has won; it is not known to be typed.
+    ReplyReceived { reply: ReplyId, source: Source },
     /// Nobody answered in time. With a fallback its typing is under way; without, the dialog stays on the screen.
-    Expired {
-        fallback: Option<ReplyId>,
-    },
+    Expired { fallback: Option<ReplyId> },
     /// Typed; the screen has not yet shown that the tool took it.
-    Injected {
-        reply: ReplyId,
-        source: Source,
-    },
-    Resolved {
-        how: Resolution,
-    },
-    Canceled {
-        why: Cancellation,
-    },
-    Failed {
-        why: Failure,
-    },
+    Injected { reply: ReplyId, source: Source },
+    /// Answered, as far as the screen shows.
+    Resolved { how: Resolution },
+    /// Over without an answer of ours.
+    Canceled { why: Cancellation },
+    /// A reply was there and did not come to its end.
+    Failed { why: Failure },
 }
 
 /// How a prompt came to its good end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     /// Our typing was seen to be taken.
-    Applied {
-        source: Source,
-    },
+    Applied { source: Source },
+    /// The person at the terminal answered it.
     AnsweredLocally,
     /// Resolved though neither the keyboard nor the gate wrote anything: an alarm.
     AnsweredOutOfBand,
@@ -95,38 +86,23 @@ pub enum Failure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The prompt was offered to the channels. `first`: no other prompt of its session is waiting.
-    Routed {
-        first: bool,
-    },
+    Routed { first: bool },
     /// The prompts before it in its session are over.
     Promoted,
     /// An answer passed its check.
-    Answered {
-        reply: ReplyId,
-        source: Source,
-    },
+    Answered { reply: ReplyId, source: Source },
+    /// An operator leaves the prompt to the terminal.
     CanceledByOperator,
     /// The deadline may have passed; `fallback` is the reply of the safe default, where there is one.
-    Deadline {
-        fallback: Option<ReplyId>,
-    },
+    Deadline { fallback: Option<ReplyId> },
     /// The gate has typed the reply.
-    Typed {
-        reply: ReplyId,
-    },
+    Typed { reply: ReplyId },
     /// The screen reacted.
-    Taken {
-        reply: ReplyId,
-    },
+    Taken { reply: ReplyId },
     /// The gate did not type, or the tool did not take it.
-    NotApplied {
-        reply: ReplyId,
-        why: NotApplied,
-    },
+    NotApplied { reply: ReplyId, why: NotApplied },
     /// The prompt left the screen without us.
-    Left {
-        how: Departure,
-    },
+    Left { how: Departure },
     /// The session host is gone.
     HostLost,
 }

@@ -2,10 +2,10 @@
 //!
 //! # At-most-once invariant
 //! A reply row exists only for the contender whose guarded UPDATE changed a row. Taps, texts, policy and the deadline
-//! contend for the same row under the same guard; whoever changes zero rows was late, whatever it believed before.
+//! contend for the same row under the same guard; a contender that changes zero rows was late, whatever it believed before.
 
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said, Source, Value};
-use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::audit::EventName;
 use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
 use atlasbridge_model::{Kind, Nonce, Now, PromptId, ReplyId, SessionId};
 
@@ -14,7 +14,7 @@ use crate::moves::{Moved, insert_reply};
 use crate::offers;
 use crate::posts::{self, Answerable};
 use crate::prompts::{PromptRecord, Reply, load};
-use crate::store::{BackendError, Draft, Store, StoreError, attempting};
+use crate::store::{BackendError, Draft, Store, StoreError};
 use crate::texts;
 
 /// An answer that fits its prompt, and who sent it. Whether it is the one is decided here.
@@ -38,10 +38,8 @@ pub struct AcceptedAnswer {
 )]
 pub enum Outcome {
     /// It is the reply. The value of a secret is here, and nowhere else.
-    Won {
-        reply: Reply,
-        moved: Moved,
-    },
+    Won { reply: Reply, moved: Moved },
+    /// It changed nothing, and its sender hears why.
     Refused(Refusal),
 }
 
@@ -66,19 +64,8 @@ impl Store {
     where
         F: FnOnce(&Outcome) -> FollowUp + Send + 'static,
     {
-        let prompt = answer.prompt;
-        self.write(now, move |draft| {
-            Box::pin(async move {
-                if !inbox::is_first(draft, came.as_ref()).await? {
-                    return Ok(Once::Repeated);
-                }
-                let outcome = contend(draft, answer).await?;
-                inbox::apply(draft, then(&outcome)).await?;
-                Ok(Once::First(outcome))
-            })
-        })
-        .await
-        .map_err(attempting(format!("recording the reply to prompt {prompt}")))
+        self.once(recording(answer.prompt), came, then, now, move |draft| Box::pin(contend(draft, answer)))
+            .await
     }
 
     /// Answers a prompt that waits for the next instruction with the one that waits for it; who sent that is who
@@ -93,7 +80,7 @@ impl Store {
     where
         F: FnOnce(&Outcome) -> FollowUp + Send + 'static,
     {
-        self.write(now, move |draft| {
+        self.write(recording(prompt), now, move |draft| {
             Box::pin(async move {
                 let outcome = spend_text(draft, prompt).await?;
                 if let Some(outcome) = &outcome {
@@ -103,8 +90,11 @@ impl Store {
             })
         })
         .await
-        .map_err(attempting(format!("recording the reply to prompt {prompt}")))
     }
+}
+
+fn recording(prompt: PromptId) -> String {
+    format!("recording the reply to prompt {prompt}")
 }
 
 async fn spend_text(draft: &mut Draft, prompt: PromptId) -> Result<Option<Outcome>, BackendError> {
@@ -114,10 +104,10 @@ async fn spend_text(draft: &mut Draft, prompt: PromptId) -> Result<Option<Outcom
     if found.sighting.kind != Kind::Idle || found.state != PromptState::AwaitingReply {
         return Ok(None);
     }
-    let Some(queued) = texts::load_waiting(&mut draft.conn, found.session).await? else {
+    let Some(queued) = texts::load_waiting(draft, found.session).await? else {
         return Ok(None);
     };
-    // Whoever queued it was asked before, where its first character means something else.
+    // The sender was asked when it was queued, where its first character means something else.
     let rules = Rules { as_is: true, ..Rules::default() };
     let value = match answer::check(&Said::Text(queued.text), &found.sighting, rules) {
         Ok(Checked::Type(value)) => value,
@@ -175,16 +165,9 @@ async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, B
     };
     insert_reply(draft, &reply).await?;
     posts::touch(draft, reply.prompt, Answerable::of(&state)).await?;
-    draft
-        .record(AuditEvent {
-            session: Some(reply.session),
-            prompt: Some(reply.prompt),
-            value: reply.value.as_ref().map(Value::on_record),
-            source: Some(reply.source.to_string()),
-            decided_by: Some(reply.decided_by.clone()),
-            ..AuditEvent::new(EventName::ReplyReceived)
-        })
-        .await?;
+    let value = reply.value.as_ref().map(Value::on_record).unwrap_or_default();
+    let by = Some((&reply.source, reply.decided_by.clone()));
+    draft.note(EventName::ReplyReceived, Some(reply.session), Some(reply.prompt), value, by).await?;
     prompt.state = state;
     Ok(Outcome::Won { reply, moved: Moved { prompt, effects } })
 }
@@ -195,7 +178,7 @@ async fn is_first(
     answer: &AcceptedAnswer,
     state: &PromptState,
 ) -> Result<bool, BackendError> {
-    let won = sqlx::query(
+    const SQL: &str =
         "UPDATE prompts SET status = $12, nonce_used = 1, reply_id = $1, source = $2, changed_at = $3
          WHERE id = $4 AND session_id = $5 AND status = 'awaiting_reply' AND nonce = $6 AND nonce_used = 0
              AND boot_id = $7 AND (deadline IS NULL OR deadline > $8)
@@ -203,26 +186,15 @@ async fn is_first(
                  AND $10 > (SELECT COUNT(*) FROM replies r WHERE r.session_id = s.id
                      AND r.source NOT IN ('cli:local', 'cli:command', 'timeout')
                      AND r.created_at > $3 - $11 AND r.created_at <= $3
-                     AND r.created_at > COALESCE(s.resumed_at, -9223372036854775808))))",
-    )
-    .bind(answer.reply.to_string())
-    .bind(answer.source.to_string())
-    .bind(draft.now.wall.0)
-    .bind(answer.prompt.to_string())
-    .bind(answer.session.to_string())
-    .bind(answer.nonce.to_hex())
-    .bind(draft.boot_id.to_string())
-    .bind(draft.now.boot.0)
-    .bind(is_limited(&answer.source))
-    .bind(MOST_ANSWERS)
-    .bind(WINDOW_MS)
-    .bind(state.status())
-    .execute(&mut draft.conn)
-    .await?;
-    Ok(won.rows_affected() == 1)
+                     AND r.created_at > COALESCE(s.resumed_at, -9223372036854775808))))";
+    let AcceptedAnswer { prompt, session, nonce, reply, source, .. } = answer;
+    let what = (reply, source, draft.now.wall, prompt, session, nonce);
+    let when = (draft.boot_id.to_string(), draft.now.boot);
+    let limit = (is_limited(source), MOST_ANSWERS, WINDOW_MS);
+    Ok(draft.run(SQL, (what, when, limit, state.status())).await? == 1)
 }
 
-/// Whoever sits at the machine may answer as fast as they can type.
+/// The person at the machine may answer as fast as they can type.
 fn is_limited(source: &Source) -> bool {
     match source {
         Source::Channel(_) => true,
@@ -258,25 +230,16 @@ async fn refuse(
     refusal: Refusal,
     word: Option<&str>,
 ) -> Result<Outcome, BackendError> {
+    let AcceptedAnswer { prompt, session, source, decided_by, .. } = answer;
+    let value = word.unwrap_or(refusal.name());
     draft
-        .record(AuditEvent {
-            session: Some(answer.session),
-            prompt: Some(answer.prompt),
-            value: Some(word.unwrap_or(refusal.name()).to_owned()),
-            source: Some(answer.source.to_string()),
-            decided_by: Some(answer.decided_by),
-            ..AuditEvent::new(EventName::ReplyRejected)
-        })
+        .note(EventName::ReplyRejected, Some(session), Some(prompt), value, Some((&source, decided_by)))
         .await?;
     Ok(Outcome::Refused(refusal))
 }
 
 /// `false`: it was paused before.
 async fn pause(draft: &mut Draft, session: SessionId) -> Result<bool, BackendError> {
-    let paused = sqlx::query("UPDATE sessions SET paused_at = $1 WHERE id = $2 AND paused_at IS NULL")
-        .bind(draft.now.wall.0)
-        .bind(session.to_string())
-        .execute(&mut draft.conn)
-        .await?;
-    Ok(paused.rows_affected() == 1)
+    const SQL: &str = "UPDATE sessions SET paused_at = $1 WHERE id = $2 AND paused_at IS NULL";
+    Ok(draft.run(SQL, (draft.now.wall, session)).await? == 1)
 }

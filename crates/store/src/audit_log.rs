@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atlasbridge_model::audit::ChainEnd;
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 
-use crate::record::{AuditRecord, Borrowed, LONGEST_LINE, Line, read_line, tail};
+use crate::record::{AuditRecord, LONGEST_LINE, Line, read_line, tail};
 use crate::schema::{Migration, beside, sync_directory_of};
+use crate::sql::{self, record};
 use crate::store::{BackendError, OpenError, head, insert};
 
 /// What `open` found and did. Empty after an orderly stop.
@@ -52,13 +52,6 @@ pub struct Torn {
 pub struct Missing {
     pub have: u64,
     pub expected: u64,
-}
-
-impl Recovery {
-    /// Nothing had to be repaired and nothing is wrong; a migration does not count.
-    pub fn is_clean(&self) -> bool {
-        *self == Recovery { migration: self.migration.clone(), ..Recovery::default() }
-    }
 }
 
 /// For the log and for `HUB_START`: what was found, in a line. Empty when nothing was.
@@ -99,35 +92,24 @@ pub(crate) struct Mark {
 
 impl Mark {
     pub(crate) async fn load(conn: &mut SqliteConnection) -> Result<Self, BackendError> {
-        let rows = sqlx::query("SELECT key, value FROM channel_state WHERE channel = 'audit_log'")
-            .fetch_all(conn)
-            .await?;
-        let mut mark = Mark::default();
-        for row in rows {
-            let value = row.try_get::<i64, _>("value")? as u64;
-            match row.try_get("key")? {
-                "exported_seq" => mark.seq = value,
-                "exported_bytes" => mark.bytes = value,
-                _ => {}
-            }
-        }
-        Ok(mark)
+        const SQL: &str = "SELECT
+                 COALESCE(MAX(value) FILTER (WHERE key = 'exported_seq'), 0) AS seq,
+                 COALESCE(MAX(value) FILTER (WHERE key = 'exported_bytes'), 0) AS bytes
+             FROM channel_state WHERE channel = 'audit_log'";
+        Ok(sql::one(conn, SQL, ()).await?.unwrap_or_default())
     }
 
     /// Both halves or none, in one statement.
     pub(crate) async fn save(self, conn: &mut SqliteConnection) -> Result<(), BackendError> {
-        sqlx::query(
-            "INSERT INTO channel_state (channel, key, value)
+        const SQL: &str = "INSERT INTO channel_state (channel, key, value)
              VALUES ('audit_log', 'exported_seq', $1), ('audit_log', 'exported_bytes', $2)
-             ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value",
-        )
-        .bind(self.seq as i64)
-        .bind(self.bytes as i64)
-        .execute(conn)
-        .await?;
+             ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value";
+        sql::run(conn, SQL, (self.seq, self.bytes)).await?;
         Ok(())
     }
 }
+
+record!(Mark { seq, bytes });
 
 /// The file, locked against a second hub, with its known end.
 #[derive(Debug)]
@@ -161,7 +143,7 @@ impl AuditLog {
 
     /// Appends whole lines, the last of which is record `seq`, and waits for the disk.
     ///
-    /// It takes the log and gives it back: whoever gets an error has no log any more, and cannot try the `fsync`
+    /// It takes the log and gives it back: a writer that gets an error has no log any more, and cannot try the `fsync`
     /// again. The kernel may have dropped the pages; a second `fsync` would say yes.
     pub(crate) async fn append(mut self, lines: String, seq: u64) -> Result<Self, BackendError> {
         if lines.is_empty() {
@@ -185,7 +167,7 @@ impl AuditLog {
         Ok(())
     }
 
-    /// Nobody else has written to the file, shortened it, or put another in its place.
+    /// No other process has written to the file, shortened it, or put another in its place.
     fn check_untouched(&self) -> io::Result<()> {
         let ours = self.file.metadata()?;
         let named = fs::metadata(&self.path)?;
@@ -407,9 +389,12 @@ impl Walk {
         conn: &mut SqliteConnection,
     ) -> Result<(), BackendError> {
         let length = line.len() as u64 + 1;
-        let Some(record) = self.sound_record(line) else {
-            self.bad_line(length);
-            return Ok(());
+        let record = match AuditRecord::canonical(line, &mut self.scratch) {
+            Ok(record) if record.link().hash(&mut self.scratch) == record.hash => record,
+            Ok(_) | Err(_) => {
+                self.bad_line(length);
+                return Ok(());
+            }
         };
         let follows = self.bad.is_none()
             && self.end.clone().follow(&record.link(), &record.hash, &mut self.scratch).is_ok()
@@ -433,13 +418,6 @@ impl Walk {
         bad.lines += 1;
         self.offset += length;
     }
-
-    fn sound_record(&mut self, line: &[u8]) -> Option<AuditRecord> {
-        let borrowed = Borrowed::parse(line).ok()?;
-        let is_sound = borrowed.is_canonical(line, &mut self.scratch)
-            && borrowed.link().hash(&mut self.scratch) == borrowed.hash;
-        is_sound.then(|| borrowed.into())
-    }
 }
 
 /// The chain's end as it was after record `seq`, by the table.
@@ -454,26 +432,9 @@ async fn records(
     first: u64,
     last: u64,
 ) -> Result<Vec<AuditRecord>, BackendError> {
-    let rows = sqlx::query("SELECT * FROM audit_events WHERE seq BETWEEN $1 AND $2 ORDER BY seq")
-        .bind(first as i64)
-        .bind(last as i64)
-        .fetch_all(conn)
-        .await?;
-    rows.iter().map(record).collect()
+    const SQL: &str = "SELECT * FROM audit_events WHERE seq BETWEEN $1 AND $2 ORDER BY seq";
+    sql::all(conn, SQL, (first, last)).await
 }
 
-/// A row of the table, as it was hashed.
-pub(crate) fn record(row: &SqliteRow) -> Result<AuditRecord, BackendError> {
-    Ok(AuditRecord {
-        seq: row.try_get::<i64, _>("seq")? as u64,
-        ts: row.try_get("ts")?,
-        event: row.try_get("event")?,
-        session_id: row.try_get("session_id")?,
-        prompt_id: row.try_get("prompt_id")?,
-        value: row.try_get("value")?,
-        source: row.try_get("source")?,
-        decided_by: row.try_get("decided_by")?,
-        prev_hash: row.try_get("prev_hash")?,
-        hash: row.try_get("hash")?,
-    })
-}
+// As it was hashed.
+record!(AuditRecord { seq, ts, event, session_id, prompt_id, value, source, decided_by, prev_hash, hash });

@@ -1,18 +1,13 @@
 //! Looking back: past prompts, the audit table, and figures. Reads only.
 
-use std::collections::HashMap;
-
+use atlasbridge_model::PromptId;
 pub use atlasbridge_model::Search;
-use atlasbridge_model::SessionId;
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
-use crate::audit_log::record;
-use crate::prompts::{PromptRecord, Reply, load};
+use crate::prompts::{PromptRecord, Reply, load, load_reply};
 use crate::record::AuditRecord;
-use crate::rows::{self, parsed, unreadable};
-use crate::sessions::{SessionRecord, sessions};
-use crate::store::{BackendError, Store, StoreError, attempting};
+use crate::sessions::{self, SessionRecord};
+use crate::sql::{self, Record, record};
+use crate::store::{BackendError, Store, StoreError, looking_up};
 
 /// A prompt of the past or the present, with all that belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +29,7 @@ impl Store {
     /// Newest first. Prompts of the same moment are never torn apart, so a page may be a little longer than asked for,
     /// and the time of its last prompt is where the next one begins.
     pub async fn search_prompts(&self, search: &Search) -> Result<Vec<PastPrompt>, StoreError> {
-        self.read_prompts(search).await.map_err(attempting("looking up past prompts"))
+        self.read_prompts(search).await.map_err(looking_up("past prompts"))
     }
 
     /// Newest first.
@@ -46,30 +41,15 @@ impl Store {
             of_session("session_id", search),
             found_in(TEXT)
         );
-        let rows = self.search_rows(sql, search).await;
-        rows.and_then(|rows| rows.iter().map(record).collect())
-            .map_err(attempting("looking up the audit log"))
+        self.found(sql, search).await.map_err(looking_up("the audit log"))
     }
 
     pub async fn figures(&self) -> Result<Counts, StoreError> {
-        self.count_events().await.map_err(attempting("looking up the figures"))
-    }
-
-    /// How many prompts each session has had.
-    pub async fn session_prompt_counts(&self) -> Result<HashMap<SessionId, u64>, StoreError> {
-        let rows = sqlx::query("SELECT session_id, COUNT(*) AS prompts FROM prompts GROUP BY session_id")
-            .fetch_all(&self.reader)
-            .await;
-        rows.map_err(BackendError::from)
-            .and_then(|rows| {
-                rows.iter()
-                    .map(|row| {
-                        let count: i64 = row.try_get("prompts")?;
-                        Ok((parsed(row, "session_id", "session id")?, count as u64))
-                    })
-                    .collect()
-            })
-            .map_err(attempting("looking up the number of prompts"))
+        const SQL: &str = "SELECT COALESCE(SUM(event = 'PROMPT_DETECTED'), 0) AS prompts_total,
+                 COALESCE(SUM(event = 'REPLY_RECEIVED'), 0) AS replies_total,
+                 COALESCE(SUM(event = 'REPLY_REJECTED'), 0) AS rejected_total
+             FROM audit_events WHERE event IN ('PROMPT_DETECTED', 'REPLY_RECEIVED', 'REPLY_REJECTED')";
+        Ok(self.one("the figures", SQL, ()).await?.unwrap_or_default())
     }
 
     async fn read_prompts(&self, search: &Search) -> Result<Vec<PastPrompt>, BackendError> {
@@ -92,64 +72,31 @@ impl Store {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for row in self.search_rows(sql, search).await? {
-            let id = parsed(&row, "id", "prompt id")?;
+        for id in self.found::<PromptId>(sql, search).await? {
             let mut conn = self.reader.acquire().await?;
             // Forgotten since: then it is not part of the past any more.
             let Some(prompt) = load(&mut conn, id).await? else {
                 continue;
             };
-            let session = sqlx::query("SELECT * FROM sessions WHERE id = $1")
-                .bind(prompt.session.to_string())
-                .fetch_all(&mut *conn)
-                .await;
-            let session = sessions("the session of a prompt", session).map_err(|error| error.source)?.pop();
-            let reply = sqlx::query("SELECT * FROM replies WHERE prompt_id = $1")
-                .bind(prompt.id.to_string())
-                .fetch_optional(&mut *conn)
-                .await?;
-            let Some(session) = session else {
+            let Some(session) = sessions::load(&mut conn, prompt.session).await? else {
                 continue;
             };
-            found.push(PastPrompt { reply: reply.as_ref().map(rows::reply).transpose()?, prompt, session });
+            found.push(PastPrompt { reply: load_reply(&mut conn, id).await?, prompt, session });
         }
         Ok(found)
     }
 
     /// `$1` session, `$2` before, `$3` to `$5` patterns, `$6` most.
-    async fn search_rows(&self, sql: String, search: &Search) -> Result<Vec<SqliteRow>, BackendError> {
+    async fn found<T: Record>(&self, sql: String, search: &Search) -> Result<Vec<T>, BackendError> {
         let text = search.text.as_deref().filter(|text| !text.is_empty());
-        Ok(sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(search.session.map(|session| session.to_string()))
-            .bind(search.before)
-            .bind(text.map(pattern))
-            .bind(text.map(|text| pattern(&text.to_lowercase())))
-            .bind(text.map(|text| pattern(&text.to_uppercase())))
-            .bind(search.most)
-            .fetch_all(&self.reader)
-            .await?)
-    }
-
-    async fn count_events(&self) -> Result<Counts, BackendError> {
-        let rows = sqlx::query(
-            "SELECT event, COUNT(*) AS events FROM audit_events
-             WHERE event IN ('PROMPT_DETECTED', 'REPLY_RECEIVED', 'REPLY_REJECTED') GROUP BY event",
-        )
-        .fetch_all(&self.reader)
-        .await?;
-        let mut counts = Counts::default();
-        for row in &rows {
-            let count = row.try_get::<i64, _>("events")? as u64;
-            match row.try_get("event")? {
-                "PROMPT_DETECTED" => counts.prompts_total = count,
-                "REPLY_RECEIVED" => counts.replies_total = count,
-                "REPLY_REJECTED" => counts.rejected_total = count,
-                _ => return Err(unreadable("count of events")),
-            }
-        }
-        Ok(counts)
+        let (lower, upper) = (text.map(str::to_lowercase), text.map(str::to_uppercase));
+        let patterns = (text.map(pattern), lower.as_deref().map(pattern), upper.as_deref().map(pattern));
+        let cells = (search.session, search.before, patterns, search.most);
+        sql::all(&self.reader, sqlx::AssertSqlSafe(sql), cells).await
     }
 }
+
+record!(Counts { prompts_total, replies_total, rejected_total });
 
 /// Written so that an index can be used where one session is meant.
 fn of_session(column: &str, search: &Search) -> String {

@@ -2,19 +2,19 @@
 //!
 //! # Each-update-once invariant
 //! The number of an update is written in the transaction of everything that the update causes. A number that is there
-//! changes nothing, so whatever a service or a crash repeats happens once; and a channel confirms an update only after
+//! changes nothing, so an update that a service or a crash repeats happens once; and a channel confirms an update only after
 //! that transaction, so what did not happen comes again.
 
 use std::time::Duration;
 
 use atlasbridge_model::audit::AuditEvent;
 use atlasbridge_model::{Now, Timestamp};
-use sqlx::Row;
 
 use crate::notices::{self, NewNotice};
 use crate::posts::{self, PostId};
 use crate::sessions::{self, Resume};
-use crate::store::{BackendError, Draft, Store, StoreError, attempting};
+use crate::sql::record;
+use crate::store::{BackendError, Draft, Store, StoreError, Work};
 use crate::texts::{self, TextMove};
 
 /// The update that brought something, by its channel's count.
@@ -93,9 +93,36 @@ impl Store {
         follow: FollowUp,
         now: Now,
     ) -> Result<Handling, StoreError> {
-        self.write(now, move |draft| Box::pin(handle(draft, came, follow)))
-            .await
-            .map_err(attempting("recording what follows from a request"))
+        const WHAT: &str = "recording what follows from a request";
+        self.write(WHAT, now, move |draft| Box::pin(handle(draft, came, follow))).await
+    }
+
+    /// Work that happens once, with the update that brought it and all that follows from what became of it, which `then`
+    /// says, in one transaction.
+    pub(crate) async fn once<T, F, W>(
+        &self,
+        what: String,
+        came: Option<CameBy>,
+        then: F,
+        now: Now,
+        work: W,
+    ) -> Result<Once<T>, StoreError>
+    where
+        T: Send + Sync + 'static,
+        F: FnOnce(&T) -> FollowUp + Send + 'static,
+        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
+    {
+        self.write(what, now, move |draft| {
+            Box::pin(async move {
+                if !is_first(draft, came.as_ref()).await? {
+                    return Ok(Once::Repeated);
+                }
+                let outcome = work(draft).await?;
+                apply(draft, then(&outcome)).await?;
+                Ok(Once::First(outcome))
+            })
+        })
+        .await
     }
 
     /// Where the channel goes on asking for updates: one after the highest that was handled. `None`: from the
@@ -117,15 +144,13 @@ impl Store {
 
     pub async fn set_polled_at(&self, channel: &str, now: Now) -> Result<(), StoreError> {
         let channel = channel.to_owned();
-        self.write(now, move |draft| {
+        self.write("recording a poll", now, move |draft| {
             Box::pin(async move {
                 draft.is_book_keeping = true;
-                let at = draft.now.wall.0;
-                set_number(draft, &channel, POLLED_AT, at).await
+                set_number(draft, &channel, POLLED_AT, draft.now.wall.0).await
             })
         })
         .await
-        .map_err(attempting("recording a poll"))
     }
 
     /// What a chat remembers under this key.
@@ -135,36 +160,15 @@ impl Store {
         target: &str,
         key: &str,
     ) -> Result<Option<String>, StoreError> {
-        sqlx::query_scalar("SELECT value FROM chat_state WHERE channel = $1 AND target = $2 AND key = $3")
-            .bind(channel)
-            .bind(target)
-            .bind(key)
-            .fetch_optional(&self.reader)
-            .await
-            .map_err(attempting("looking up what a chat remembers"))
+        const SQL: &str = "SELECT value FROM chat_state WHERE channel = $1 AND target = $2 AND key = $3";
+        self.one("what a chat remembers", SQL, (channel, target, key)).await
     }
 
-    /// The question behind a token, unless it was answered or is too old. Whoever acts on the answer takes it, with
+    /// The question behind a token, unless it was answered or is too old. The transaction that acts on the answer takes it, with
     /// [`FollowUp::take_ask`].
     pub async fn ask(&self, token: &str, now: Now) -> Result<Option<NewAsk>, StoreError> {
-        let row = sqlx::query("SELECT * FROM asks WHERE token = $1 AND expires_at > $2")
-            .bind(token)
-            .bind(now.wall.0)
-            .fetch_optional(&self.reader)
-            .await;
-        row.and_then(|row| {
-            let Some(row) = row else {
-                return Ok(None);
-            };
-            Ok(Some(NewAsk {
-                token: row.try_get("token")?,
-                channel: row.try_get("channel")?,
-                target: row.try_get("target")?,
-                what: row.try_get("what")?,
-                expires_at: Timestamp(row.try_get("expires_at")?),
-            }))
-        })
-        .map_err(attempting("looking up a question"))
+        const SQL: &str = "SELECT * FROM asks WHERE token = $1 AND expires_at > $2";
+        self.one("a question", SQL, (token, now.wall)).await
     }
 
     async fn channel_number(
@@ -173,15 +177,13 @@ impl Store {
         channel: &str,
         key: &str,
     ) -> Result<Option<i64>, StoreError> {
-        sqlx::query_scalar("SELECT value FROM channel_state WHERE channel = $1 AND key = $2")
-            .bind(channel)
-            .bind(key)
-            .fetch_optional(&self.reader)
-            .await
-            .map_err(attempting(format!("looking up {what}")))
+        self.one(what, NUMBER, (channel, key)).await
     }
 }
 
+record!(NewAsk { token, channel, target, what, expires_at });
+
+const NUMBER: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = $2";
 const OFFSET: &str = "offset";
 const HANDLED_AT: &str = "handled_at";
 const POLLED_AT: &str = "polled_at";
@@ -216,57 +218,33 @@ pub(crate) async fn is_first(draft: &mut Draft, came: Option<&CameBy>) -> Result
     if offset.is_some_and(|offset| came.update < offset.saturating_sub(REMEMBERED)) {
         return Ok(false);
     }
-    let inserted = sqlx::query(
-        "INSERT INTO inbox (channel, update_no, handled_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-    )
-    .bind(&came.channel)
-    .bind(came.update)
-    .bind(draft.now.wall.0)
-    .execute(&mut draft.conn)
-    .await?;
-    if inserted.rows_affected() == 0 {
+    const SQL: &str =
+        "INSERT INTO inbox (channel, update_no, handled_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+    if draft.run(SQL, (&came.channel, came.update, draft.now.wall)).await? == 0 {
         return Ok(false);
     }
     let next = came.update.saturating_add(1).max(offset.unwrap_or(i64::MIN));
-    let at = draft.now.wall.0;
     set_number(draft, &came.channel, OFFSET, next).await?;
-    set_number(draft, &came.channel, HANDLED_AT, at).await?;
-    sqlx::query("DELETE FROM inbox WHERE channel = $1 AND update_no < $2")
-        .bind(&came.channel)
-        .bind(next.saturating_sub(REMEMBERED))
-        .execute(&mut draft.conn)
-        .await?;
+    set_number(draft, &came.channel, HANDLED_AT, draft.now.wall.0).await?;
+    let forgotten = (&came.channel, next.saturating_sub(REMEMBERED));
+    draft.run("DELETE FROM inbox WHERE channel = $1 AND update_no < $2", forgotten).await?;
     Ok(true)
 }
 
 /// The offset, where the numbers of old updates still mean something; where not, they are forgotten.
 async fn offset_of_lasting_numbers(draft: &mut Draft, channel: &str) -> Result<Option<i64>, BackendError> {
-    let handled_at = number(draft, channel, HANDLED_AT).await?;
+    let handled_at: Option<i64> = draft.one(NUMBER, (channel, HANDLED_AT)).await?;
     if handled_at.is_some_and(|at| are_numbers_valid(at, draft.now)) {
-        return number(draft, channel, OFFSET).await;
+        return draft.one(NUMBER, (channel, OFFSET)).await;
     }
-    sqlx::query("DELETE FROM inbox WHERE channel = $1").bind(channel).execute(&mut draft.conn).await?;
+    draft.run("DELETE FROM inbox WHERE channel = $1", channel).await?;
     Ok(None)
 }
 
-async fn number(draft: &mut Draft, channel: &str, key: &str) -> Result<Option<i64>, BackendError> {
-    Ok(sqlx::query_scalar("SELECT value FROM channel_state WHERE channel = $1 AND key = $2")
-        .bind(channel)
-        .bind(key)
-        .fetch_optional(&mut draft.conn)
-        .await?)
-}
-
 async fn set_number(draft: &mut Draft, channel: &str, key: &str, value: i64) -> Result<(), BackendError> {
-    sqlx::query(
-        "INSERT INTO channel_state (channel, key, value) VALUES ($1, $2, $3)
-         ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value",
-    )
-    .bind(channel)
-    .bind(key)
-    .bind(value)
-    .execute(&mut draft.conn)
-    .await?;
+    const SQL: &str = "INSERT INTO channel_state (channel, key, value) VALUES ($1, $2, $3)
+         ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value";
+    draft.run(SQL, (channel, key, value)).await?;
     Ok(())
 }
 
@@ -306,48 +284,27 @@ async fn follow(draft: &mut Draft, handled: FollowUp) -> Result<(), BackendError
 }
 
 async fn take_ask(draft: &mut Draft, token: &str) -> Result<bool, BackendError> {
-    let taken = sqlx::query("DELETE FROM asks WHERE token = $1 AND expires_at > $2")
-        .bind(token)
-        .bind(draft.now.wall.0)
-        .execute(&mut draft.conn)
-        .await?;
-    Ok(taken.rows_affected() == 1)
+    const SQL: &str = "DELETE FROM asks WHERE token = $1 AND expires_at > $2";
+    Ok(draft.run(SQL, (token, draft.now.wall)).await? == 1)
 }
 
 async fn insert_ask(draft: &mut Draft, ask: NewAsk) -> Result<(), BackendError> {
-    sqlx::query("DELETE FROM asks WHERE expires_at <= $1")
-        .bind(draft.now.wall.0)
-        .execute(&mut draft.conn)
-        .await?;
-    sqlx::query(
-        "INSERT OR REPLACE INTO asks (token, channel, target, what, created_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6)",
-    )
-    .bind(ask.token)
-    .bind(ask.channel)
-    .bind(ask.target)
-    .bind(ask.what)
-    .bind(draft.now.wall.0)
-    .bind(ask.expires_at.0)
-    .execute(&mut draft.conn)
-    .await?;
+    const SQL: &str = "INSERT OR REPLACE INTO asks (token, channel, target, what, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6)";
+    let now = draft.now.wall;
+    draft.run("DELETE FROM asks WHERE expires_at <= $1", now).await?;
+    draft.run(SQL, (ask.token, ask.channel, ask.target, ask.what, now, ask.expires_at)).await?;
     Ok(())
 }
 
 async fn change_chat(draft: &mut Draft, change: ChatChange) -> Result<(), BackendError> {
-    let query = match &change.value {
+    let sql = match &change.value {
         Some(_) => {
             "INSERT INTO chat_state (channel, target, key, value) VALUES ($1, $2, $3, $4)
              ON CONFLICT (channel, target, key) DO UPDATE SET value = excluded.value"
         }
         None => "DELETE FROM chat_state WHERE channel = $1 AND target = $2 AND key = $3 AND $4 IS NULL",
     };
-    sqlx::query(query)
-        .bind(change.channel)
-        .bind(change.target)
-        .bind(change.key)
-        .bind(change.value)
-        .execute(&mut draft.conn)
-        .await?;
+    draft.run(sql, (change.channel, change.target, change.key, change.value)).await?;
     Ok(())
 }

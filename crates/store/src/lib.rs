@@ -8,6 +8,8 @@
 //!
 //! Suggested reading order is the order of the modules.
 #![forbid(unsafe_code)]
+// A new variant asks every reader of an enum what it means.
+#![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
 mod store;
 
@@ -31,6 +33,7 @@ mod history;
 
 mod rows;
 mod schema;
+mod sql;
 
 mod audit_log;
 mod record;
@@ -46,9 +49,9 @@ pub use notices::{NewNotice, Notice, NoticeId};
 pub use offers::Offered;
 pub use posts::{DuePost, Post, PostId};
 pub use prompts::{Delivery, NewPrompt, OpenPrompt, PromptRecord, Recorded, Reply};
-pub use record::{AuditRecord, ReadError, RecordFilter, Records, read_records, rfc3339, tail};
+pub use record::{AuditRecord, Flaw, ReadError, RecordFilter, Records, read_records, rfc3339, tail};
 pub use schema::Migration;
 pub use sessions::{Resume, SessionRecord, SessionStatus};
 pub use store::{BackendError, OpenError, Store, StoreConfig, StoreError};
 pub use texts::{HeardAt, OpenText, QueuedText, TextMove};
-pub use verify::{Flaw, Verdict, VerifyError, verify};
+pub use verify::{Verification, VerifyError, verify};

@@ -1,17 +1,17 @@
 //! Who may use the page: one-time links, and the logins that they become. Secrets come here as their hash, and are
 //! kept as nothing else.
 
-use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::answer::Source;
+use atlasbridge_model::audit::EventName;
 use atlasbridge_model::{Now, Timestamp};
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
 
-use crate::store::{BackendError, Draft, Store, StoreError, attempting};
+use crate::sql::record;
+use crate::store::{BackendError, Draft, Store, StoreError};
 
 /// A device that came by a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
-    /// On record as whoever answers from there, such as `web:3f9c`.
+    /// On record as the one who answers from there, such as `web:3f9c`.
     pub name: String,
     pub device: String,
     pub created_at: Timestamp,
@@ -19,7 +19,7 @@ pub struct Login {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// A link that somebody opened, and the login that it is to become.
+/// A link that a browser opened, and the login that it is to become.
 #[derive(Debug, Clone)]
 pub struct Redeem {
     pub link_hash: String,
@@ -43,18 +43,11 @@ impl Store {
     /// Makes a link good for one login until then. Links whose time is over are forgotten.
     pub async fn add_link(&self, hash: &str, expires_at: Timestamp, now: Now) -> Result<(), StoreError> {
         let hash = hash.to_owned();
-        self.change_logins("a link", now, move |draft| {
+        self.write("recording a link", now, move |draft| {
             Box::pin(async move {
-                sqlx::query("DELETE FROM web_links WHERE expires_at <= $1")
-                    .bind(draft.now.wall.0)
-                    .execute(&mut draft.conn)
-                    .await?;
-                sqlx::query("INSERT INTO web_links (hash, expires_at) VALUES ($1, $2)")
-                    .bind(hash)
-                    .bind(expires_at.0)
-                    .execute(&mut draft.conn)
-                    .await?;
-                Ok(())
+                draft.run("DELETE FROM web_links WHERE expires_at <= $1", draft.now.wall).await?;
+                let new = "INSERT INTO web_links (hash, expires_at) VALUES ($1, $2)";
+                draft.run(new, (hash, expires_at)).await.map(drop)
             })
         })
         .await
@@ -63,89 +56,57 @@ impl Store {
     /// Spends a link and keeps the login that it becomes, in one transaction. `false`: it was spent before, is too
     /// old, or never was one.
     pub async fn redeem_link(&self, redeem: Redeem, now: Now) -> Result<bool, StoreError> {
-        self.change_logins("a login", now, move |draft| Box::pin(spend(draft, redeem))).await
+        self.write("recording a login", now, move |draft| Box::pin(spend(draft, redeem))).await
     }
 
     /// The login behind a cookie, unless it was revoked.
     pub async fn login(&self, hash: &str) -> Result<Option<Login>, StoreError> {
-        let row = sqlx::query("SELECT * FROM web_logins WHERE hash = $1 AND revoked_at IS NULL")
-            .bind(hash)
-            .fetch_optional(&self.reader)
-            .await;
-        row.and_then(|row| row.as_ref().map(login).transpose()).map_err(attempting("looking up the login"))
+        const SQL: &str = "SELECT * FROM web_logins WHERE hash = $1 AND revoked_at IS NULL";
+        self.one("the login", SQL, hash).await
     }
 
     /// All of them, the revoked ones too, oldest first.
     pub async fn logins(&self) -> Result<Vec<Login>, StoreError> {
-        let rows =
-            sqlx::query("SELECT * FROM web_logins ORDER BY created_at, name").fetch_all(&self.reader).await;
-        rows.and_then(|rows| rows.iter().map(login).collect()).map_err(attempting("looking up the logins"))
+        self.all("the logins", "SELECT * FROM web_logins ORDER BY created_at, name", ()).await
     }
 
     /// Ends logins for good. Returns how many were still valid.
     pub async fn revoke_logins(&self, which: Logins, decided_by: &str, now: Now) -> Result<u64, StoreError> {
         let decided_by = decided_by.to_owned();
-        self.change_logins("the end of a login", now, move |draft| Box::pin(revoke(draft, which, decided_by)))
-            .await
-    }
-
-    /// Somebody uses this login.
-    pub async fn touch_login(&self, hash: &str, now: Now) -> Result<(), StoreError> {
-        let hash = hash.to_owned();
-        let seen: Result<Option<i64>, _> =
-            sqlx::query_scalar("SELECT seen_at FROM web_logins WHERE hash = $1 AND revoked_at IS NULL")
-                .bind(&hash)
-                .fetch_optional(&self.reader)
-                .await;
-        // Unreadable or unknown: then there is nothing to note, and whoever needs the login hears of it elsewhere.
-        let is_stale =
-            matches!(seen, Ok(Some(at)) if now.wall.0.abs_diff(at) >= SEEN_EVERY_MS.unsigned_abs());
-        if !is_stale {
-            return Ok(());
-        }
-        self.change_logins("the last visit of a login", now, move |draft| {
-            Box::pin(async move {
-                draft.is_book_keeping = true;
-                sqlx::query("UPDATE web_logins SET seen_at = $1 WHERE hash = $2")
-                    .bind(draft.now.wall.0)
-                    .bind(hash)
-                    .execute(&mut draft.conn)
-                    .await?;
-                Ok(())
-            })
+        self.write("recording the end of a login", now, move |draft| {
+            Box::pin(revoke(draft, which, decided_by))
         })
         .await
     }
 
-    async fn change_logins<T, W>(&self, what: &'static str, now: Now, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: for<'d> FnOnce(&'d mut Draft) -> crate::store::Work<'d, T> + Send + 'static,
-    {
-        self.write(now, work).await.map_err(attempting(format!("recording {what}")))
+    /// A browser uses this login.
+    pub async fn touch_login(&self, hash: &str, now: Now) -> Result<(), StoreError> {
+        // Unreadable or unknown: then there is nothing to note, and the request that needs the login hears of it elsewhere.
+        let seen = self.login(hash).await.ok().flatten().map(|login| login.seen_at.0);
+        if seen.is_none_or(|at| now.wall.0.abs_diff(at) < SEEN_EVERY_MS.unsigned_abs()) {
+            return Ok(());
+        }
+        let hash = hash.to_owned();
+        self.write("recording the last visit of a login", now, move |draft| {
+            Box::pin(async move {
+                draft.is_book_keeping = true;
+                let seen = "UPDATE web_logins SET seen_at = $1 WHERE hash = $2";
+                draft.run(seen, (draft.now.wall, hash)).await.map(drop)
+            })
+        })
+        .await
     }
 }
 
 async fn spend(draft: &mut Draft, redeem: Redeem) -> Result<bool, BackendError> {
-    let spent = sqlx::query(
-        "UPDATE web_links SET used_at = $1 WHERE hash = $2 AND used_at IS NULL AND expires_at > $1",
-    )
-    .bind(draft.now.wall.0)
-    .bind(redeem.link_hash)
-    .execute(&mut draft.conn)
-    .await?;
-    if spent.rows_affected() == 0 {
+    const SPENT: &str =
+        "UPDATE web_links SET used_at = $1 WHERE hash = $2 AND used_at IS NULL AND expires_at > $1";
+    const LOGIN: &str =
+        "INSERT INTO web_logins (hash, name, device, created_at, seen_at) VALUES ($1, $2, $3, $4, $4)";
+    if draft.run(SPENT, (draft.now.wall, redeem.link_hash)).await? == 0 {
         return Ok(false);
     }
-    sqlx::query(
-        "INSERT INTO web_logins (hash, name, device, created_at, seen_at) VALUES ($1, $2, $3, $4, $4)",
-    )
-    .bind(redeem.login_hash)
-    .bind(&redeem.name)
-    .bind(redeem.device)
-    .bind(draft.now.wall.0)
-    .execute(&mut draft.conn)
-    .await?;
+    draft.run(LOGIN, (redeem.login_hash, &redeem.name, redeem.device, draft.now.wall)).await?;
     on_record(draft, "login added", redeem.name).await?;
     Ok(true)
 }
@@ -155,14 +116,8 @@ async fn revoke(draft: &mut Draft, which: Logins, decided_by: String) -> Result<
         Logins::Named(name) => (name, false),
         Logins::All => (String::new(), true),
     };
-    let revoked =
-        sqlx::query("UPDATE web_logins SET revoked_at = $1 WHERE revoked_at IS NULL AND (name = $2 OR $3)")
-            .bind(draft.now.wall.0)
-            .bind(&name)
-            .bind(all)
-            .execute(&mut draft.conn)
-            .await?
-            .rows_affected();
+    const SQL: &str = "UPDATE web_logins SET revoked_at = $1 WHERE revoked_at IS NULL AND (name = $2 OR $3)";
+    let revoked = draft.run(SQL, (draft.now.wall, &name, all)).await?;
     if revoked > 0 {
         let what = match all {
             true => "all logins revoked".to_owned(),
@@ -175,22 +130,8 @@ async fn revoke(draft: &mut Draft, which: Logins, decided_by: String) -> Result<
 
 /// Who may answer has changed, as it does when the allowlist is read again.
 async fn on_record(draft: &mut Draft, what: &str, decided_by: String) -> Result<(), BackendError> {
-    draft
-        .record(AuditEvent {
-            value: Some(what.to_owned()),
-            source: Some("web".to_owned()),
-            decided_by: Some(decided_by),
-            ..AuditEvent::new(EventName::ConfigReloaded)
-        })
-        .await
+    let by = (&Source::Channel("web".to_owned()), decided_by);
+    draft.note(EventName::ConfigReloaded, None, None, what, Some(by)).await
 }
 
-fn login(row: &SqliteRow) -> Result<Login, sqlx::Error> {
-    Ok(Login {
-        name: row.try_get("name")?,
-        device: row.try_get("device")?,
-        created_at: Timestamp(row.try_get("created_at")?),
-        seen_at: Timestamp(row.try_get("seen_at")?),
-        revoked_at: row.try_get::<Option<i64>, _>("revoked_at")?.map(Timestamp),
-    })
-}
+record!(Login { name, device, created_at, seen_at, revoked_at });

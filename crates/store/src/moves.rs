@@ -7,20 +7,17 @@
 //! Every move asks for the messages that show the prompt to be shown anew, in its own transaction: no crash can lose
 //! the edit that takes a button away.
 
-use std::borrow::Cow;
-
 use atlasbridge_model::answer::{self, Refusal, Source, Value};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, Event, PromptState, Resolution, Step, step};
-use atlasbridge_model::mask::mask_in_place;
 use atlasbridge_model::{Nonce, Now, PromptId, ReplyId, SessionId};
 
-use crate::inbox::{self, CameBy, FollowUp, Once};
+use crate::inbox::{CameBy, FollowUp, Once};
 use crate::offers;
 use crate::posts::{self, Answerable};
-use crate::prompts::{PromptRecord, Reply, load};
-use crate::rows::{self, StoredValue};
-use crate::store::{BackendError, Draft, Store, StoreError, attempting};
+use crate::prompts::{PromptRecord, Reply, load, load_reply};
+use crate::rows;
+use crate::store::{BackendError, Draft, Store, StoreError};
 
 /// A prompt after its move, and what is to be done now that the move is on record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,20 +53,17 @@ impl Store {
         fallback: Option<(ReplyId, Value)>,
         now: Now,
     ) -> Result<Advance, StoreError> {
-        self.write(now, move |draft| Box::pin(pass_deadline(draft, prompt, fallback)))
+        self.write(recording(prompt), now, move |draft| Box::pin(pass_deadline(draft, prompt, fallback)))
             .await
-            .map_err(attempting(format!("recording what became of prompt {prompt}")))
     }
 
     /// Any event but an answer and a deadline.
     pub async fn advance(&self, prompt: PromptId, event: &Event, now: Now) -> Result<Advance, StoreError> {
         let event = event.clone();
-        self.write(now, move |draft| Box::pin(advance(draft, prompt, event)))
-            .await
-            .map_err(attempting(format!("recording what became of prompt {prompt}")))
+        self.write(recording(prompt), now, move |draft| Box::pin(advance(draft, prompt, event))).await
     }
 
-    /// An operator leaves the prompt to the terminal, and must hold its present right to answer, as whoever answers. With
+    /// An operator leaves the prompt to the terminal, and must hold its present right to answer, as one who answers must. With
     /// the update that brought it, and all that follows from what became of it, as in [`Store::accept`].
     pub async fn cancel<F>(
         &self,
@@ -81,19 +75,8 @@ impl Store {
     where
         F: FnOnce(&Advance) -> FollowUp + Send + 'static,
     {
-        let prompt = cancel.prompt;
-        self.write(now, move |draft| {
-            Box::pin(async move {
-                if !inbox::is_first(draft, came.as_ref()).await? {
-                    return Ok(Once::Repeated);
-                }
-                let advance = leave_to_terminal(draft, cancel).await?;
-                inbox::apply(draft, then(&advance)).await?;
-                Ok(Once::First(advance))
-            })
-        })
-        .await
-        .map_err(attempting(format!("recording what became of prompt {prompt}")))
+        let what = recording(cancel.prompt);
+        self.once(what, came, then, now, move |draft| Box::pin(leave_to_terminal(draft, cancel))).await
     }
 
     /// Lets the oldest queued prompt of a session wait for its answer, unless another one does.
@@ -102,51 +85,23 @@ impl Store {
         session: SessionId,
         now: Now,
     ) -> Result<Option<PromptRecord>, StoreError> {
-        self.write(now, move |draft| Box::pin(promote(draft, session)))
-            .await
-            .map_err(attempting(format!("recording what became of the prompts of session {session}")))
-    }
-
-    /// Puts on record an answer that was refused before it could contend: unknown prompt, a sender inside a session,
-    /// a shape that does not fit. `reason` must not repeat what the sender wrote.
-    pub async fn reject(
-        &self,
-        prompt: Option<PromptId>,
-        session: Option<SessionId>,
-        reason: &str,
-        source: &Source,
-        decided_by: &str,
-        now: Now,
-    ) -> Result<(), StoreError> {
-        let event = AuditEvent {
-            session,
-            prompt,
-            value: Some(reason.to_owned()),
-            source: Some(source.to_string()),
-            decided_by: Some(decided_by.to_owned()),
-            ..AuditEvent::new(EventName::ReplyRejected)
-        };
-        self.audit(event, now).await
+        let what = format!("recording what became of the prompts of session {session}");
+        self.write(what, now, move |draft| Box::pin(promote(draft, session))).await
     }
 }
 
+fn recording(prompt: PromptId) -> String {
+    format!("recording what became of prompt {prompt}")
+}
+
 pub(crate) async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(), BackendError> {
-    let value = reply.value.as_ref().map(StoredValue::from);
-    sqlx::query(
+    const SQL: &str =
         "INSERT INTO replies (id, prompt_id, session_id, kind, choice_row, value, source, decided_by, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-    )
-    .bind(reply.id.to_string())
-    .bind(reply.prompt.to_string())
-    .bind(reply.session.to_string())
-    .bind(value.as_ref().map_or("secret", |value| value.kind))
-    .bind(value.as_ref().and_then(|value| value.choice_row))
-    .bind(value.and_then(|value| value.text))
-    .bind(reply.source.to_string())
-    .bind(&reply.decided_by)
-    .bind(reply.at.0)
-    .execute(&mut draft.conn)
-    .await?;
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    let (kind, choice_row, text) = rows::value_cells(reply.value.as_ref());
+    let value = (kind, choice_row, text.as_deref());
+    let by = (&reply.source, &reply.decided_by, reply.at);
+    draft.run(SQL, (reply.id, reply.prompt, reply.session, value, by)).await?;
     Ok(())
 }
 
@@ -202,15 +157,8 @@ async fn leave_to_terminal(draft: &mut Draft, cancel: Cancel) -> Result<Advance,
         }
     };
     if let Advance::Refused(refusal) = &advance {
-        let rejected = AuditEvent {
-            session,
-            prompt: session.map(|_| prompt),
-            value: Some(refusal.name().to_owned()),
-            source: Some(source.to_string()),
-            decided_by: Some(decided_by),
-            ..AuditEvent::new(EventName::ReplyRejected)
-        };
-        draft.record(rejected).await?;
+        let (prompt, by) = (session.map(|_| prompt), Some((&source, decided_by)));
+        draft.note(EventName::ReplyRejected, session, prompt, refusal.name(), by).await?;
     }
     Ok(advance)
 }
@@ -234,27 +182,19 @@ async fn advance(draft: &mut Draft, prompt: PromptId, event: Event) -> Result<Ad
 
 /// The dialog is gone, whatever had become of its prompt before.
 async fn note_left(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendError> {
-    sqlx::query("UPDATE prompts SET left_at = $1 WHERE id = $2 AND left_at IS NULL")
-        .bind(draft.now.wall.0)
-        .bind(prompt.to_string())
-        .execute(&mut draft.conn)
-        .await?;
+    const SQL: &str = "UPDATE prompts SET left_at = $1 WHERE id = $2 AND left_at IS NULL";
+    draft.run(SQL, (draft.now.wall, prompt)).await?;
     Ok(())
 }
 
 async fn promote(draft: &mut Draft, session: SessionId) -> Result<Option<PromptRecord>, BackendError> {
-    let row = sqlx::query(
-        "SELECT * FROM prompts WHERE session_id = $1 AND status = 'routed' AND NOT EXISTS
+    const SQL: &str = "SELECT * FROM prompts WHERE session_id = $1 AND status = 'routed' AND NOT EXISTS
              (SELECT 1 FROM prompts WHERE session_id = $1 AND status = 'awaiting_reply')
-         ORDER BY sighting LIMIT 1",
-    )
-    .bind(session.to_string())
-    .fetch_optional(&mut draft.conn)
-    .await?;
-    let Some(row) = row else {
+         ORDER BY sighting LIMIT 1";
+    let Some(prompt) = draft.one(SQL, session).await? else {
         return Ok(None);
     };
-    match perform(draft, rows::prompt(&row)?, Event::Promoted, Behind::Nobody).await? {
+    match perform(draft, prompt, Event::Promoted, Behind::Nobody).await? {
         Advance::Moved(moved) => Ok(Some(moved.prompt)),
         Advance::Refused(_) => Ok(None),
     }
@@ -262,11 +202,10 @@ async fn promote(draft: &mut Draft, session: SessionId) -> Result<Option<PromptR
 
 /// Who or what is behind a move, where the event does not say it.
 enum Behind {
+    /// The event says all that there is to say.
     Nobody,
-    Operator {
-        source: String,
-        decided_by: String,
-    },
+    /// The operator who leaves it to the terminal.
+    Operator { source: String, decided_by: String },
     /// With the reply of the safe default, in case the prompt may have it.
     Deadline(Reply),
 }
@@ -307,44 +246,21 @@ async fn perform(
 /// A reply is kept as it is to be typed until it is known to be typed, or that it never will be: a hub that dies before that
 /// sends it again. The move that settles it takes out what looks like a secret, in its own transaction.
 async fn mask_reply(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendError> {
-    let value: Option<String> =
-        sqlx::query_scalar("SELECT value FROM replies WHERE prompt_id = $1 AND kind IN ('text', 'refused')")
-            .bind(prompt.to_string())
-            .fetch_optional(&mut draft.conn)
-            .await?;
-    let Some(Cow::Owned(masked)) = value.as_deref().map(mask_in_place) else {
-        return Ok(());
-    };
-    draft.must_scrub = true;
-    sqlx::query("UPDATE replies SET value = $2 WHERE prompt_id = $1")
-        .bind(prompt.to_string())
-        .bind(masked)
-        .execute(&mut draft.conn)
-        .await?;
-    Ok(())
+    const SQL: &str = "SELECT value FROM replies WHERE prompt_id = $1 AND kind IN ('text', 'refused')";
+    let value = draft.one(SQL, prompt).await?;
+    draft.mask(value, "UPDATE replies SET value = $2 WHERE prompt_id = $1", prompt).await
 }
 
-/// `false`: somebody else moved it since it was read. Columns of an earlier state are kept: a prompt that failed
+/// `false`: another move came since it was read. Columns of an earlier state are kept: a prompt that failed
 /// still knows which reply it had.
 async fn update(draft: &mut Draft, prompt: &PromptRecord, state: &PromptState) -> Result<bool, BackendError> {
     let is_answerable = matches!(Answerable::of(state), Answerable::Yes);
     let (reply, source) = rows::reply_and_source(state);
-    let updated = sqlx::query(
-        "UPDATE prompts SET status = $1, reason = $2, reply_id = COALESCE($3, reply_id),
+    const SQL: &str = "UPDATE prompts SET status = $1, reason = $2, reply_id = COALESCE($3, reply_id),
              source = COALESCE($4, source), nonce_used = CASE WHEN $5 THEN 1 ELSE nonce_used END, changed_at = $6
-         WHERE id = $7 AND status = $8",
-    )
-    .bind(state.status())
-    .bind(state.reason())
-    .bind(reply)
-    .bind(source)
-    .bind(!is_answerable)
-    .bind(draft.now.wall.0)
-    .bind(prompt.id.to_string())
-    .bind(prompt.state.status())
-    .execute(&mut draft.conn)
-    .await?;
-    Ok(updated.rows_affected() == 1)
+         WHERE id = $7 AND status = $8";
+    let now = (state.status(), state.reason(), reply, source, !is_answerable, draft.now.wall);
+    Ok(draft.run(SQL, (now, prompt.id, prompt.state.status())).await? == 1)
 }
 
 /// The audit event that belongs to the state that a prompt has just reached.
@@ -353,7 +269,7 @@ async fn on_record(
     prompt: &PromptRecord,
     behind: Behind,
 ) -> Result<AuditEvent, BackendError> {
-    let reply = reply_of(draft, prompt.id).await?;
+    let reply = load_reply(&mut draft.conn, prompt.id).await?;
     let typed = || match &reply {
         Some(Reply { value: Some(value), .. }) => value.on_record(),
         Some(_) => "secret".to_owned(),
@@ -387,12 +303,4 @@ async fn on_record(
         decided_by,
         ..AuditEvent::new(event)
     })
-}
-
-async fn reply_of(draft: &mut Draft, prompt: PromptId) -> Result<Option<Reply>, BackendError> {
-    let row = sqlx::query("SELECT * FROM replies WHERE prompt_id = $1")
-        .bind(prompt.to_string())
-        .fetch_optional(&mut draft.conn)
-        .await?;
-    row.as_ref().map(rows::reply).transpose()
 }

@@ -1,14 +1,13 @@
 //! Offers: the right to answer that a message carries, and what becomes of the message when there is a newer one.
 
-use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::audit::EventName;
 use atlasbridge_model::{Nonce, Now, PromptId};
 
-use crate::posts::{Answerable, Post, post};
+use crate::posts::{self, Answerable, Post};
 use crate::prompts::{PromptRecord, load};
-use crate::rows::unreadable;
-use crate::store::{BackendError, Draft, Store, StoreError, attempting};
+use crate::store::{BackendError, Draft, Store, StoreError};
 
-/// The prompt behind a card that somebody tapped, and the whole of the right that the card carried: the present one
+/// The prompt behind a card that a person tapped, and the whole of the right that the card carried: the present one
 /// or that of an earlier offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
@@ -17,7 +16,7 @@ pub struct Offered {
 }
 
 impl Store {
-    /// Somebody tapped a message that we sent and never heard of: a crash came between. It is ours from now on, and
+    /// A person tapped a message that we sent and never heard of: a crash came between. It is ours from now on, and
     /// will be shown anew. `None`: no such prompt.
     pub async fn adopt_post(
         &self,
@@ -29,14 +28,13 @@ impl Store {
     ) -> Result<Option<Post>, StoreError> {
         let found = Found {
             prompt: offered.prompt.id,
-            nonce: offered.nonce.to_hex(),
+            nonce: offered.nonce,
             channel: channel.to_owned(),
             target: target.to_owned(),
             address: address.to_owned(),
         };
-        self.write(now, move |draft| Box::pin(adopt(draft, found)))
-            .await
-            .map_err(attempting("recording a message that was found again"))
+        const WHAT: &str = "recording a message that was found again";
+        self.write(WHAT, now, move |draft| Box::pin(adopt(draft, found))).await
     }
 
     /// Offers a waiting prompt again under a new right to answer, wherever it was offered; the old messages are
@@ -47,13 +45,12 @@ impl Store {
         nonce: Nonce,
         now: Now,
     ) -> Result<Option<PromptRecord>, StoreError> {
-        self.write(now, move |draft| Box::pin(replace_nonce(draft, prompt, nonce)))
-            .await
-            .map_err(attempting("recording that a prompt is offered again"))
+        const WHAT: &str = "recording that a prompt is offered again";
+        self.write(WHAT, now, move |draft| Box::pin(replace_nonce(draft, prompt, nonce))).await
     }
 
     /// The prompt that a card's button names by the beginnings of its ids (8 digits each) and of its right to answer
-    /// (16 digits). Earlier offers are found too, so that whoever taps an old card hears why it is worth nothing.
+    /// (16 digits). Earlier offers are found too, so that a person who taps an old card hears why it is worth nothing.
     pub async fn find_offer(
         &self,
         prompt: &str,
@@ -63,34 +60,17 @@ impl Store {
         if !is_hex(prompt, 8) || !is_hex(session, 8) || !is_hex(nonce, 16) {
             return Ok(None);
         }
-        self.read_offer(prompt, session, nonce).await.map_err(attempting("looking up the prompt of a button"))
-    }
-
-    async fn read_offer(
-        &self,
-        prompt: &str,
-        session: &str,
-        nonce: &str,
-    ) -> Result<Option<Offered>, BackendError> {
-        let candidates = self.find_prompts_by_prefix(prompt).await;
-        let candidates = candidates.map_err(|error| error.source)?;
         let mut found = None;
-        for candidate in candidates {
+        for candidate in self.find_prompts_by_prefix(prompt).await? {
             if !candidate.session.to_string().starts_with(session) {
                 continue;
             }
-            let earlier: Vec<String> =
-                sqlx::query_scalar("SELECT DISTINCT nonce FROM posts WHERE prompt_id = $1")
-                    .bind(candidate.id.to_string())
-                    .fetch_all(&self.reader)
-                    .await?;
-            for known in earlier.iter().chain([&candidate.nonce.to_hex()]) {
-                let beginning = known.as_bytes().get(..nonce.len()).unwrap_or_default();
-                if is_same(beginning, nonce.as_bytes()) {
-                    found = Some(Offered {
-                        prompt: candidate.clone(),
-                        nonce: known.parse().map_err(|_| unreadable("nonce"))?,
-                    });
+            const SQL: &str = "SELECT DISTINCT nonce FROM posts WHERE prompt_id = $1";
+            let earlier: Vec<Nonce> = self.all("the prompt of a button", SQL, candidate.id).await?;
+            for known in earlier.into_iter().chain([candidate.nonce]) {
+                let digits = known.to_hex();
+                if is_same(digits.as_bytes().get(..nonce.len()).unwrap_or_default(), nonce.as_bytes()) {
+                    found = Some(Offered { prompt: candidate.clone(), nonce: known });
                 }
             }
         }
@@ -102,7 +82,7 @@ fn is_hex(text: &str, length: usize) -> bool {
     text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// Takes the same time wherever the first difference is: nobody learns a right to answer digit by digit.
+/// Takes the same time wherever the first difference is: no caller learns a right to answer digit by digit.
 fn is_same(known: &[u8], given: &[u8]) -> bool {
     let differences =
         known.iter().zip(given).fold(0, |differences, (known, given)| differences | (known ^ given));
@@ -115,19 +95,14 @@ pub(crate) async fn was_offered(
     prompt: PromptId,
     nonce: &Nonce,
 ) -> Result<bool, BackendError> {
-    let known: Option<i64> =
-        sqlx::query_scalar("SELECT 1 FROM posts WHERE prompt_id = $1 AND nonce = $2 LIMIT 1")
-            .bind(prompt.to_string())
-            .bind(nonce.to_hex())
-            .fetch_optional(&mut draft.conn)
-            .await?;
-    Ok(known.is_some())
+    const SQL: &str = "SELECT 1 FROM posts WHERE prompt_id = $1 AND nonce = $2 LIMIT 1";
+    Ok(draft.one::<i64>(SQL, (prompt, nonce)).await?.is_some())
 }
 
 /// A message in a chat that no post knows.
 struct Found {
     prompt: PromptId,
-    nonce: String,
+    nonce: Nonce,
     channel: String,
     target: String,
     address: String,
@@ -137,38 +112,25 @@ async fn adopt(draft: &mut Draft, found: Found) -> Result<Option<Post>, BackendE
     let Some(prompt) = load(&mut draft.conn, found.prompt).await? else {
         return Ok(None);
     };
-    let known = sqlx::query("SELECT * FROM posts WHERE channel = $1 AND address = $2")
-        .bind(&found.channel)
-        .bind(&found.address)
-        .fetch_optional(&mut draft.conn)
-        .await?;
-    if let Some(row) = known {
-        return post(&row).map(Some);
+    if let Some(known) = draft.one(posts::AT, (&found.channel, &found.address)).await? {
+        return Ok(Some(known));
     }
+    let closed = match Answerable::of(&prompt.state) {
+        Answerable::Yes if found.nonce == prompt.nonce => None,
+        Answerable::Yes | Answerable::No => Some(1_i64),
+    };
     // Its row may have been made and not filled, or filled by a second sending: then this is one more copy.
-    let row = sqlx::query(
+    const SQL: &str =
         "INSERT INTO posts (channel, target, prompt_id, session_id, nonce, copy, address, closed, not_before)
          SELECT $1, $2, $3, $4, $5,
              COALESCE((SELECT MAX(copy) + 1 FROM posts WHERE channel = $1 AND target = $2 AND prompt_id = $3
                  AND nonce = $5 AND address IS NOT NULL), 0), $6, $7, $8
          WHERE true
          ON CONFLICT (channel, target, prompt_id, nonce, copy) DO UPDATE SET address = excluded.address, dead = NULL
-         RETURNING *",
-    )
-    .bind(&found.channel)
-    .bind(&found.target)
-    .bind(found.prompt.to_string())
-    .bind(prompt.session.to_string())
-    .bind(&found.nonce)
-    .bind(&found.address)
-    .bind(match Answerable::of(&prompt.state) {
-        Answerable::Yes if found.nonce == prompt.nonce.to_hex() => None,
-        Answerable::Yes | Answerable::No => Some(1),
-    })
-    .bind(draft.now.boot.0)
-    .fetch_one(&mut draft.conn)
-    .await?;
-    post(&row).map(Some)
+         RETURNING *";
+    let Found { channel, target, nonce, address, .. } = found;
+    let of = (prompt.id, prompt.session, nonce);
+    draft.one(SQL, (channel, target, of, address, closed, draft.now.boot)).await
 }
 
 async fn replace_nonce(
@@ -176,46 +138,33 @@ async fn replace_nonce(
     prompt: PromptId,
     nonce: Nonce,
 ) -> Result<Option<PromptRecord>, BackendError> {
-    let replaced = sqlx::query(
-        "UPDATE prompts SET nonce = $1 WHERE id = $2 AND status = 'awaiting_reply' AND nonce_used = 0
-             AND boot_id = $3 AND (deadline IS NULL OR deadline > $4)",
-    )
-    .bind(nonce.to_hex())
-    .bind(prompt.to_string())
-    .bind(draft.boot_id.to_string())
-    .bind(draft.now.boot.0)
-    .execute(&mut draft.conn)
-    .await?;
-    if replaced.rows_affected() == 0 {
+    let replaced = draft
+        .run(
+            "UPDATE prompts SET nonce = $1 WHERE id = $2 AND status = 'awaiting_reply' AND nonce_used = 0
+                 AND boot_id = $3 AND (deadline IS NULL OR deadline > $4)",
+            (nonce, prompt, draft.boot_id.to_string(), draft.now.boot),
+        )
+        .await?;
+    if replaced == 0 {
         return Ok(None);
     }
-    sqlx::query(
-        "INSERT INTO posts (channel, target, prompt_id, session_id, nonce, not_before)
-         SELECT DISTINCT channel, target, prompt_id, session_id, $1, $2 FROM posts
-             WHERE prompt_id = $3 AND closed IS NULL AND dead IS NULL",
-    )
-    .bind(nonce.to_hex())
-    .bind(draft.now.boot.0)
-    .bind(prompt.to_string())
-    .execute(&mut draft.conn)
-    .await?;
-    sqlx::query(
-        "UPDATE posts SET wanted = wanted + 1, closed = wanted + 1,
-             dead = CASE WHEN address IS NULL THEN 'the prompt was offered again' ELSE dead END
-         WHERE prompt_id = $1 AND nonce <> $2 AND closed IS NULL",
-    )
-    .bind(prompt.to_string())
-    .bind(nonce.to_hex())
-    .execute(&mut draft.conn)
-    .await?;
-    let record = load(&mut draft.conn, prompt).await?.ok_or(sqlx::Error::RowNotFound)?;
     draft
-        .record(AuditEvent {
-            session: Some(record.session),
-            prompt: Some(prompt),
-            value: Some("offered again".to_owned()),
-            ..AuditEvent::new(EventName::PromptRouted)
-        })
+        .run(
+            "INSERT INTO posts (channel, target, prompt_id, session_id, nonce, not_before)
+             SELECT DISTINCT channel, target, prompt_id, session_id, $1, $2 FROM posts
+                 WHERE prompt_id = $3 AND closed IS NULL AND dead IS NULL",
+            (nonce, draft.now.boot, prompt),
+        )
         .await?;
+    draft
+        .run(
+            "UPDATE posts SET wanted = wanted + 1, closed = wanted + 1,
+                 dead = CASE WHEN address IS NULL THEN 'the prompt was offered again' ELSE dead END
+             WHERE prompt_id = $1 AND nonce <> $2 AND closed IS NULL",
+            (prompt, nonce),
+        )
+        .await?;
+    let record = load(&mut draft.conn, prompt).await?.ok_or(sqlx::Error::RowNotFound)?;
+    draft.note(EventName::PromptRouted, Some(record.session), Some(prompt), "offered again", None).await?;
     Ok(Some(record))
 }

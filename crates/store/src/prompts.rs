@@ -5,16 +5,17 @@
 use std::time::Duration;
 
 use atlasbridge_model::answer::{Refusal, Source, Value, default_value};
-use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::audit::EventName;
 use atlasbridge_model::lifecycle::{Event, PromptState, Resolution, Step, step};
 use atlasbridge_model::{
     BootTime, IdempotencyKey, Kind, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Span, Timestamp,
 };
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 
-use crate::rows::{self, unreadable};
-use crate::sessions::{SessionRecord, sessions};
-use crate::store::{BackendError, Draft, Store, StoreError, attempting};
+use crate::rows;
+use crate::sessions::SessionRecord;
+use crate::sql::{self, unreadable};
+use crate::store::{BackendError, Draft, Store, StoreError};
 
 /// A prompt as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub struct PromptRecord {
 }
 
 impl PromptRecord {
-    /// What somebody hears whose answer comes now, unless it waits for one: where the deadline has answered, with what.
+    /// What a person hears whose answer comes now, unless it waits for one: where the deadline has answered, with what.
     pub fn refusal(&self) -> Refusal {
         let is_by_deadline = match &self.state {
             PromptState::Expired { fallback } => fallback.is_some(),
@@ -56,7 +57,7 @@ impl PromptRecord {
         }
     }
 
-    /// The deadline on the clock of this boot. Times of another boot cannot be compared: whoever waited then waits
+    /// The deadline on the clock of this boot. Times of another boot cannot be compared: a session host that waited then waits
     /// no more, so they count as passed.
     pub(crate) fn deadline_under(&self, boot_id: &str) -> Option<BootTime> {
         match self.boot_id == boot_id {
@@ -130,30 +131,25 @@ impl Store {
             deadline: ttl.map(|millis| now.boot.plus_millis(millis)),
             boot_id: self.boot_id.to_string(),
         };
-        self.write(now, move |draft| Box::pin(record_once(draft, record)))
-            .await
-            .map_err(attempting(format!("recording a prompt of session {session}")))
+        let what = format!("recording a prompt of session {session}");
+        self.write(what, now, move |draft| Box::pin(record_once(draft, record))).await
     }
 
     pub async fn prompt(&self, id: PromptId) -> Result<Option<PromptRecord>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM prompts WHERE id = $1").bind(id.to_string());
-        prompts("the prompt", rows.fetch_all(&self.reader).await).map(|mut found| found.pop())
+        self.one("the prompt", BY_ID, id).await
     }
 
     /// The prompts, newest first, whose id begins with what a person typed. Fewer than four digits, or anything
     /// that is no part of an id, finds nothing.
     pub async fn find_prompts_by_prefix(&self, prefix: &str) -> Result<Vec<PromptRecord>, StoreError> {
+        const SQL: &str = "SELECT * FROM prompts WHERE id >= $1 AND id < $2 ORDER BY created_at DESC, id";
         let prefix = prefix.to_ascii_lowercase();
         let is_part_of_an_id = prefix.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         if prefix.len() < SHORTEST_PREFIX || !is_part_of_an_id {
             return Ok(Vec::new());
         }
         // 'g' comes after every character that an id has.
-        let rows =
-            sqlx::query("SELECT * FROM prompts WHERE id >= $1 AND id < $2 ORDER BY created_at DESC, id")
-                .bind(&prefix)
-                .bind(format!("{prefix}g"));
-        prompts("prompts by the beginning of their id", rows.fetch_all(&self.reader).await)
+        self.all("prompts by the beginning of their id", SQL, (&prefix, format!("{prefix}g"))).await
     }
 
     /// What is not over, oldest first.
@@ -161,8 +157,8 @@ impl Store {
         self.listed("the open prompts", OPEN).await
     }
 
-    /// What stands on a screen, as far as is known, oldest first: what is not over, and what somebody left to the terminal
-    /// and nobody has answered there yet.
+    /// What stands on a screen, as far as is known, oldest first: what is not over, and what an operator left to the
+    /// terminal and no person has answered there yet.
     pub async fn standing_prompts(&self) -> Result<Vec<OpenPrompt>, StoreError> {
         const STANDING: &str = "status NOT IN ('resolved', 'canceled', 'failed')
              OR (status = 'canceled' AND reason = 'by_operator' AND left_at IS NULL
@@ -174,14 +170,12 @@ impl Store {
 
     async fn listed(&self, what: &'static str, which: &'static str) -> Result<Vec<OpenPrompt>, StoreError> {
         let sql = format!("SELECT * FROM prompts WHERE {which} ORDER BY created_at, session_id, sighting");
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&self.reader).await;
-        let open = prompts(what, rows)?;
+        let open: Vec<PromptRecord> = self.all(what, sqlx::AssertSqlSafe(sql), ()).await?;
         // Sessions never go away, so asking second cannot miss one.
         let sql = format!(
             "SELECT * FROM sessions WHERE id IN (SELECT session_id FROM prompts WHERE {which}) OR status = 'active'"
         );
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&self.reader).await;
-        let sessions = sessions(what, rows)?;
+        let sessions: Vec<SessionRecord> = self.all(what, sqlx::AssertSqlSafe(sql), ()).await?;
         let with_session = |prompt: PromptRecord| {
             let session = sessions.iter().find(|session| session.id == prompt.session)?.clone();
             Some(OpenPrompt { prompt, session })
@@ -191,102 +185,66 @@ impl Store {
 
     /// All prompts of a session, in the order in which they were seen.
     pub async fn prompts_of(&self, session: SessionId) -> Result<Vec<PromptRecord>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM prompts WHERE session_id = $1 ORDER BY sighting")
-            .bind(session.to_string());
-        prompts("the prompts of a session", rows.fetch_all(&self.reader).await)
+        const SQL: &str = "SELECT * FROM prompts WHERE session_id = $1 ORDER BY sighting";
+        self.all("the prompts of a session", SQL, session).await
     }
 
     /// What a session's next events may be about, in the order in which they were seen: what is not over, what was left to
     /// the terminal and may stand there yet, and the last one, whatever became of it.
     pub async fn live_prompts(&self, session: SessionId) -> Result<Vec<PromptRecord>, StoreError> {
-        let rows = sqlx::query(
+        const SQL: &str =
             "SELECT * FROM prompts WHERE session_id = $1 AND (status NOT IN ('resolved', 'canceled', 'failed')
                  OR (status = 'canceled' AND reason = 'by_operator' AND left_at IS NULL)
-                 OR sighting = (SELECT MAX(sighting) FROM prompts WHERE session_id = $1)) ORDER BY sighting",
-        )
-        .bind(session.to_string());
-        prompts("the prompts of a session", rows.fetch_all(&self.reader).await)
+                 OR sighting = (SELECT MAX(sighting) FROM prompts WHERE session_id = $1)) ORDER BY sighting";
+        self.all("the prompts of a session", SQL, session).await
     }
 
     /// The last prompt of this session that waited for an instruction. `None`: its tool has never taken one.
     pub async fn last_idle(&self, session: SessionId) -> Result<Option<PromptRecord>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT * FROM prompts WHERE session_id = $1 AND kind = $2 ORDER BY sighting DESC LIMIT 1",
-        )
-        .bind(session.to_string())
-        .bind(Kind::Idle.as_str());
-        prompts("the last prompt that waited for an instruction", rows.fetch_all(&self.reader).await)
-            .map(|mut found| found.pop())
+        const SQL: &str =
+            "SELECT * FROM prompts WHERE session_id = $1 AND kind = $2 ORDER BY sighting DESC LIMIT 1";
+        self.one("the last prompt that waited for an instruction", SQL, (session, Kind::Idle)).await
     }
 
     pub async fn reply(&self, id: ReplyId) -> Result<Option<Reply>, StoreError> {
-        sqlx::query("SELECT * FROM replies WHERE id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.reader)
-            .await
-            .map_err(BackendError::from)
-            .and_then(|row| row.as_ref().map(rows::reply).transpose())
-            .map_err(attempting("looking up the reply"))
+        self.one("the reply", "SELECT * FROM replies WHERE id = $1", id).await
     }
 
     /// The reply that won this prompt, if one did.
     pub async fn reply_of(&self, prompt: PromptId) -> Result<Option<Reply>, StoreError> {
-        sqlx::query("SELECT * FROM replies WHERE prompt_id = $1")
-            .bind(prompt.to_string())
-            .fetch_optional(&self.reader)
-            .await
-            .map_err(BackendError::from)
-            .and_then(|row| row.as_ref().map(rows::reply).transpose())
-            .map_err(attempting("looking up the reply of a prompt"))
+        self.one("the reply of a prompt", REPLY_OF, prompt).await
     }
 
     /// The replies of a session that were decided and not yet reported as typed: to be sent (again) to its host.
     /// A host that has seen one answers with what became of it.
     pub async fn undelivered(&self, session: SessionId) -> Result<Vec<Delivery>, StoreError> {
-        let rows = sqlx::query(
+        const SQL: &str =
             "SELECT * FROM prompts WHERE session_id = $1 AND status IN ('reply_received', 'expired')
-                 AND reply_id IS NOT NULL ORDER BY sighting",
-        )
-        .bind(session.to_string());
-        let decided = prompts("undelivered replies", rows.fetch_all(&self.reader).await)?;
+                 AND reply_id IS NOT NULL ORDER BY sighting";
+        let decided: Vec<PromptRecord> = self.all("undelivered replies", SQL, session).await?;
         let mut deliveries = Vec::with_capacity(decided.len());
         for prompt in decided {
-            let reply = match &prompt.state {
-                PromptState::ReplyReceived { reply, .. } => Some(*reply),
-                PromptState::Expired { fallback } => *fallback,
-                _ => None,
-            };
-            if let Some(id) = reply
-                && let Some(reply) = self.reply(id).await?
-            {
+            if let Some(reply) = self.reply_of(prompt.id).await? {
                 deliveries.push(Delivery { reply, prompt });
             }
         }
         Ok(deliveries)
     }
 
-    /// When somebody's time is up next, on the clock of this boot.
+    /// When the next prompt's time is up, on the clock of this boot.
     pub async fn next_deadline(&self) -> Result<Option<BootTime>, StoreError> {
-        sqlx::query_scalar(
-            "SELECT MIN(deadline) FROM prompts WHERE status IN ('awaiting_reply', 'routed') AND boot_id = $1",
-        )
-        .bind(self.boot_id.to_string())
-        .fetch_one(&self.reader)
-        .await
-        .map(|deadline: Option<i64>| deadline.map(BootTime))
-        .map_err(attempting("looking up the next deadline"))
+        const SQL: &str =
+            "SELECT MIN(deadline) FROM prompts WHERE status IN ('awaiting_reply', 'routed') AND boot_id = $1";
+        Ok(self.one("the next deadline", SQL, &*self.boot_id).await?.flatten())
     }
 
     /// The prompts whose time is up, oldest deadline first. Those of another boot are not among them: their session
     /// hosts are gone, which is another event.
     pub async fn due(&self, now: Now) -> Result<Vec<PromptRecord>, StoreError> {
-        let rows = sqlx::query(
+        const SQL: &str =
             "SELECT * FROM prompts WHERE status IN ('awaiting_reply', 'routed') AND boot_id = $1 AND deadline <= $2
-             ORDER BY deadline, session_id, sighting",
-        )
-        .bind(self.boot_id.to_string())
-        .bind(now.boot.0);
-        prompts("the prompts whose time is up", rows.fetch_all(&self.reader).await)
+             ORDER BY deadline, session_id, sighting";
+        self.all("the prompts whose time is up", SQL, (&*self.boot_id, now.boot)).await
     }
 }
 
@@ -307,100 +265,70 @@ async fn record_once(draft: &mut Draft, mut prompt: PromptRecord) -> Result<Reco
     };
     prompt.state = state;
     insert(draft, &prompt).await?;
-    let event = |name, value: String| AuditEvent {
-        session: Some(prompt.session),
-        prompt: Some(prompt.id),
-        value: Some(value),
-        ..AuditEvent::new(name)
-    };
+    let (session, id) = (Some(prompt.session), Some(prompt.id));
     let seen = format!("{} ({})", prompt.sighting.kind, prompt.sighting.confidence.level().as_str());
-    draft.record(event(EventName::PromptDetected, seen)).await?;
-    draft.record(event(EventName::PromptRouted, prompt.state.status().to_owned())).await?;
+    draft.note(EventName::PromptDetected, session, id, seen, None).await?;
+    draft.note(EventName::PromptRouted, session, id, prompt.state.status(), None).await?;
     Ok(Recorded { prompt, fresh: true })
 }
 
 /// The same sighting, recorded earlier. The key is no finer than (session, sighting) but binds the text as well.
 async fn known(draft: &mut Draft, prompt: &PromptRecord) -> Result<Option<PromptRecord>, BackendError> {
-    let row = sqlx::query(
-        "SELECT * FROM prompts WHERE (session_id = $1 AND sighting = $2) OR idempotency_key = $3",
-    )
-    .bind(prompt.session.to_string())
-    .bind(prompt.sighting.no.0)
-    .bind(key(prompt).as_str())
-    .fetch_optional(&mut draft.conn)
-    .await?;
-    row.as_ref().map(rows::prompt).transpose()
+    const SQL: &str =
+        "SELECT * FROM prompts WHERE (session_id = $1 AND sighting = $2) OR idempotency_key = $3";
+    draft.one(SQL, (prompt.session, prompt.sighting.no, key(prompt).as_str())).await
 }
 
 fn key(prompt: &PromptRecord) -> IdempotencyKey {
     IdempotencyKey::of(prompt.session, prompt.sighting.no, &prompt.sighting.excerpt)
 }
 
-/// Nobody waits before it, and nobody is about to be promoted.
+/// No prompt waits before it, and none is about to be promoted.
 async fn is_first(draft: &mut Draft, session: SessionId) -> Result<bool, BackendError> {
-    let before: i64 = sqlx::query_scalar(
-        "SELECT COUNT(*) FROM prompts WHERE session_id = $1 AND status IN ('awaiting_reply', 'routed')",
-    )
-    .bind(session.to_string())
-    .fetch_one(&mut draft.conn)
-    .await?;
-    Ok(before == 0)
+    const SQL: &str =
+        "SELECT 1 FROM prompts WHERE session_id = $1 AND status IN ('awaiting_reply', 'routed') LIMIT 1";
+    Ok(draft.one::<i64>(SQL, session).await?.is_none())
 }
 
 async fn insert(draft: &mut Draft, prompt: &PromptRecord) -> Result<(), BackendError> {
-    let sighting = &prompt.sighting;
-    let choices = sighting.choices.as_ref().map(rows::choices_text).transpose()?;
-    sqlx::query(
-        "INSERT INTO prompts (id, session_id, sighting, idempotency_key, kind, confidence, excerpt, detail, choices,
-                              max_length, offers_default, entry, fingerprint, nonce, status, created_at, changed_at,
-                              expires_at, deadline, boot_id, takes, min_choice, max_choice, min_picks, max_picks)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $18, $19, $20,
-                 $21, $22, $23, $24)",
-    )
-    .bind(prompt.id.to_string())
-    .bind(prompt.session.to_string())
-    .bind(sighting.no.0)
-    .bind(key(prompt).as_str())
-    .bind(sighting.kind.as_str())
-    .bind(sighting.confidence.hundredths())
-    .bind(sighting.excerpt.as_str())
-    .bind(sighting.detail.as_str())
-    .bind(choices)
-    .bind(sighting.constraints.max_length)
-    .bind(sighting.offers_default)
-    .bind(rows::entry_text(sighting.entry))
-    .bind(sighting.fingerprint.to_string())
-    .bind(prompt.nonce.to_hex())
-    .bind(prompt.state.status())
-    .bind(prompt.created_at.0)
-    .bind(prompt.expires_at.map(|at| at.0))
-    .bind(prompt.deadline.map(|at| at.0))
-    .bind(&prompt.boot_id)
-    .bind(rows::takes_text(sighting.takes))
-    .bind(sighting.constraints.numbers.map(Span::least))
-    .bind(sighting.constraints.numbers.map(Span::most))
-    .bind(sighting.constraints.picks.map(Span::least))
-    .bind(sighting.constraints.picks.map(Span::most))
-    .execute(&mut draft.conn)
-    .await?;
+    let Sighting { no, kind, confidence, excerpt, detail, choices, .. } = &prompt.sighting;
+    let Sighting { constraints, offers_default, takes, entry, fingerprint, .. } = &prompt.sighting;
+    let choices = choices.as_ref().map(rows::choices_text).transpose()?;
+    let key = key(prompt);
+    let seen = (no, key.as_str(), kind, confidence, excerpt.as_str(), detail.as_str(), choices);
+    let typing = (constraints.max_length, offers_default, entry, fingerprint);
+    let times = (prompt.created_at, prompt.expires_at, prompt.deadline, &prompt.boot_id);
+    let (numbers, picks) = (constraints.numbers, constraints.picks);
+    let limits =
+        (numbers.map(Span::least), numbers.map(Span::most), picks.map(Span::least), picks.map(Span::most));
+    draft
+        .run(
+            "INSERT INTO prompts (id, session_id, sighting, idempotency_key, kind, confidence, excerpt, detail, choices,
+                                  max_length, offers_default, entry, fingerprint, nonce, status, created_at, changed_at,
+                                  expires_at, deadline, boot_id, takes, min_choice, max_choice, min_picks, max_picks)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $18, $19, $20,
+                     $21, $22, $23, $24)",
+            ((prompt.id, prompt.session), seen, typing, prompt.nonce, prompt.state.status(), times, takes, limits),
+        )
+        .await?;
     Ok(())
 }
+
+const BY_ID: &str = "SELECT * FROM prompts WHERE id = $1";
+const REPLY_OF: &str = "SELECT * FROM replies WHERE prompt_id = $1";
 
 /// The prompt as the running transaction sees it.
 pub(crate) async fn load(
     conn: &mut SqliteConnection,
     id: PromptId,
 ) -> Result<Option<PromptRecord>, BackendError> {
-    let row =
-        sqlx::query("SELECT * FROM prompts WHERE id = $1").bind(id.to_string()).fetch_optional(conn).await?;
-    row.as_ref().map(rows::prompt).transpose()
+    sql::one(conn, BY_ID, id).await
 }
 
-fn prompts(
-    what: &'static str,
-    rows: Result<Vec<SqliteRow>, sqlx::Error>,
-) -> Result<Vec<PromptRecord>, StoreError> {
-    rows.map_err(BackendError::from)
-        .and_then(|rows| rows.iter().map(rows::prompt).collect())
-        .map_err(attempting(format!("looking up {what}")))
+/// The reply that won a prompt, as the running transaction sees it.
+pub(crate) async fn load_reply(
+    conn: &mut SqliteConnection,
+    prompt: PromptId,
+) -> Result<Option<Reply>, BackendError> {
+    sql::one(conn, REPLY_OF, prompt).await
 }

@@ -1,19 +1,20 @@
 //! One line of the audit log, read back: from files that anybody may have written.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use atlasbridge_model::audit::Link;
+use atlasbridge_model::audit::{ChainError, Link};
 use atlasbridge_model::{PromptId, SessionId, Timestamp};
 use serde::Deserialize;
 
 /// Longest line that is looked at, in bytes. Ours have about 400; members are cut long before this is reached.
 pub(crate) const LONGEST_LINE: u64 = 128 << 10;
 
-/// A record of the audit log, whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A record of the audit log, whole. Unknown and repeated members are refused; a missing one shows when the line is
+/// written again.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AuditRecord {
     pub seq: u64,
     pub ts: String,
@@ -46,6 +47,32 @@ impl AuditRecord {
     pub fn line(&self) -> String {
         self.link().line(&self.hash)
     }
+
+    /// A line that is a record as we would write it, to the byte. Whether its hash is right is for the chain to say.
+    pub(crate) fn canonical(line: &[u8], scratch: &mut String) -> Result<Self, Flaw> {
+        let record: Self = serde_json::from_slice(line).map_err(|_| Flaw::NoRecord)?;
+        scratch.clear();
+        record.link().write(Some(&record.hash), scratch);
+        match scratch.as_bytes() == line {
+            true => Ok(record),
+            false => Err(Flaw::NotCanonical),
+        }
+    }
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Flaw {
+    #[error("it is no audit record")]
+    NoRecord,
+    #[error("it is not in canonical form")]
+    NotCanonical,
+    #[error("it is too long")]
+    TooLong,
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    #[error("the database has another record of this number")]
+    NotInTable,
 }
 
 /// Which records are wanted; by default all.
@@ -57,21 +84,24 @@ pub struct RecordFilter {
     pub since: Option<Timestamp>,
 }
 
+impl RecordFilter {
+    fn includes(&self, record: &AuditRecord) -> bool {
+        let is_session = |id: SessionId| record.session_id == Some(id.to_string());
+        let is_prompt = |id: PromptId| record.prompt_id == Some(id.to_string());
+        self.session.is_none_or(is_session)
+            && self.prompt.is_none_or(is_prompt)
+            // The texts have one length and one zone, so they sort as the times do.
+            && self.since.is_none_or(|since| rfc3339(since) <= record.ts)
+    }
+}
+
 /// The audit log could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error("reading {}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("a line of {} is no audit record; `atlasbridge audit verify` names it", path.display())]
-    NoRecord {
-        path: PathBuf,
-        #[source]
-        source: serde_json::Error,
-    },
+    NoRecord { path: PathBuf, source: serde_json::Error },
 }
 
 /// The records of a log, oldest first, one at a time. A last line without its line break is left out: it is being
@@ -82,7 +112,7 @@ pub fn read_records(path: &Path, filter: RecordFilter) -> Result<Records, ReadEr
         reader: BufReader::with_capacity(64 << 10, file),
         path: path.to_owned(),
         line: Vec::new(),
-        wanted: Wanted::from(filter),
+        filter,
     })
 }
 
@@ -92,7 +122,7 @@ pub struct Records {
     reader: BufReader<File>,
     path: PathBuf,
     line: Vec<u8>,
-    wanted: Wanted,
+    filter: RecordFilter,
 }
 
 impl Iterator for Records {
@@ -106,7 +136,7 @@ impl Iterator for Records {
                 Ok(Line::Whole) => {}
             }
             match parse(&self.line, &self.path) {
-                Ok(record) if !self.wanted.includes(&record) => {}
+                Ok(record) if !self.filter.includes(&record) => {}
                 other => return Some(other),
             }
         }
@@ -147,81 +177,8 @@ fn last_lines(path: &Path, count: usize) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// A record as borrowed from its line. Unknown and repeated members are refused; a missing one shows when the line
-/// is written again.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Borrowed<'a> {
-    seq: u64,
-    #[serde(borrow)]
-    ts: Cow<'a, str>,
-    #[serde(borrow)]
-    event: Cow<'a, str>,
-    #[serde(borrow)]
-    session_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    prompt_id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    value: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    source: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    decided_by: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    prev_hash: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(crate) hash: Cow<'a, str>,
-}
-
-impl<'a> Borrowed<'a> {
-    pub(crate) fn parse(line: &'a [u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(line)
-    }
-
-    pub(crate) fn link(&self) -> Link<'_> {
-        Link {
-            seq: self.seq,
-            ts: &self.ts,
-            event: &self.event,
-            session_id: self.session_id.as_deref(),
-            prompt_id: self.prompt_id.as_deref(),
-            value: self.value.as_deref(),
-            source: self.source.as_deref(),
-            decided_by: self.decided_by.as_deref(),
-            prev_hash: &self.prev_hash,
-        }
-    }
-
-    /// Whether `line` is this record as we would write it, to the byte.
-    pub(crate) fn is_canonical(&self, line: &[u8], scratch: &mut String) -> bool {
-        scratch.clear();
-        self.link().write(Some(&self.hash), scratch);
-        scratch.as_bytes() == line
-    }
-}
-
 fn parse(line: &[u8], path: &Path) -> Result<AuditRecord, ReadError> {
-    let record =
-        Borrowed::parse(line).map_err(|source| ReadError::NoRecord { path: path.to_owned(), source })?;
-    Ok(record.into())
-}
-
-impl From<Borrowed<'_>> for AuditRecord {
-    fn from(record: Borrowed<'_>) -> Self {
-        let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned);
-        Self {
-            seq: record.seq,
-            ts: record.ts.into_owned(),
-            event: record.event.into_owned(),
-            session_id: owned(record.session_id),
-            prompt_id: owned(record.prompt_id),
-            value: owned(record.value),
-            source: owned(record.source),
-            decided_by: owned(record.decided_by),
-            prev_hash: record.prev_hash.into_owned(),
-            hash: record.hash.into_owned(),
-        }
-    }
+    serde_json::from_slice(line).map_err(|source| ReadError::NoRecord { path: path.to_owned(), source })
 }
 
 /// What stood next in the file.
@@ -245,34 +202,6 @@ pub(crate) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
         }
         None => Line::End,
     })
-}
-
-/// A filter in the texts that records have.
-#[derive(Debug)]
-struct Wanted {
-    session: Option<String>,
-    prompt: Option<String>,
-    since: Option<String>,
-}
-
-impl From<RecordFilter> for Wanted {
-    fn from(filter: RecordFilter) -> Self {
-        Self {
-            session: filter.session.map(|id| id.to_string()),
-            prompt: filter.prompt.map(|id| id.to_string()),
-            since: filter.since.map(rfc3339),
-        }
-    }
-}
-
-impl Wanted {
-    fn includes(&self, record: &AuditRecord) -> bool {
-        let is_or_any = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
-        is_or_any(&self.session, &record.session_id)
-            && is_or_any(&self.prompt, &record.prompt_id)
-            // The texts have one length and one zone, so they sort as the times do.
-            && self.since.as_ref().is_none_or(|since| *since <= record.ts)
-    }
 }
 
 /// `2026-01-02T03:04:05.678Z`. A clock beyond the year 9999 is shown as its end.

@@ -4,156 +4,117 @@
 //! masked and cut again, a confidence below the floor is unreadable.
 
 use std::borrow::Cow;
-use std::str::FromStr;
 
 use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::{
-    BootTime, Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Grant, Pace, ReplyId,
-    Sighting, SightingNo, Span, Stroke, Strokes, Takes, Timestamp,
+    Choice, Choices, Constraints, Detail, Effect, Entry, Excerpt, Grant, Pace, Sighting, Span, Stroke,
+    Strokes, Takes,
 };
 use serde::{Deserialize, Serialize};
-use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use crate::prompts::{PromptRecord, Reply};
+use crate::sql::{Record, get, stored, unreadable};
 use crate::store::BackendError;
 
-pub(crate) fn unreadable(what: &'static str) -> BackendError {
-    BackendError::Unreadable { what }
+impl Record for PromptRecord {
+    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
+        Ok(Self {
+            id: get(row, "id")?,
+            session: get(row, "session_id")?,
+            sighting: sighting(row)?,
+            state: state(row)?,
+            nonce: get(row, "nonce")?,
+            created_at: get(row, "created_at")?,
+            expires_at: get(row, "expires_at")?,
+            deadline: get(row, "deadline")?,
+            boot_id: get(row, "boot_id")?,
+        })
+    }
 }
 
-pub(crate) fn parsed<T: FromStr>(
-    row: &SqliteRow,
-    column: &str,
-    what: &'static str,
-) -> Result<T, BackendError> {
-    row.try_get::<&str, _>(column)?.parse().map_err(|_| unreadable(what))
-}
-
-pub(crate) fn prompt(row: &SqliteRow) -> Result<PromptRecord, BackendError> {
-    Ok(PromptRecord {
-        id: parsed(row, "id", "prompt id")?,
-        session: parsed(row, "session_id", "session id")?,
-        sighting: sighting(row)?,
-        state: state(row)?,
-        nonce: parsed(row, "nonce", "nonce")?,
-        created_at: Timestamp(row.try_get("created_at")?),
-        expires_at: row.try_get::<Option<i64>, _>("expires_at")?.map(Timestamp),
-        deadline: row.try_get::<Option<i64>, _>("deadline")?.map(BootTime),
-        boot_id: row.try_get("boot_id")?,
+fn sighting(row: &SqliteRow) -> Result<Sighting, BackendError> {
+    let (excerpt, detail): (String, String) = (get(row, "excerpt")?, get(row, "detail")?);
+    let choices: Option<String> = get(row, "choices")?;
+    Ok(Sighting {
+        no: get(row, "sighting")?,
+        kind: get(row, "kind")?,
+        confidence: get(row, "confidence")?,
+        excerpt: Excerpt::new(&excerpt),
+        detail: Detail::new(&detail),
+        choices: choices.as_deref().map(choices_of).transpose()?,
+        constraints: Constraints {
+            max_length: get(row, "max_length")?,
+            numbers: span(get(row, "min_choice")?, get(row, "max_choice")?)?,
+            picks: span(get(row, "min_picks")?, get(row, "max_picks")?)?,
+        },
+        offers_default: get(row, "offers_default")?,
+        takes: get(row, "takes")?,
+        entry: get(row, "entry")?,
+        fingerprint: get(row, "fingerprint")?,
     })
 }
 
 /// Both ends or none.
-fn span(row: &SqliteRow, least: &str, most: &str) -> Result<Option<Span>, BackendError> {
-    let end = |name: &str| -> Result<Option<u16>, BackendError> {
-        let end: Option<i64> = row.try_get(name)?;
-        end.map(|end| u16::try_from(end).map_err(|_| unreadable("range of choices"))).transpose()
-    };
-    match (end(least)?, end(most)?) {
+fn span(least: Option<u16>, most: Option<u16>) -> Result<Option<Span>, BackendError> {
+    match (least, most) {
         (None, None) => Ok(None),
         (Some(least), Some(most)) => Span::new(least, most).map(Some).ok_or(unreadable("range of choices")),
         (Some(_), None) | (None, Some(_)) => Err(unreadable("range of choices")),
     }
 }
 
-fn sighting(row: &SqliteRow) -> Result<Sighting, BackendError> {
-    let confidence: i64 = row.try_get("confidence")?;
-    let max_length: i64 = row.try_get("max_length")?;
-    let no: i64 = row.try_get("sighting")?;
-    Ok(Sighting {
-        no: SightingNo(u32::try_from(no).map_err(|_| unreadable("sighting"))?),
-        kind: parsed(row, "kind", "kind of prompt")?,
-        confidence: u8::try_from(confidence)
-            .ok()
-            .and_then(Confidence::new)
-            .ok_or(unreadable("confidence"))?,
-        excerpt: Excerpt::new(row.try_get("excerpt")?),
-        detail: Detail::new(row.try_get("detail")?),
-        choices: row.try_get::<Option<&str>, _>("choices")?.map(choices_of).transpose()?,
-        constraints: Constraints {
-            max_length: u16::try_from(max_length).map_err(|_| unreadable("longest answer"))?,
-            numbers: span(row, "min_choice", "max_choice")?,
-            picks: span(row, "min_picks", "max_picks")?,
-        },
-        offers_default: row.try_get("offers_default")?,
-        takes: takes_of(row.try_get("takes")?)?,
-        entry: match row.try_get("entry")? {
-            "line" => Entry::Line,
-            "keys" => Entry::Keys,
-            _ => return Err(unreadable("way of entry")),
-        },
-        fingerprint: parsed(row, "fingerprint", "fingerprint")?,
-    })
-}
+const ENTRIES: [(Entry, &str); 2] = [(Entry::Line, "line"), (Entry::Keys, "keys")];
 
-pub(crate) fn entry_text(entry: Entry) -> &'static str {
-    match entry {
-        Entry::Line => "line",
-        Entry::Keys => "keys",
-    }
-}
+type Flag = fn(&mut Takes) -> &mut bool;
 
 /// What a prompt takes besides its rows, as words with blanks between them.
-pub(crate) fn takes_text(takes: Takes) -> String {
-    let Takes { reason, own_text, several, lines } = takes;
-    let words = [(reason, "reason"), (own_text, "own_text"), (several, "several"), (lines, "lines")];
-    let words: Vec<&str> = words.into_iter().filter(|word| word.0).map(|word| word.1).collect();
-    words.join(" ")
-}
+const TAKES: [(&str, Flag); 4] = [
+    ("reason", |takes| &mut takes.reason),
+    ("own_text", |takes| &mut takes.own_text),
+    ("several", |takes| &mut takes.several),
+    ("lines", |takes| &mut takes.lines),
+];
 
-fn takes_of(text: &str) -> Result<Takes, BackendError> {
-    let mut takes = Takes::NOTHING;
-    for word in text.split_whitespace() {
-        match word {
-            "reason" => takes.reason = true,
-            "own_text" => takes.own_text = true,
-            "several" => takes.several = true,
-            "lines" => takes.lines = true,
-            _ => return Err(unreadable("what a prompt takes")),
-        }
-    }
-    Ok(takes)
+stored! {
+    Entry as String: |entry| ENTRIES.into_iter().filter(|known| known.0 == *entry).map(|known| known.1).collect(),
+        |name| ENTRIES.into_iter().find(|known| known.1 == name).map(|known| known.0);
+    Takes as String: |takes| {
+        let taken = TAKES.into_iter().filter(|known| *known.1(&mut takes.clone()));
+        taken.map(|known| known.0).collect::<Vec<_>>().join(" ")
+    }, |words| words.split_whitespace().try_fold(Takes::NOTHING, |mut takes, word| {
+        *TAKES.into_iter().find(|known| known.0 == word)?.1(&mut takes) = true;
+        Some(takes)
+    });
+    Cancellation as String: |why| why.as_str().to_owned(),
+        |name| Cancellation::ALL.into_iter().find(|known| known.as_str() == name);
+    Failure as String: |why| why.as_str().to_owned(),
+        |name| Failure::ALL.into_iter().find(|known| known.as_str() == name);
 }
 
 fn state(row: &SqliteRow) -> Result<PromptState, BackendError> {
-    let reply = || parsed::<ReplyId>(row, "reply_id", "reply id");
-    let source = || -> Result<Source, BackendError> { Ok(row.try_get::<&str, _>("source")?.into()) };
-    let reason = || -> Result<&str, BackendError> { Ok(row.try_get("reason")?) };
-    Ok(match row.try_get("status")? {
+    Ok(match get::<String>(row, "status")?.as_str() {
         "created" => PromptState::Created,
         "routed" => PromptState::Routed,
         "awaiting_reply" => PromptState::AwaitingReply,
-        "reply_received" => PromptState::ReplyReceived { reply: reply()?, source: source()? },
-        "expired" => PromptState::Expired {
-            fallback: match row.try_get::<Option<&str>, _>("reply_id")? {
-                Some(_) => Some(reply()?),
-                None => None,
-            },
-        },
-        "injected" => PromptState::Injected { reply: reply()?, source: source()? },
+        "reply_received" => {
+            PromptState::ReplyReceived { reply: get(row, "reply_id")?, source: get(row, "source")? }
+        }
+        "expired" => PromptState::Expired { fallback: get(row, "reply_id")? },
+        "injected" => PromptState::Injected { reply: get(row, "reply_id")?, source: get(row, "source")? },
         "resolved" => PromptState::Resolved {
-            how: match reason()? {
-                "applied" => Resolution::Applied { source: source()? },
+            how: match get::<String>(row, "reason")?.as_str() {
+                "applied" => Resolution::Applied { source: get(row, "source")? },
                 "answered_locally" => Resolution::AnsweredLocally,
                 "answered_out_of_band" => Resolution::AnsweredOutOfBand,
                 _ => return Err(unreadable("resolution")),
             },
         },
-        "canceled" => PromptState::Canceled {
-            why: named(Cancellation::ALL, Cancellation::as_str, reason()?)
-                .ok_or(unreadable("cancellation"))?,
-        },
-        "failed" => PromptState::Failed {
-            why: named(Failure::ALL, Failure::as_str, reason()?).ok_or(unreadable("failure"))?,
-        },
+        "canceled" => PromptState::Canceled { why: get(row, "reason")? },
+        "failed" => PromptState::Failed { why: get(row, "reason")? },
         _ => return Err(unreadable("prompt status")),
     })
-}
-
-fn named<T: Copy, const N: usize>(all: [T; N], name: fn(T) -> &'static str, text: &str) -> Option<T> {
-    all.into_iter().find(|&one| name(one) == text)
 }
 
 /// The reply that a state carries, and where it came from, for the columns of that name.
@@ -176,57 +137,50 @@ pub(crate) fn reply_and_source(state: &PromptState) -> (Option<String>, Option<S
     }
 }
 
-pub(crate) fn reply(row: &SqliteRow) -> Result<Reply, BackendError> {
-    let text = || -> Result<String, BackendError> { Ok(row.try_get("value")?) };
-    Ok(Reply {
-        id: parsed(row, "id", "reply id")?,
-        prompt: parsed(row, "prompt_id", "prompt id")?,
-        session: parsed(row, "session_id", "session id")?,
-        value: match row.try_get("kind")? {
-            "choice" => Some(Value::Choice {
-                row: usize::try_from(row.try_get::<i64, _>("choice_row")?)
-                    .map_err(|_| unreadable("choice"))?,
-                label: text()?,
-            }),
-            "several" => Some(Value::Several(
-                serde_json::from_str(&text()?).map_err(|_| unreadable("several choices"))?,
-            )),
-            "refused" => Some(Value::Refused { reason: text()? }),
-            "enter" => Some(Value::Enter),
-            "text" => Some(Value::Text(text()?)),
-            "secret" => None,
-            _ => return Err(unreadable("kind of reply")),
-        },
-        source: row.try_get::<&str, _>("source")?.into(),
-        decided_by: row.try_get("decided_by")?,
-        at: Timestamp(row.try_get("created_at")?),
-    })
+impl Record for Reply {
+    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
+        Ok(Self {
+            id: get(row, "id")?,
+            prompt: get(row, "prompt_id")?,
+            session: get(row, "session_id")?,
+            value: value(row)?,
+            source: get(row, "source")?,
+            decided_by: get(row, "decided_by")?,
+            at: get(row, "created_at")?,
+        })
+    }
 }
 
-/// A value as it may be stored.
+fn value(row: &SqliteRow) -> Result<Option<Value>, BackendError> {
+    let text = || get::<String>(row, "value");
+    Ok(Some(match get::<String>(row, "kind")?.as_str() {
+        "choice" => Value::Choice { row: get::<u32>(row, "choice_row")? as usize, label: text()? },
+        "several" => {
+            Value::Several(serde_json::from_str(&text()?).map_err(|_| unreadable("several choices"))?)
+        }
+        "refused" => Value::Refused { reason: text()? },
+        "enter" => Value::Enter,
+        "text" => Value::Text(text()?),
+        "secret" => return Ok(None),
+        _ => return Err(unreadable("kind of reply")),
+    }))
+}
+
+/// A value as it may be stored: its kind, its row and its text.
 ///
 /// # Secrets-stay-out invariant
 /// This is the only road from a value to a column, and it has no place for a secret's text.
-pub(crate) struct StoredValue<'a> {
-    pub(crate) kind: &'static str,
-    pub(crate) choice_row: Option<i64>,
-    pub(crate) text: Option<Cow<'a, str>>,
-}
-
-impl<'a> From<&'a Value> for StoredValue<'a> {
-    fn from(value: &'a Value) -> Self {
-        let (kind, choice_row, text) = match value {
-            Value::Choice { row, label } => ("choice", Some(*row as i64), Some(label.as_str().into())),
-            Value::Several(rows) => {
-                let rows = serde_json::to_string(rows).expect("numbers and strings are always JSON");
-                ("several", None, Some(rows.into()))
-            }
-            Value::Refused { reason } => ("refused", None, Some(reason.as_str().into())),
-            Value::Enter => ("enter", None, None),
-            Value::Text(text) => ("text", None, Some(text.as_str().into())),
-            Value::Secret(_) => ("secret", None, None),
-        };
-        Self { kind, choice_row, text }
+pub(crate) fn value_cells(value: Option<&Value>) -> (&'static str, Option<u64>, Option<Cow<'_, str>>) {
+    match value {
+        Some(Value::Choice { row, label }) => ("choice", Some(*row as u64), Some(label.into())),
+        Some(Value::Several(rows)) => {
+            let rows = serde_json::to_string(rows).expect("numbers and strings are always JSON");
+            ("several", None, Some(rows.into()))
+        }
+        Some(Value::Refused { reason }) => ("refused", None, Some(reason.into())),
+        Some(Value::Enter) => ("enter", None, None),
+        Some(Value::Text(text)) => ("text", None, Some(text.into())),
+        Some(Value::Secret(_)) | None => ("secret", None, None),
     }
 }
 
@@ -234,20 +188,13 @@ impl<'a> From<&'a Value> for StoredValue<'a> {
 #[serde(deny_unknown_fields)]
 struct StoredChoice {
     label: String,
-    effect: StoredEffect,
+    /// `accepts`, `refuses` or `other`.
+    effect: Cow<'static, str>,
     /// What an accepting row grants beyond this once, by its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    grants: Option<String>,
+    grants: Option<Cow<'static, str>>,
     /// Empty where only the tool's own hook can say it.
     strokes: Vec<StoredStroke>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StoredEffect {
-    Accepts,
-    Refuses,
-    Other,
 }
 
 /// Keys are bytes, not text: an arrow key is no UTF-8 promise.
@@ -273,59 +220,49 @@ fn choices_of(text: &str) -> Result<Choices, BackendError> {
 
 impl From<&Choice> for StoredChoice {
     fn from(choice: &Choice) -> Self {
+        let (effect, grants) = match choice.effect {
+            Effect::Accepts => ("accepts", None),
+            Effect::Widens(grant) => ("accepts", Some(grant.as_str())),
+            Effect::Refuses => ("refuses", None),
+            Effect::Other => ("other", None),
+        };
+        let strokes = choice.strokes.iter().flat_map(Strokes::iter).map(|stroke| match stroke.pace {
+            Pace::Now => StoredStroke::Now(stroke.bytes.clone()),
+            // Keys are stored to be shown; the gate reads its own off the screen.
+            Pace::IfStillThere | Pace::Guided => StoredStroke::IfStillThere(stroke.bytes.clone()),
+        });
         Self {
             label: choice.label.clone(),
-            effect: match choice.effect {
-                Effect::Accepts | Effect::Widens(_) => StoredEffect::Accepts,
-                Effect::Refuses => StoredEffect::Refuses,
-                Effect::Other => StoredEffect::Other,
-            },
-            grants: match choice.effect {
-                Effect::Widens(grant) => Some(grant.as_str().to_owned()),
-                Effect::Accepts | Effect::Refuses | Effect::Other => None,
-            },
-            strokes: choice.strokes.iter().flat_map(Strokes::iter).map(StoredStroke::from).collect(),
+            effect: effect.into(),
+            grants: grants.map(Cow::from),
+            strokes: strokes.collect(),
         }
     }
 }
 
 impl StoredChoice {
     fn into_choice(self) -> Option<Choice> {
+        let strokes = self.strokes.into_iter().map(|stroke| match stroke {
+            StoredStroke::Now(bytes) => Stroke { bytes, pace: Pace::Now },
+            StoredStroke::IfStillThere(bytes) => Stroke { bytes, pace: Pace::IfStillThere },
+        });
+        let strokes: Vec<Stroke> = strokes.collect();
         Some(Choice {
             label: self.label,
-            strokes: match self.strokes.is_empty() {
+            strokes: match strokes.is_empty() {
                 true => None,
-                false => Some(Strokes::new(self.strokes.into_iter().map(Stroke::from).collect())?),
+                false => Some(Strokes::new(strokes)?),
             },
-            effect: match self.effect {
-                StoredEffect::Accepts => self.grants.map_or(Effect::Accepts, |name| {
+            effect: match (self.effect.as_ref(), self.grants) {
+                ("accepts", None) => Effect::Accepts,
+                ("accepts", Some(name)) => {
                     let known = Grant::ALL.into_iter().find(|grant| grant.as_str() == name);
                     Effect::Widens(known.unwrap_or(Grant::Unknown))
-                }),
-                StoredEffect::Refuses => Effect::Refuses,
-                StoredEffect::Other => Effect::Other,
+                }
+                ("refuses", _) => Effect::Refuses,
+                ("other", _) => Effect::Other,
+                _ => return None,
             },
         })
-    }
-}
-
-impl From<&Stroke> for StoredStroke {
-    fn from(stroke: &Stroke) -> Self {
-        let bytes = stroke.bytes.clone();
-        match stroke.pace {
-            Pace::Now => StoredStroke::Now(bytes),
-            // Keys are stored to be shown; the gate reads its own off the screen.
-            Pace::IfStillThere | Pace::Guided => StoredStroke::IfStillThere(bytes),
-        }
-    }
-}
-
-impl From<StoredStroke> for Stroke {
-    fn from(stored: StoredStroke) -> Self {
-        let (bytes, pace) = match stored {
-            StoredStroke::Now(bytes) => (bytes, Pace::Now),
-            StoredStroke::IfStillThere(bytes) => (bytes, Pace::IfStillThere),
-        };
-        Stroke { bytes, pace }
     }
 }

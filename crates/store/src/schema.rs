@@ -23,7 +23,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0007_wait_on_boot_clock.sql"),
 ];
 
-/// How long a statement waits for another process's lock. Nobody else writes; a backup tool may hold it briefly.
+/// How long a statement waits for another process's lock. No other process writes; a backup tool may hold it briefly.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Up to this size the whole file is checked at each start: 32 MiB took 25 ms here, read

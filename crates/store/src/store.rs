@@ -13,15 +13,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atlasbridge_model::Now;
-use atlasbridge_model::audit::{AuditEvent, ChainEnd, Link};
+use atlasbridge_model::answer::Source;
+use atlasbridge_model::audit::{AuditEvent, ChainEnd, EventName, Link};
+use atlasbridge_model::mask::mask_in_place;
+use atlasbridge_model::{Now, PromptId, SessionId};
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions};
-use sqlx::{Connection, Row};
+use sqlx::{Connection, SqlSafeStr};
 use tokio::sync::Mutex;
 
 use crate::audit_log::{AuditLog, Mark, Recovery};
-use crate::record::rfc3339;
+use crate::record::{AuditRecord, rfc3339};
 use crate::schema;
+use crate::sql::{self, Cells, Record};
 
 /// Where things are, and which boot of the machine this is.
 #[derive(Debug, Clone)]
@@ -46,7 +49,7 @@ pub struct Store {
 #[derive(Debug, Default)]
 struct Counts {
     all: AtomicU64,
-    /// Those after which somebody may see something new.
+    /// Those after which a person may see something new.
     seen: AtomicU64,
 }
 
@@ -56,23 +59,11 @@ pub enum OpenError {
     #[error("another hub is using {}", path.display())]
     InUse { path: PathBuf },
     #[error("opening the audit log {}", path.display())]
-    AuditLog {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    AuditLog { path: PathBuf, source: io::Error },
     #[error("opening the database {}", path.display())]
-    Database {
-        path: PathBuf,
-        #[source]
-        source: BackendError,
-    },
+    Database { path: PathBuf, source: BackendError },
     #[error("{} is damaged, or no database; move it away, the next start makes a new one from the audit log", path.display())]
-    Corrupt {
-        path: PathBuf,
-        #[source]
-        source: Option<sqlx::Error>,
-    },
+    Corrupt { path: PathBuf, source: Option<sqlx::Error> },
     #[error("{} is a database of something else", path.display())]
     Foreign { path: PathBuf },
     #[error(
@@ -81,11 +72,7 @@ pub enum OpenError {
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
     #[error("copying the database to {} before its migration", backup.display())]
-    Backup {
-        backup: PathBuf,
-        #[source]
-        source: BackendError,
-    },
+    Backup { backup: PathBuf, source: BackendError },
     #[error("bringing the audit log up to date after the last stop")]
     Recovery(#[source] BackendError),
 }
@@ -148,6 +135,10 @@ pub(crate) fn attempting<E: Into<BackendError>>(
     move |source| StoreError { attempted, source: source.into() }
 }
 
+pub(crate) fn looking_up<E: Into<BackendError>>(what: &'static str) -> impl FnOnce(E) -> StoreError {
+    move |source| attempting(format!("looking up {what}"))(source)
+}
+
 impl Store {
     /// Opens or creates both files, migrates the one and repairs the tail of the other.
     pub async fn open(config: StoreConfig, now: Now) -> Result<(Store, Recovery), OpenError> {
@@ -183,9 +174,7 @@ impl Store {
 
     /// Puts a free-standing event on record.
     pub async fn audit(&self, event: AuditEvent, now: Now) -> Result<(), StoreError> {
-        self.write(now, move |draft| Box::pin(async move { draft.record(event).await }))
-            .await
-            .map_err(attempting(WRITING_THE_LOG))
+        self.write(WRITING_THE_LOG, now, move |draft| Box::pin(draft.record(event))).await
     }
 
     /// Notes how far the audit file is known to be complete and, if this is the last handle, closes the database.
@@ -202,21 +191,26 @@ impl Store {
         }
     }
 
-    /// Grows with everything that is written, by whichever handle: whoever has acted on what was there at one number
+    /// Grows with everything that is written, by whichever handle: a caller that has acted on what was there at one number
     /// need not look again before there is another.
     pub fn writes(&self) -> u64 {
         self.counts.all.load(Ordering::Acquire)
     }
 
-    /// The same, without our own book-keeping: whoever shows prompts and sessions need not show them anew before there is
+    /// The same, without our own book-keeping: a page that shows prompts and sessions need not show them anew before there is
     /// another.
     pub fn visible_writes(&self) -> u64 {
         self.counts.seen.load(Ordering::Acquire)
     }
 
-    /// One transaction with its audit lines, in a task of its own: whoever asked may stop waiting, the work is
-    /// finished all the same.
-    pub(crate) async fn write<T, W>(&self, now: Now, work: W) -> Result<T, BackendError>
+    /// One transaction with its audit lines, in a task of its own: the caller may stop waiting, the work is
+    /// finished all the same. `what` is attempted.
+    pub(crate) async fn write<T, W>(
+        &self,
+        what: impl Into<Cow<'static, str>>,
+        now: Now,
+        work: W,
+    ) -> Result<T, StoreError>
     where
         T: Send + 'static,
         W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
@@ -233,7 +227,38 @@ impl Store {
             }
             written
         });
-        task.await.unwrap_or(Err(BackendError::Stopped))
+        task.await.unwrap_or(Err(BackendError::Stopped)).map_err(attempting(what))
+    }
+
+    /// A transaction of one statement. Returns how many rows it changed.
+    pub(crate) async fn change(
+        &self,
+        what: impl Into<Cow<'static, str>>,
+        now: Now,
+        sql: &'static str,
+        cells: impl Cells + Send + 'static,
+    ) -> Result<u64, StoreError> {
+        self.write(what, now, move |draft| Box::pin(draft.run(sql, cells))).await
+    }
+
+    /// The records that a statement finds. `what` is looked up.
+    pub(crate) async fn all<T: Record>(
+        &self,
+        what: &'static str,
+        sql: impl SqlSafeStr,
+        cells: impl Cells,
+    ) -> Result<Vec<T>, StoreError> {
+        sql::all(&self.reader, sql, cells).await.map_err(looking_up(what))
+    }
+
+    /// The first record that a statement finds. `what` is looked up.
+    pub(crate) async fn one<T: Record>(
+        &self,
+        what: &'static str,
+        sql: impl SqlSafeStr,
+        cells: impl Cells,
+    ) -> Result<Option<T>, StoreError> {
+        sql::one(&self.reader, sql, cells).await.map_err(looking_up(what))
     }
 }
 
@@ -263,13 +288,13 @@ impl Writer {
     {
         let log = self.log.take().ok_or(BackendError::Poisoned)?;
         let before = self.draft.end.clone();
-        match self.draft.run(now, self.marked, log.mark(), work).await {
+        match self.draft.carry_out(now, self.marked, log.mark(), work).await {
             Ok(value) => {
                 self.marked = log.mark();
                 let lines = std::mem::take(&mut self.draft.lines);
                 self.log = Some(log.append(lines, self.draft.end.next_seq - 1).await?);
                 if std::mem::take(&mut self.draft.must_scrub) {
-                    // What is in the write-ahead log is there until it is written over. Somebody who reads right now
+                    // What is in the write-ahead log is there until it is written over. A reader of this moment
                     // keeps it for as long; then the next one who scrubs, or the next start, takes it away.
                     let scrubbed = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
                     let _ = scrubbed.execute(&mut self.draft.conn).await;
@@ -308,12 +333,18 @@ pub(crate) struct Draft {
     lines: String,
     /// Something was overwritten that must not be found in what the database has put aside.
     pub(crate) must_scrub: bool,
-    /// Nobody sees a difference.
+    /// No person sees a difference.
     pub(crate) is_book_keeping: bool,
 }
 
 impl Draft {
-    async fn run<T, W>(&mut self, now: Now, marked: Mark, mark: Mark, work: W) -> Result<T, BackendError>
+    async fn carry_out<T, W>(
+        &mut self,
+        now: Now,
+        marked: Mark,
+        mark: Mark,
+        work: W,
+    ) -> Result<T, BackendError>
     where
         W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T>,
     {
@@ -334,6 +365,47 @@ impl Draft {
         // Fails where the database has rolled back by itself.
         let _ = sqlx::query("ROLLBACK").execute(&mut self.conn).await;
         matches!(head(&mut self.conn).await, Ok(head) if head == self.end)
+    }
+
+    /// Returns how many rows the statement changed.
+    pub(crate) async fn run(&mut self, sql: impl SqlSafeStr, cells: impl Cells) -> Result<u64, BackendError> {
+        sql::run(&mut self.conn, sql, cells).await
+    }
+
+    pub(crate) async fn one<T: Record>(
+        &mut self,
+        sql: &'static str,
+        cells: impl Cells,
+    ) -> Result<Option<T>, BackendError> {
+        sql::one(&mut self.conn, sql, cells).await
+    }
+
+    /// Takes what looks like a secret out of a text that is not typed any more. `sql` puts `$2` in its place at `key`.
+    pub(crate) async fn mask(
+        &mut self,
+        text: Option<String>,
+        sql: &'static str,
+        key: impl Cells,
+    ) -> Result<(), BackendError> {
+        if let Some(Cow::Owned(masked)) = text.as_deref().map(mask_in_place) {
+            self.must_scrub = true;
+            self.run(sql, (key, masked)).await?;
+        }
+        Ok(())
+    }
+
+    /// Adds a record about a session, or about a prompt of it, with who did it.
+    pub(crate) async fn note(
+        &mut self,
+        event: EventName,
+        session: Option<SessionId>,
+        prompt: Option<PromptId>,
+        value: impl Into<String>,
+        by: Option<(&Source, String)>,
+    ) -> Result<(), BackendError> {
+        let (source, decided_by) = by.map(|(source, decided_by)| (source.to_string(), decided_by)).unzip();
+        let value = Some(value.into());
+        self.record(AuditEvent { event, session, prompt, value, source, decided_by }).await
     }
 
     /// Adds a record to the chain.
@@ -371,13 +443,9 @@ fn cut(text: &str) -> &str {
 
 /// Where the chain in the table ends.
 pub(crate) async fn head(conn: &mut SqliteConnection) -> Result<ChainEnd, BackendError> {
-    let row = sqlx::query("SELECT seq, hash FROM audit_events ORDER BY seq DESC LIMIT 1")
-        .fetch_optional(conn)
-        .await?;
-    let Some(row) = row else {
-        return Ok(ChainEnd::default());
-    };
-    Ok(ChainEnd { next_seq: row.try_get::<i64, _>("seq")? as u64 + 1, hash: row.try_get("hash")? })
+    let last: Option<AuditRecord> =
+        sql::one(conn, "SELECT * FROM audit_events ORDER BY seq DESC LIMIT 1", ()).await?;
+    Ok(last.map_or_else(ChainEnd::default, |last| ChainEnd { next_seq: last.seq + 1, hash: last.hash }))
 }
 
 /// Writes one record to the table.
@@ -386,21 +454,13 @@ pub(crate) async fn insert(
     link: &Link<'_>,
     hash: &str,
 ) -> Result<(), BackendError> {
-    sqlx::query(
+    let about = (link.event, link.session_id, link.prompt_id);
+    sql::run(
+        conn,
         "INSERT INTO audit_events (seq, ts, event, session_id, prompt_id, value, source, decided_by, prev_hash, hash)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        (link.seq, link.ts, about, link.value, link.source, link.decided_by, link.prev_hash, hash),
     )
-    .bind(link.seq as i64)
-    .bind(link.ts)
-    .bind(link.event)
-    .bind(link.session_id)
-    .bind(link.prompt_id)
-    .bind(link.value)
-    .bind(link.source)
-    .bind(link.decided_by)
-    .bind(link.prev_hash)
-    .bind(hash)
-    .execute(conn)
     .await?;
     Ok(())
 }

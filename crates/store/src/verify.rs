@@ -9,17 +9,18 @@ use std::io::{self, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atlasbridge_model::audit::{ChainEnd, ChainError};
-use sqlx::{ConnectOptions, Row};
+use atlasbridge_model::audit::ChainEnd;
+use sqlx::ConnectOptions;
 
 use crate::audit_log::Mark;
-use crate::record::{Borrowed, LONGEST_LINE, Line, read_line};
+use crate::record::{AuditRecord, Flaw, LONGEST_LINE, Line, read_line};
 use crate::schema;
+use crate::sql::get;
 use crate::store::BackendError;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Verification {
     /// Every record is what it was, and none is missing.
     Good { records: u64, head: String },
     /// The first bad line, counted from 1, and the record that should stand there.
@@ -35,25 +36,25 @@ pub enum Verdict {
 }
 
 /// For people; the command line and the page say the same.
-impl fmt::Display for Verdict {
+impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::Good { records, head } => write!(f, "good, {records} records, head {head}"),
-            Verdict::Tampered { line, seq, why } => {
+            Verification::Good { records, head } => write!(f, "good, {records} records, head {head}"),
+            Verification::Tampered { line, seq, why } => {
                 write!(f, "tampered with: line {line}, where record {seq} must stand: {why}")
             }
-            Verdict::TableDiffers { in_file, in_table } => write!(
+            Verification::TableDiffers { in_file, in_table } => write!(
                 f,
                 "the file has {in_file} records, the database only {in_table}: one of them was changed"
             ),
-            Verdict::Truncated { have, expected } => {
+            Verification::Truncated { have, expected } => {
                 write!(f, "truncated: it ends with record {have}, and {expected} were in it")
             }
-            Verdict::TornTail { line } => write!(
+            Verification::TornTail { line } => write!(
                 f,
                 "the last line, {line}, is incomplete, as after a crash; the next start of the hub repairs it and says so"
             ),
-            Verdict::Behind { have, expected } => write!(
+            Verification::Behind { have, expected } => write!(
                 f,
                 "it ends with record {have} of {expected}, as after a crash; the next start of the hub completes it"
             ),
@@ -61,49 +62,26 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What is wrong with a line.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Flaw {
-    #[error("it is no audit record")]
-    NoRecord,
-    #[error("it is not in canonical form")]
-    NotCanonical,
-    #[error("it is too long")]
-    TooLong,
-    #[error(transparent)]
-    Chain(#[from] ChainError),
-    #[error("the database has another record of this number")]
-    NotInTable,
-}
-
 /// The log could not be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     #[error("reading {}", path.display())]
-    Log {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    Log { path: PathBuf, source: io::Error },
     #[error("reading the audit table of {}", path.display())]
-    Database {
-        path: PathBuf,
-        #[source]
-        source: BackendError,
-    },
+    Database { path: PathBuf, source: BackendError },
 }
 
 /// Verifies the file, and its end against the table if a database is given.
 ///
 /// The table is read before the file and once more after it: the hub commits first and appends second, so what it
 /// does meanwhile can make the file longer than the first look at the table, never longer than the second.
-pub fn verify(audit_log: &Path, database: Option<&Path>) -> Result<Verdict, VerifyError> {
+pub fn verify(audit_log: &Path, database: Option<&Path>) -> Result<Verification, VerifyError> {
     let table = database.map(look).transpose()?;
     let log_error = |source| VerifyError::Log { path: audit_log.to_owned(), source };
     let file = match (File::open(audit_log), &table) {
         (Ok(file), _) => file,
         (Err(error), Some(table)) if error.kind() == io::ErrorKind::NotFound && table.mark > 0 => {
-            return Ok(Verdict::Truncated { have: 0, expected: table.last });
+            return Ok(Verification::Truncated { have: 0, expected: table.last });
         }
         (Err(error), _) => return Err(log_error(error)),
     };
@@ -194,10 +172,7 @@ impl<'t> Walk<'t> {
     }
 
     fn follow(&mut self, line: &[u8], scratch: &mut String) -> Result<(), Flaw> {
-        let record = Borrowed::parse(line).map_err(|_| Flaw::NoRecord)?;
-        if !record.is_canonical(line, scratch) {
-            return Err(Flaw::NotCanonical);
-        }
+        let record = AuditRecord::canonical(line, scratch)?;
         let link = record.link();
         let known = self.table.filter(|table| table.last == link.seq);
         if known.is_some_and(|table| table.hash != record.hash) {
@@ -213,25 +188,25 @@ impl<'t> Walk<'t> {
 }
 
 impl Walked {
-    fn without_table(self) -> Verdict {
+    fn without_table(self) -> Verification {
         match self.stopped {
-            Stopped::Bad(why) => Verdict::Tampered { line: self.lines + 1, seq: self.end.next_seq, why },
-            Stopped::Torn => Verdict::TornTail { line: self.lines + 1 },
-            Stopped::AtEnd => Verdict::Good { records: self.lines, head: self.end.hash },
+            Stopped::Bad(why) => Verification::Tampered { line: self.lines + 1, seq: self.end.next_seq, why },
+            Stopped::Torn => Verification::TornTail { line: self.lines + 1 },
+            Stopped::AtEnd => Verification::Good { records: self.lines, head: self.end.hash },
         }
     }
 
-    fn with_table(self, before: &Table, after: &Table) -> Verdict {
+    fn with_table(self, before: &Table, after: &Table) -> Verification {
         let have = self.end.next_seq - 1;
         match self.stopped {
             Stopped::Bad(_) => self.without_table(),
             Stopped::AtEnd | Stopped::Torn if have < before.mark => {
-                Verdict::Truncated { have, expected: before.last }
+                Verification::Truncated { have, expected: before.last }
             }
             Stopped::Torn => self.without_table(),
-            Stopped::AtEnd if have < before.last => Verdict::Behind { have, expected: before.last },
+            Stopped::AtEnd if have < before.last => Verification::Behind { have, expected: before.last },
             Stopped::AtEnd if have > after.last || after.has_gaps() => {
-                Verdict::TableDiffers { in_file: have, in_table: after.count }
+                Verification::TableDiffers { in_file: have, in_table: after.count }
             }
             Stopped::AtEnd => self.without_table(),
         }
@@ -255,20 +230,12 @@ async fn ask(database: &Path) -> Result<Table, BackendError> {
     let mut conn = schema::reading(database).connect().await?;
     // One snapshot for the mark and the head.
     sqlx::query("BEGIN").execute(&mut conn).await?;
-    let mark = Mark::load(&mut conn).await?;
-    let row = sqlx::query(
+    let mark = Mark::load(&mut conn).await?.seq;
+    const SQL: &str =
         "SELECT COUNT(*) AS count, COALESCE(MIN(seq), 0) AS first, COALESCE(MAX(seq), 0) AS last,
              COALESCE((SELECT hash FROM audit_events ORDER BY seq DESC LIMIT 1), '') AS hash
-         FROM audit_events",
-    )
-    .fetch_one(&mut conn)
-    .await?;
-    let number = |column: &str| row.try_get::<i64, _>(column).map(|number| number as u64);
-    Ok(Table {
-        mark: mark.seq,
-        last: number("last")?,
-        hash: row.try_get("hash")?,
-        count: number("count")?,
-        first: number("first")?,
-    })
+         FROM audit_events";
+    let row = sqlx::query(SQL).fetch_one(&mut conn).await?;
+    let (first, last) = (get(&row, "first")?, get(&row, "last")?);
+    Ok(Table { mark, last, hash: get(&row, "hash")?, count: get(&row, "count")?, first })
 }

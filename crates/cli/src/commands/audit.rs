@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use atlasbridge_store::{RecordFilter, Verdict, VerifyError, read_records, verify};
+use atlasbridge_store::{RecordFilter, Verification, VerifyError, read_records, verify};
 use serde_json::json;
 
 use crate::args::Audit;
@@ -41,13 +41,13 @@ pub(super) fn run(command: Audit, output: &Output) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn judged(verdict: &Result<Verdict, VerifyError>) -> (u8, &'static str, String) {
+fn judged(verdict: &Result<Verification, VerifyError>) -> (u8, &'static str, String) {
     let (code, word) = match verdict {
-        Ok(Verdict::Good { .. }) => (GOOD, "good"),
-        Ok(Verdict::Tampered { .. } | Verdict::TableDiffers { .. }) => (TAMPERED, "tampered"),
-        Ok(Verdict::Truncated { .. }) => (TRUNCATED, "truncated"),
-        Ok(Verdict::TornTail { .. }) => (TRUNCATED, "torn"),
-        Ok(Verdict::Behind { .. }) => (TRUNCATED, "behind"),
+        Ok(Verification::Good { .. }) => (GOOD, "good"),
+        Ok(Verification::Tampered { .. } | Verification::TableDiffers { .. }) => (TAMPERED, "tampered"),
+        Ok(Verification::Truncated { .. }) => (TRUNCATED, "truncated"),
+        Ok(Verification::TornTail { .. }) => (TRUNCATED, "torn"),
+        Ok(Verification::Behind { .. }) => (TRUNCATED, "behind"),
         Err(_) => (UNREADABLE, "unreadable"),
     };
     let told = match verdict {

@@ -10,7 +10,7 @@ use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::mask::mask_in_place;
 use atlasbridge_model::{ReplyId, SessionId};
 use atlasbridge_store::{
-    Logins, OpenPrompt, PromptRecord, Redeem, Reply, SessionRecord, SessionStatus, Verdict, rfc3339,
+    Logins, OpenPrompt, PromptRecord, Redeem, Reply, SessionRecord, SessionStatus, Verification, rfc3339,
 };
 use atlasbridge_web::desk::{
     self, Ask, AuditLine, AuditVerdict, Desk, Figures, HistoryPage, Instructions, Search, SessionCard,
@@ -368,12 +368,14 @@ impl Hub {
         tokio::task::spawn_blocking(move || {
             let told = match atlasbridge_store::verify(&files.audit_log, Some(&files.database)) {
                 Ok(verdict) => AuditVerdict {
-                    is_whole: matches!(verdict, Verdict::Good { .. }),
+                    is_whole: matches!(verdict, Verification::Good { .. }),
                     records: match &verdict {
-                        Verdict::Good { records, .. } => *records,
-                        Verdict::Truncated { have, .. } | Verdict::Behind { have, .. } => *have,
-                        Verdict::Tampered { line, .. } | Verdict::TornTail { line } => line.saturating_sub(1),
-                        Verdict::TableDiffers { in_file, .. } => *in_file,
+                        Verification::Good { records, .. } => *records,
+                        Verification::Truncated { have, .. } | Verification::Behind { have, .. } => *have,
+                        Verification::Tampered { line, .. } | Verification::TornTail { line } => {
+                            line.saturating_sub(1)
+                        }
+                        Verification::TableDiffers { in_file, .. } => *in_file,
                     },
                     told: verdict.to_string(),
                 },

@@ -682,7 +682,7 @@ impl Life {
         let log = self.place.join("audit.log");
         if self.outer.dice.once_in(10) {
             let verdict = atlasbridge_store::verify(&log, Some(&self.place.join("atlasbridge.db")));
-            let is_whole = matches!(verdict, Ok(atlasbridge_store::Verdict::Good { .. }));
+            let is_whole = matches!(verdict, Ok(atlasbridge_store::Verification::Good { .. }));
             self.outer.promise(is_whole, format_args!("the audit log is not whole: {verdict:?}"));
         }
     }

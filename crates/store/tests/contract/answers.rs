@@ -1,6 +1,7 @@
 //! One answer wins; the others are told why, on record.
 
 use atlasbridge_model::answer::{Refusal, Source, Value};
+use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, Event, NotApplied, PromptState, Resolution};
 use atlasbridge_model::{Constraints, Nonce, PromptId, ReplyId, SessionId, Sighting, Span, Takes};
 use atlasbridge_store::{
@@ -8,8 +9,8 @@ use atlasbridge_store::{
 };
 
 use crate::world::{
-    AcceptAlone, Dir, ask, ask_with, at, begin, events, leave, new, no, random, session_record, tap, yes,
-    yes_no,
+    AcceptAlone, Dir, ask, ask_with, at, begin, events, is_clean, leave, new, no, random, session_record,
+    tap, yes, yes_no,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -162,7 +163,7 @@ async fn a_deadline_of_another_boot_has_passed() {
     store.close().await.unwrap();
     let config = StoreConfig { boot_id: "another".to_owned(), ..dir.config() };
     let (store, recovery) = Store::open(config, at(0)).await.unwrap();
-    assert!(recovery.is_clean(), "{recovery}");
+    assert!(is_clean(&recovery), "{recovery}");
     let outcome = store.accept_alone(tap(&prompt), at(1)).await.unwrap();
     refused(outcome, Refusal::Expired, &dir, "expired");
     assert_eq!(store.due(at(9999)).await.unwrap(), [], "its host is gone: another event");
@@ -238,12 +239,16 @@ async fn whoever_cancels_is_on_record() {
 #[tokio::test]
 async fn refusals_before_the_contest_are_on_record() {
     let (dir, store, prompt) = waiting().await;
-    let source = Source::Command;
-    store
-        .reject(Some(prompt.id), Some(prompt.session), "inside_session", &source, "pid:1", at(1))
-        .await
-        .unwrap();
-    store.reject(None, None, "unknown_prompt", &source, "pid:1", at(1)).await.unwrap();
+    let rejected = |reason: &str| AuditEvent {
+        value: Some(reason.to_owned()),
+        source: Some(Source::Command.to_string()),
+        decided_by: Some("pid:1".to_owned()),
+        ..AuditEvent::new(EventName::ReplyRejected)
+    };
+    let inside =
+        AuditEvent { session: Some(prompt.session), prompt: Some(prompt.id), ..rejected("inside_session") };
+    store.audit(inside, at(1)).await.unwrap();
+    store.audit(rejected("unknown_prompt"), at(1)).await.unwrap();
     assert_eq!(dir.story()[3..], ["REPLY_REJECTED inside_session", "REPLY_REJECTED unknown_prompt"]);
 }
 

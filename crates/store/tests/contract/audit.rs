@@ -5,7 +5,7 @@ use std::path::Path;
 
 use atlasbridge_model::audit::{AuditEvent, EventName, GENESIS, Link};
 use atlasbridge_model::{SessionId, Timestamp};
-use atlasbridge_store::{Flaw, RecordFilter, Verdict, VerifyError, read_records, rfc3339, tail, verify};
+use atlasbridge_store::{Flaw, RecordFilter, Verification, VerifyError, read_records, rfc3339, tail, verify};
 use proptest::prelude::*;
 
 use crate::world::{AcceptAlone, Dir, ask, at, begin, tap};
@@ -35,7 +35,7 @@ fn line_starts(bytes: &[u8]) -> Vec<usize> {
 async fn an_untouched_log_is_good() {
     let dir = closed().await;
     let head = tail(&dir.log(), 1).unwrap()[0].hash.clone();
-    let good = Verdict::Good { records: 7, head };
+    let good = Verification::Good { records: 7, head };
     assert_eq!(dir.verify(), good);
     assert_eq!(verify(&dir.log(), None).unwrap(), good);
     assert!(matches!(verify(Path::new("/nowhere/audit.log"), None), Err(VerifyError::Log { .. })));
@@ -58,8 +58,8 @@ async fn every_flipped_byte_is_found_and_its_line_named() {
             fs::write(&changed, &copy).unwrap();
             let is_last_break = index + 1 == bytes.len();
             match verify(&changed, None).unwrap() {
-                Verdict::Tampered { line: named, .. } => assert_eq!(named, line, "byte {index}"),
-                Verdict::TornTail { line: named } if is_last_break => assert_eq!(named, line),
+                Verification::Tampered { line: named, .. } => assert_eq!(named, line, "byte {index}"),
+                Verification::TornTail { line: named } if is_last_break => assert_eq!(named, line),
                 other => panic!("byte {index}: {other:?}"),
             }
         }
@@ -75,7 +75,7 @@ async fn of_two_bad_lines_the_first_is_named() {
         lines[line] = lines[line].replace("2026-01-02", "2026-01-03");
     }
     fs::write(dir.log(), lines.join("\n") + "\n").unwrap();
-    assert!(matches!(dir.verify(), Verdict::Tampered { line: 3, seq: 3, .. }));
+    assert!(matches!(dir.verify(), Verification::Tampered { line: 3, seq: 3, .. }));
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_line_that_says_the_same_in_other_bytes_is_tampering() {
         assert!(
             matches!(
                 verdict,
-                Verdict::Tampered { line: 1 | 2, why: Flaw::NoRecord | Flaw::NotCanonical, .. }
+                Verification::Tampered { line: 1 | 2, why: Flaw::NoRecord | Flaw::NotCanonical, .. }
             ),
             "{to:?}: {verdict:?}"
         );
@@ -114,7 +114,7 @@ async fn a_removed_swapped_or_repeated_line_is_named() {
         let text: String = order.iter().map(|&line| format!("{}\n", lines[line])).collect();
         fs::write(&changed, text).unwrap();
         match verify(&changed, None).unwrap() {
-            Verdict::Tampered { line, .. } => assert_eq!(line, expected, "{order:?}"),
+            Verification::Tampered { line, .. } => assert_eq!(line, expected, "{order:?}"),
             other => panic!("{order:?}: {other:?}"),
         }
     };
@@ -130,7 +130,7 @@ async fn a_line_without_end_is_named() {
     let mut bytes = fs::read(dir.log()).unwrap();
     bytes.extend(std::iter::repeat_n(b'x', 1 << 20));
     fs::write(dir.log(), bytes).unwrap();
-    let expected = Verdict::Tampered { line: 8, seq: 8, why: Flaw::TooLong };
+    let expected = Verification::Tampered { line: 8, seq: 8, why: Flaw::TooLong };
     assert_eq!(dir.verify(), expected);
 }
 
@@ -141,9 +141,9 @@ async fn missing_lines_are_counted_and_never_written_again() {
         let bytes = fs::read(dir.log()).unwrap();
         let keep = 7 - cut;
         fs::write(dir.log(), &bytes[..line_starts(&bytes)[keep]]).unwrap();
-        let truncated = Verdict::Truncated { have: keep as u64, expected: 7 };
+        let truncated = Verification::Truncated { have: keep as u64, expected: 7 };
         assert_eq!(dir.verify(), truncated);
-        assert!(matches!(verify(&dir.log(), None).unwrap(), Verdict::Good { .. }));
+        assert!(matches!(verify(&dir.log(), None).unwrap(), Verification::Good { .. }));
 
         let (store, recovery) = dir.open().await;
         let missing = recovery.missing.unwrap();
@@ -151,7 +151,7 @@ async fn missing_lines_are_counted_and_never_written_again() {
         assert_eq!((recovery.reexported, recovery.torn), (0, None));
         begin(&store).await;
         match dir.verify() {
-            Verdict::Tampered { line, seq, .. } => {
+            Verification::Tampered { line, seq, .. } => {
                 assert_eq!((line, seq), (keep as u64 + 1, keep as u64 + 1));
             }
             other => panic!("{other:?}"),
@@ -167,7 +167,7 @@ async fn missing_lines_are_counted_and_never_written_again() {
 async fn a_log_that_is_gone_is_truncated() {
     let dir = closed().await;
     fs::remove_file(dir.log()).unwrap();
-    assert_eq!(dir.verify(), Verdict::Truncated { have: 0, expected: 7 });
+    assert_eq!(dir.verify(), Verification::Truncated { have: 0, expected: 7 });
 }
 
 #[tokio::test]
@@ -188,10 +188,10 @@ async fn a_log_that_was_hashed_anew_differs_from_the_table() {
     }
     fs::write(dir.log(), text).unwrap();
     assert!(
-        matches!(verify(&dir.log(), None).unwrap(), Verdict::Good { .. }),
+        matches!(verify(&dir.log(), None).unwrap(), Verification::Good { .. }),
         "a chain alone proves nothing"
     );
-    let expected = Verdict::Tampered { line: 7, seq: 7, why: Flaw::NotInTable };
+    let expected = Verification::Tampered { line: 7, seq: 7, why: Flaw::NotInTable };
     assert_eq!(dir.verify(), expected);
 }
 

@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use atlasbridge_store::{Recovery, Store, Verdict};
+use atlasbridge_store::{Recovery, Store, Verification};
 
 use crate::files::execute;
-use crate::world::{AcceptAlone, Dir, ask, at, begin, tap};
+use crate::world::{AcceptAlone, Dir, ask, at, begin, is_clean, tap};
 
 /// An open store whose last transaction wrote two records, the sixth and the seventh.
 async fn open_store() -> (Dir, Store) {
@@ -37,7 +37,7 @@ async fn recover(dir: &Dir) -> Recovery {
     assert_eq!(dir.assert_good(), 8);
     store.close().await.unwrap();
     let (_, again) = dir.open().await;
-    assert!(again.is_clean(), "{again}");
+    assert!(is_clean(&again), "{again}");
     recovery
 }
 
@@ -70,8 +70,8 @@ async fn a_whole_transaction_may_be_missing_from_the_file() {
         let crashed = dir.copy();
         fs::write(crashed.log(), &bytes[..length]).unwrap();
         match crashed.verify() {
-            Verdict::Behind { have: 5, expected: 7 } => assert_eq!(length, sixth),
-            Verdict::TornTail { line: 6 } => assert_ne!(length, sixth),
+            Verification::Behind { have: 5, expected: 7 } => assert_eq!(length, sixth),
+            Verification::TornTail { line: 6 } => assert_ne!(length, sixth),
             other => panic!("{other:?}"),
         }
         let recovery = recover(&crashed).await;
@@ -102,14 +102,14 @@ async fn what_was_on_the_disk_before_is_not_explained_by_a_crash() {
     let fifth = start_of(&bytes, 5);
     let crashed = dir.copy();
     fs::write(crashed.log(), &bytes[..fifth + 10]).unwrap();
-    assert_eq!(crashed.verify(), Verdict::Truncated { have: 4, expected: 7 });
+    assert_eq!(crashed.verify(), Verification::Truncated { have: 4, expected: 7 });
     let (_store, recovery) = crashed.open().await;
     let missing = recovery.missing.unwrap();
     assert_eq!((missing.have, missing.expected), (4, 5));
     assert_eq!(recovery.torn.clone().unwrap().bytes, 10);
     assert_eq!(recovery.reexported, 2, "those after the mark");
     assert!(recovery.to_string().contains("records 5 to 5 are missing"), "{recovery}");
-    assert!(matches!(crashed.verify(), Verdict::Tampered { line: 5, seq: 5, .. }));
+    assert!(matches!(crashed.verify(), Verification::Tampered { line: 5, seq: 5, .. }));
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn a_changed_line_before_the_mark_is_reported_and_left_alone() {
     let (_store, recovery) = crashed.open().await;
     assert!(recovery.damaged);
     assert_eq!(fs::read(crashed.log()).unwrap(), bytes);
-    assert!(matches!(crashed.verify(), Verdict::Tampered { line: 5, .. }));
+    assert!(matches!(crashed.verify(), Verification::Tampered { line: 5, .. }));
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn a_new_or_old_database_learns_the_records_back() {
     let head = dir.verify();
 
     fs::copy(dir.log(), old.log()).unwrap();
-    assert_eq!(old.verify(), Verdict::TableDiffers { in_file: 9, in_table: 7 });
+    assert_eq!(old.verify(), Verification::TableDiffers { in_file: 9, in_table: 7 });
     let (store, recovery) = old.open().await;
     assert_eq!((recovery.imported, recovery.reexported), (2, 0));
     assert_eq!(old.verify(), head);
@@ -144,7 +144,7 @@ async fn a_new_or_old_database_learns_the_records_back() {
     assert_eq!(old.assert_good(), 10);
 
     execute(&dir, "DELETE FROM audit_events WHERE seq > 3").await;
-    assert_eq!(dir.verify(), Verdict::TableDiffers { in_file: 9, in_table: 3 });
+    assert_eq!(dir.verify(), Verification::TableDiffers { in_file: 9, in_table: 3 });
     let (_store, recovery) = dir.open().await;
     assert_eq!((recovery.imported, recovery.reexported), (6, 0));
     assert_eq!(dir.verify(), head);
@@ -172,7 +172,7 @@ async fn damage_that_no_table_can_mend_is_left_to_see() {
         assert_eq!(recovery.torn, None);
         begin(&store).await;
         assert!(fs::read(lost.log()).unwrap().starts_with(&bytes));
-        assert!(matches!(lost.verify(), Verdict::Tampered { line: 3, .. }));
+        assert!(matches!(lost.verify(), Verification::Tampered { line: 3, .. }));
         store.close().await.unwrap();
     }
     assert_eq!(atlasbridge_store::tail(&lost.log(), 1).unwrap()[0].seq, 9);

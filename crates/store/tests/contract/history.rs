@@ -86,8 +86,8 @@ async fn pages_follow_each_other_without_gaps() {
 
     let counts = store.figures().await.unwrap();
     assert_eq!((counts.prompts_total, counts.replies_total, counts.rejected_total), (6, 1, 1));
-    let counts = store.session_prompt_counts().await.unwrap();
-    assert_eq!((counts[&session], counts[&other]), (5, 1));
+    assert_eq!(store.prompt_count(session).await.unwrap(), 5);
+    assert_eq!(store.prompt_count(other).await.unwrap(), 1);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use atlasbridge_store::{
     Store,
 };
 
-use crate::world::{Dir, ask, at, begin, random, tap};
+use crate::world::{Dir, ask, at, begin, notify, random, tap};
 
 fn by(update: i64) -> CameBy {
     CameBy { channel: "telegram".to_owned(), update }
@@ -211,9 +211,9 @@ async fn notices_wait_and_are_forgotten() {
     let session = begin(&store).await;
     let of_session = NewNotice { session: Some(session), ..notice("began") };
     let nowhere = NewNotice { session: Some(SessionId::from_random(random())), ..notice("kept") };
-    store.notify(of_session, at(0)).await.unwrap();
-    store.notify(notice("never"), at(0)).await.unwrap();
-    store.notify(nowhere, at(0)).await.unwrap();
+    notify(&store, of_session).await;
+    notify(&store, notice("never")).await;
+    notify(&store, nowhere).await;
     assert_eq!(bodies(&store).await, ["began", "never", "kept"]);
     let due = store.due_notices("telegram").await.unwrap();
     store.notice_sent(due[0].id, at(10)).await.unwrap();

@@ -5,7 +5,7 @@ use atlasbridge_model::answer::{Refusal, Source};
 use atlasbridge_model::lifecycle::{Event, PromptState};
 use atlasbridge_store::{AcceptedAnswer, CameBy, FollowUp, MOST_ANSWERS, NewPrompt, Outcome, Resume, Store};
 
-use crate::world::{AcceptAlone, Dir, ask, at, begin, new, tap, yes_no};
+use crate::world::{AcceptAlone, Dir, ask, at, begin, new, resume, tap, yes_no};
 
 /// Asks and answers once, as the next prompt of the session.
 async fn answer_next(store: &Store, session: SessionId, no: u32, source: Source, seconds: i64) -> Outcome {
@@ -50,13 +50,15 @@ async fn the_eleventh_answer_within_a_minute_pauses_the_session() {
     assert!(matches!(answer(other, telegram(), 501).await, Outcome::Won { .. }));
 
     let came = CameBy { channel: "telegram".to_owned(), update: 1 };
-    let resume = FollowUp {
+    let resumed = FollowUp {
         resume: Some(Resume { session, source: telegram(), decided_by: "telegram:42".to_owned() }),
         ..FollowUp::default()
     };
-    store.follow_up(Some(came), resume, at(502)).await.unwrap();
+    store.follow_up(Some(came), resumed, at(502)).await.unwrap();
     assert_eq!(dir.story().last().unwrap(), "PROMPT_ROUTED routing resumed");
-    assert!(!store.resume_session(session, &telegram(), "telegram:42", at(502)).await.unwrap());
+    let records = dir.story().len();
+    resume(&store, session, at(502)).await;
+    assert_eq!(dir.story().len(), records, "it was not paused any more");
     assert!(matches!(answer(session, telegram(), 503).await, Outcome::Won { .. }));
     dir.assert_good();
 }
@@ -74,7 +76,7 @@ async fn the_minute_moves_on_and_a_resumed_session_counts_anew() {
     }
     let outcome = answer_next(&store, session, 100, telegram(), 145).await;
     assert_eq!(outcome, Outcome::Refused(Refusal::TooMany));
-    assert!(store.resume_session(session, &Source::Command, "uid:1000", at(146)).await.unwrap());
+    resume(&store, session, at(146)).await;
     for number in 0..MOST_ANSWERS {
         let outcome = answer_next(&store, session, 200 + number as u32, telegram(), 147).await;
         assert!(matches!(outcome, Outcome::Won { .. }), "{number}: {outcome:?}");

@@ -7,7 +7,7 @@ use atlasbridge_store::{
     AcceptedAnswer, DuePost, FollowUp, Offered, Outcome, PostId, PromptRecord, SessionStatus, Store,
 };
 
-use crate::world::{AcceptAlone, Dir, ask, at, begin, random, tap};
+use crate::world::{AcceptAlone, Dir, ask, at, begin, notify, random, resume, tap};
 
 pub(crate) const CHANNEL: &str = "telegram";
 
@@ -317,8 +317,7 @@ async fn a_paused_session_gets_no_new_messages_until_it_goes_on() {
     }
     assert_eq!(due(&store, at(2)).await, []);
     assert_eq!(store.next_post_time(CHANNEL, at(2)).await.unwrap(), None);
-    let source = atlasbridge_model::answer::Source::Command;
-    assert!(store.resume_session(session, &source, "uid:1000", at(3)).await.unwrap());
+    resume(&store, session, at(3)).await;
     assert_eq!(show_all(&store, at(3)).await, ["post awaiting_reply"]);
 }
 
@@ -344,7 +343,7 @@ async fn messages_are_forgotten_with_their_session() {
         body: "began".to_owned(),
         reply_to: None,
     };
-    store.notify(notice, at(0)).await.unwrap();
+    notify(&store, notice).await;
     store.end_session(prompt.session, SessionStatus::Completed, Some(0), at(1)).await.unwrap();
     assert_eq!(store.forget_ended_before(at(2).wall, at(3)).await.unwrap(), 1);
     assert_eq!(store.posts_of(prompt.id).await.unwrap(), []);

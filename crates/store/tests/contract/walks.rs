@@ -5,7 +5,7 @@ use atlasbridge_model::{BootTime, Nonce, Now, ReplyId, SessionId};
 use atlasbridge_store::{AcceptedAnswer, Advance, Outcome, PromptRecord, Store};
 use proptest::prelude::*;
 
-use crate::world::{AcceptAlone, Dir, advance_all, at, begin, new, no, random, tap, yes_no};
+use crate::world::{AcceptAlone, Dir, advance_all, at, begin, is_clean, new, no, random, tap, yes_no};
 
 #[derive(Debug, Clone)]
 enum Act {
@@ -205,7 +205,7 @@ impl World {
             false => drop(store),
         }
         let (store, recovery) = self.dir.open().await;
-        assert!(recovery.is_clean(), "{recovery}");
+        assert!(is_clean(&recovery), "{recovery}");
         self.store = Some(store);
     }
 

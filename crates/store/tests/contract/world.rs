@@ -12,8 +12,9 @@ use atlasbridge_model::{
     Nonce, Now, PromptId, ReplyId, SessionId, Sighting, SightingNo, Strokes, Takes, Timestamp,
 };
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, Cancel, FollowUp, Moved, NewPrompt, Once, Outcome, PromptRecord, Recovery,
-    SessionRecord, SessionStatus, Store, StoreConfig, StoreError, Verdict, read_records, verify,
+    AcceptedAnswer, Advance, Cancel, FollowUp, Moved, NewNotice, NewPrompt, Once, Outcome, PromptRecord,
+    Recovery, Resume, SessionRecord, SessionStatus, Store, StoreConfig, StoreError, Verification,
+    read_records, verify,
 };
 
 pub(crate) const BOOT: &str = "0f7d3b8e-boot";
@@ -61,14 +62,14 @@ impl Dir {
         copy
     }
 
-    pub(crate) fn verify(&self) -> Verdict {
+    pub(crate) fn verify(&self) -> Verification {
         verify(&self.log(), Some(&self.database())).unwrap()
     }
 
     #[track_caller]
     pub(crate) fn assert_good(&self) -> u64 {
         match self.verify() {
-            Verdict::Good { records, .. } => records,
+            Verification::Good { records, .. } => records,
             other => panic!("{other:?}"),
         }
     }
@@ -245,4 +246,22 @@ pub(crate) async fn leave(store: &Store, prompt: &PromptRecord, decided_by: &str
         Once::First(advance) => advance,
         Once::Repeated => unreachable!("only updates are repeated"),
     }
+}
+
+/// A notice that follows from nothing else.
+pub(crate) async fn notify(store: &Store, notice: NewNotice) {
+    let follow = FollowUp { notices: vec![notice], ..FollowUp::default() };
+    store.follow_up(None, follow, at(0)).await.unwrap();
+}
+
+/// Lets the channels of a session answer again, from the command line.
+pub(crate) async fn resume(store: &Store, session: SessionId, now: Now) {
+    let resume = Resume { session, source: Source::Command, decided_by: "uid:1000".to_owned() };
+    let follow = FollowUp { resume: Some(resume), ..FollowUp::default() };
+    store.follow_up(None, follow, now).await.unwrap();
+}
+
+/// Nothing had to be repaired and nothing is wrong; a migration does not count.
+pub(crate) fn is_clean(recovery: &Recovery) -> bool {
+    *recovery == Recovery { migration: recovery.migration.clone(), ..Recovery::default() }
 }

@@ -1,7 +1,7 @@
 //! The hub and what it keeps: reachable, of our version, its channels connected, its records whole.
 
 use atlasbridge_model::speech;
-use atlasbridge_store::{Verdict, VerifyError, verify};
+use atlasbridge_store::{Verification, VerifyError, verify};
 use atlasbridge_wire::command::{ChannelView, HubView};
 
 use crate::client::{Client, ClientError};
@@ -75,8 +75,8 @@ fn records(paths: &Paths) -> Vec<Finding> {
         Ok(_) | Err(VerifyError::Log { .. }) => Finding::ok("database", format!("{} opens", file.display())),
     });
     let audit = match &verdict {
-        Ok(verdict @ Verdict::Good { .. }) => Some(Finding::ok("audit", verdict.to_string())),
-        Ok(verdict @ (Verdict::TornTail { .. } | Verdict::Behind { .. })) => {
+        Ok(verdict @ Verification::Good { .. }) => Some(Finding::ok("audit", verdict.to_string())),
+        Ok(verdict @ (Verification::TornTail { .. } | Verification::Behind { .. })) => {
             Some(Finding::warning("audit", verdict.to_string(), RESTART))
         }
         Ok(verdict) => Some(Finding::problem(
