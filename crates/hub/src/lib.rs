@@ -20,6 +20,9 @@ mod cards;
 mod views;
 
 mod shell;
+
+#[cfg(test)]
+mod sample;
 #[cfg(test)]
 mod simulation;
 
