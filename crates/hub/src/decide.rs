@@ -295,6 +295,7 @@ fn decide_answer(
     let won = match then.map(|(text, message)| keep_reason(by, text, message.as_ref(), answer.as_is, view)) {
         None => FollowUp::default(),
         Some(Ok(kept)) => kept,
+        Some(Err(_)) if !waits => return refused_answer(by, Some(prompt), view, prompt.refusal()),
         Some(Err(refusal)) => return refused_answer(by, Some(prompt), view, refusal),
     };
     match answer::check(said, &prompt.sighting, Rules { as_is: answer.as_is, ..rules }) {

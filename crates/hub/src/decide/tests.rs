@@ -262,6 +262,17 @@ fn a_late_reason_hears_that_it_is_late() {
     );
 }
 
+#[test]
+fn a_late_reason_that_is_no_instruction_hears_that_it_is_late() {
+    let view = view_on(prompt(menu(), applied()));
+    check(
+        tap(),
+        deny_and_say("one line\nand another"),
+        &view,
+        "refused by claude: not_waiting; record REPLY_REJECTED not_waiting of S/P by chat:7",
+    );
+}
+
 // Reasons.
 
 #[test]
