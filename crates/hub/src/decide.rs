@@ -333,6 +333,10 @@ fn keep_reason(
     view: &View,
 ) -> Result<FollowUp, Refusal> {
     let facts = view.session.as_ref().ok_or(Refusal::UnknownPrompt)?;
+    // Without a single character to type it would be a bare Enter at the tool's box.
+    if reason.chars().all(|char| char.is_control() || char.is_whitespace()) {
+        return Ok(FollowUp::default());
+    }
     match shape_unfit(facts, &reason, as_is) {
         Some(refusal) => Err(refusal),
         None => Ok(keep(by, facts, reason, message, view).0),

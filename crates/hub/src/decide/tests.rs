@@ -339,6 +339,29 @@ fn a_reason_that_is_too_long_for_an_instruction_is_refused_with_the_answer() {
 }
 
 #[test]
+fn a_reason_in_which_nothing_stands_is_not_kept() {
+    check(
+        command(),
+        here(deny_with(" "), false),
+        &view_on(waiting(menu())),
+        "contend \"No\" for P of S with N0 as R by cli:command uid:1000",
+    );
+    check(
+        command(),
+        here(deny_with("\u{1}\u{2}"), false),
+        &view_on(waiting(menu())),
+        "contend \"No\" for P of S with N0 as R by cli:command uid:1000",
+    );
+    let never_waited = View { prompt: Some(waiting(menu())), ..view_of(facts(session())) };
+    check(
+        command(),
+        here(deny_with("\t\u{1b}"), false),
+        &never_waited,
+        "contend \"No\" for P of S with N0 as R by cli:command uid:1000",
+    );
+}
+
+#[test]
 fn a_prompt_whose_session_nobody_knows_takes_no_reason() {
     let view = View { prompt: Some(waiting(menu())), ..view() };
     check(
