@@ -494,13 +494,13 @@ fn left(sighting: u32, how: Departure, view: &View) -> Vec<Act> {
     found.map(|prompt| Change::Advance { prompt: prompt.id, event: event.clone() }.into()).collect()
 }
 
-/// The tool has ended. Reports come in order, so a reply without an outcome was certainly not typed.
+/// The tool has ended. Reports come in order, so a reply that was not reported as typed certainly was not.
 ///
 /// Its prompts end before the session does: a hub that is killed in between finds a session to end.
 fn tool_ended(session: SessionId, status: SessionStatus, code: i32, view: &View) -> Vec<Act> {
     let ended = |prompt: &PromptRecord| {
         let event = match reply_under_way(prompt) {
-            Some(reply) => not_applied(reply, Failure::ToolGone),
+            Some(reply) => not_applied(reply, without_proof(prompt)),
             None => lifecycle::Event::Left { how: Departure::ToolEnded },
         };
         Change::Advance { prompt: prompt.id, event }.into()
@@ -533,7 +533,7 @@ fn lost(prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Vec<Act> {
         return vec![advance(lifecycle::Event::HostLost)];
     };
     match traces.get(&reply.to_string()).copied().unwrap_or(Trace::NotTyped) {
-        Trace::NotTyped => vec![advance(not_applied(reply, Failure::ToolGone))],
+        Trace::NotTyped => vec![advance(not_applied(reply, without_proof(prompt)))],
         Trace::Unknown => vec![advance(not_applied(reply, Failure::Unknown))],
         // Typed, and nothing proves that the tool took it before it was hung up.
         Trace::Typed => {
@@ -555,6 +555,14 @@ fn reply_under_way(prompt: &PromptRecord) -> Option<ReplyId> {
         | PromptState::Resolved { .. }
         | PromptState::Canceled { .. }
         | PromptState::Failed { .. } => None,
+    }
+}
+
+/// How a reply ends that its tool left behind: one that the gate has typed may have been taken, and nothing proves it.
+fn without_proof(prompt: &PromptRecord) -> Failure {
+    match matches!(prompt.state, PromptState::Injected { .. }) {
+        true => Failure::Unknown,
+        false => Failure::ToolGone,
     }
 }
 

@@ -260,7 +260,7 @@ fn prompts_end_before_the_session_that_ends() {
     check(
         ended,
         &with_one_of_each(),
-        "advance P: left, ToolEnded | advance P2: R0 not applied: Failed(ToolGone) | advance P2: R0 not applied: Failed(ToolGone) | advance P2: R0 not applied: Failed(ToolGone) | end S as completed with Some(3): completed, exit code 3",
+        "advance P: left, ToolEnded | advance P2: R0 not applied: Failed(ToolGone) | advance P2: R0 not applied: Failed(Unknown) | advance P2: R0 not applied: Failed(ToolGone) | end S as completed with Some(3): completed, exit code 3",
     );
 }
 
@@ -298,6 +298,21 @@ fn a_host_that_was_killed_is_judged_by_its_journal() {
     );
     // It had said goodbye before.
     check(lost(None), &view_of(facts(ended())), "forget the journal of S");
+}
+
+/// The gate has said that it typed: a journal that is lost, or a host that says no more, does not unsay it.
+#[test]
+fn what_the_gate_has_typed_is_never_said_to_have_reached_nothing() {
+    let view = || view_of(Facts { prompts: vec![prompt(yes_no(), injected())], ..facts(session()) });
+    for trace in [None, Some(Trace::NotTyped), Some(Trace::Unknown), Some(Trace::Typed)] {
+        let traces = HashMap::from_iter(trace.map(|trace| (reply_id().to_string(), trace)));
+        let told = acts(&hub().on(Event::HostLost { session: session_id(), traces }, &view()));
+        assert!(told.contains("advance P: R0 not applied: Failed(Unknown)"), "{trace:?}: {told}");
+        assert!(!told.contains("ToolGone"), "{trace:?}: {told}");
+    }
+    let ended = Event::ToolEnded { session: session_id(), status: SessionStatus::Completed, code: 0 };
+    let told = acts(&hub().on(ended, &view()));
+    assert!(told.starts_with("advance P: R0 not applied: Failed(Unknown)"), "{told}");
 }
 
 #[test]
