@@ -18,7 +18,7 @@ use atlasbridge_store::{
     SessionRecord, SessionStatus,
 };
 
-pub(crate) use self::told::{acts, follow, named, notice, refusal, ruling, verdict, words};
+pub(crate) use self::told::{acts, follow, named, notice, ruling, words};
 use crate::core::channels::Subscription;
 use crate::core::view::{Draw, Facts, View};
 use crate::decide::{Actor, Answer, AnswerRight, Caller, Decision, Matter, Operator};

@@ -221,7 +221,7 @@ fn waits(asked: &Asker) -> &'static str {
     if asked.caller.is_some() { ", somebody waits" } else { "" }
 }
 
-pub(crate) fn verdict(verdict: &Verdict) -> String {
+fn verdict(verdict: &Verdict) -> String {
     named(match verdict {
         Verdict::Standing { prompt, answer } => format!("standing {prompt} {answer:?}"),
         Verdict::Queued { busy, replaces, text, .. } => {
@@ -238,7 +238,7 @@ pub(crate) fn verdict(verdict: &Verdict) -> String {
     })
 }
 
-pub(crate) fn refusal(refused: &Refused) -> String {
+fn refusal(refused: &Refused) -> String {
     match refused {
         Refused::Answer { refusal, tool } => {
             let tool = tool.as_ref().map(|tool| format!(" by {tool}")).unwrap_or_default();
