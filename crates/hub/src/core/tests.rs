@@ -6,7 +6,7 @@ use std::time::Duration;
 use atlasbridge_channel::{Done, JobNo, Target};
 use atlasbridge_model::answer::{Refusal, Said, Source, Value, default_value};
 use atlasbridge_model::lifecycle::{self, Departure, Do, Failure, NotApplied, PromptState, Resolution};
-use atlasbridge_model::{BootTime, Now, Sighting};
+use atlasbridge_model::{BootTime, Kind, Now, Sighting};
 use atlasbridge_store::{
     Advance, DuePost, FollowUp, Handling, Moved, Notice, Once, OpenText, Outcome, PromptRecord, Recorded,
     SessionRecord, SessionStatus, TextMove,
@@ -353,6 +353,14 @@ fn a_default_that_is_switched_off_is_not_taken() {
     for sighting in [yes_no(), menu(), confirm_enter(), free_text()] {
         assert!(default_value(&sighting).is_ok());
         check_in(&mut core, time_up(), &view_on(waiting(sighting)), "expire P");
+    }
+}
+
+/// Such prompts have no default: this is the second bolt.
+#[test]
+fn no_setting_lets_silence_answer_what_has_no_safe_default() {
+    for kind in [Kind::Password, Kind::Idle, Kind::Unknown] {
+        assert!(!hub().takes_default(kind), "{kind}");
     }
 }
 

@@ -6,7 +6,7 @@ use atlasbridge_channel::Address;
 use atlasbridge_model::answer::{Refusal, Rules, Said};
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState};
 use atlasbridge_model::{LONGEST_MUTE, Takes};
-use atlasbridge_store::PromptRecord;
+use atlasbridge_store::{CameBy, PromptRecord};
 
 use super::{Actor, Answer, AnswerRight, Matter, decide};
 use crate::core::view::{Facts, View};
@@ -703,6 +703,14 @@ fn plain_messages_of_a_chat_are_for_a_session() {
 fn commands_and_the_page_have_nothing_that_could_remember() {
     check(command(), mute(60), &view(), "muted 60 s; nothing else");
     check(page(), switch(), &view_of(facts(session())), "switched to S; nothing else");
+}
+
+/// What has a number may come twice; the store takes it once.
+#[test]
+fn only_what_comes_from_a_chat_has_a_number() {
+    assert_eq!(command().came(), None);
+    assert_eq!(page().came(), None);
+    assert_eq!(tap().came(), Some(CameBy { channel: CHAT.to_owned(), update: 12 }));
 }
 
 // All at once.
