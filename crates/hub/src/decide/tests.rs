@@ -8,7 +8,7 @@ use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState};
 use atlasbridge_model::{LONGEST_MUTE, Takes};
 use atlasbridge_store::{CameBy, PromptRecord};
 
-use super::{Actor, Answer, AnswerRight, Matter, decide};
+use super::{Actor, Answer, AnswerRight, Matter, Operator, decide};
 use crate::core::view::{Facts, View};
 use crate::sample::*;
 
@@ -585,6 +585,18 @@ fn the_author_hears_that_somebody_else_took_their_text_back() {
         take_back(),
         &with_queued(),
         "taken back; say to chat/7 under m0 Not sent to claude (51515151): somebody took it back.; take back T0 by chat:8",
+    );
+}
+
+/// A name says nothing without its channel: two services may have a person 7.
+#[test]
+fn the_same_name_on_another_channel_is_somebody_else() {
+    let operator = Operator { channel: "other", ..operator("7", None) };
+    check(
+        Actor::Chat(operator),
+        take_back(),
+        &with_queued(),
+        "taken back; say to chat/7 under m0 Not sent to claude (51515151): somebody took it back.; take back T0 by chat:7",
     );
 }
 
