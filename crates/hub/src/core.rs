@@ -497,6 +497,7 @@ fn left(sighting: u32, how: Departure, view: &View) -> Vec<Act> {
 /// The tool has ended. Reports come in order, so a reply that was not reported as typed certainly was not.
 ///
 /// Its prompts end before the session does: a hub that is killed in between finds a session to end.
+/// The last one ends first: a turn that is passed finds nobody, who would be given the text that waits.
 fn tool_ended(session: SessionId, status: SessionStatus, code: i32, view: &View) -> Vec<Act> {
     let ended = |prompt: &PromptRecord| {
         let event = match reply_under_way(prompt) {
@@ -506,7 +507,7 @@ fn tool_ended(session: SessionId, status: SessionStatus, code: i32, view: &View)
         Change::Advance { prompt: prompt.id, event }.into()
     };
     let prompts = view.session.iter().flat_map(|facts| &facts.prompts);
-    let mut acts: Vec<Act> = prompts.map(ended).collect();
+    let mut acts: Vec<Act> = prompts.rev().map(ended).collect();
     let how = format!("{}, exit code {code}", status.as_str());
     acts.push(Change::EndSession { session, status, code: Some(code), how }.into());
     acts
@@ -517,7 +518,7 @@ fn host_lost(session: SessionId, traces: &HashMap<String, Trace>, view: &View) -
     let mut acts = Vec::new();
     if let Some(facts) = view.session.as_ref().filter(|facts| facts.is_active()) {
         tracing::warn!(%session, "the session host was killed; the tool was hung up");
-        acts.extend(facts.prompts.iter().flat_map(|prompt| lost(prompt, traces)));
+        acts.extend(facts.prompts.iter().rev().flat_map(|prompt| lost(prompt, traces)));
         let how = "its host was killed, and the tool with it".to_owned();
         acts.push(Change::EndSession { session, status: SessionStatus::Crashed, code: None, how }.into());
     }

@@ -260,8 +260,20 @@ fn prompts_end_before_the_session_that_ends() {
     check(
         ended,
         &with_one_of_each(),
-        "advance P: left, ToolEnded | advance P2: R0 not applied: Failed(ToolGone) | advance P2: R0 not applied: Failed(Unknown) | advance P2: R0 not applied: Failed(ToolGone) | end S as completed with Some(3): completed, exit code 3",
+        "advance P2: R0 not applied: Failed(ToolGone) | advance P2: R0 not applied: Failed(Unknown) | advance P2: R0 not applied: Failed(ToolGone) | advance P: left, ToolEnded | end S as completed with Some(3): completed, exit code 3",
     );
+}
+
+/// With its turn a tool that has ended would get the text that waits for it, and its prompt would never end.
+#[test]
+fn the_turn_of_a_session_that_ends_is_passed_to_nobody() {
+    let last = PromptRecord { id: other_prompt(), ..prompt(idle(), PromptState::Routed) };
+    let view = view_of(Facts { prompts: vec![waiting(yes_no()), last], ..facts(session()) });
+    let order = |event| acts(&hub().on(event, &view)).split(" | ").take(2).collect::<Vec<_>>().join(" | ");
+    let ended = Event::ToolEnded { session: session_id(), status: SessionStatus::Completed, code: 0 };
+    assert_eq!(order(ended), "advance P2: left, ToolEnded | advance P: left, ToolEnded");
+    let lost = Event::HostLost { session: session_id(), traces: HashMap::new() };
+    assert_eq!(order(lost), "advance P2: host lost | advance P: host lost");
 }
 
 #[test]
