@@ -495,19 +495,20 @@ fn left(sighting: u32, how: Departure, view: &View) -> Vec<Act> {
     found.map(|prompt| Change::Advance { prompt: prompt.id, event: event.clone() }.into()).collect()
 }
 
-/// The tool has ended. Reports come in order, so a reply without an outcome was certainly not typed.
+/// The tool has ended. Reports come in order, so a reply that was not reported as typed certainly was not.
 ///
 /// Its prompts end before the session does: a hub that is killed in between finds a session to end.
+/// The last one ends first: a turn that is passed finds nobody, who would be given the text that waits.
 fn tool_ended(session: SessionId, status: SessionStatus, code: i32, view: &View) -> Vec<Act> {
     let ended = |prompt: &PromptRecord| {
         let event = match reply_under_way(prompt) {
-            Some(reply) => not_applied(reply, Failure::ToolGone),
+            Some(reply) => not_applied(reply, without_proof(prompt)),
             None => lifecycle::Event::Left { how: Departure::ToolEnded },
         };
         Change::Advance { prompt: prompt.id, event }.into()
     };
     let prompts = view.session.iter().flat_map(|facts| &facts.prompts);
-    let mut acts: Vec<Act> = prompts.map(ended).collect();
+    let mut acts: Vec<Act> = prompts.rev().map(ended).collect();
     let how = format!("{}, exit code {code}", status.as_str());
     acts.push(Change::EndSession { session, status, code: Some(code), how }.into());
     acts
@@ -518,7 +519,7 @@ fn host_lost(session: SessionId, traces: &HashMap<String, Trace>, view: &View) -
     let mut acts = Vec::new();
     if let Some(facts) = view.session.as_ref().filter(|facts| facts.is_active()) {
         tracing::warn!(%session, "the session host was killed; the tool was hung up");
-        acts.extend(facts.prompts.iter().flat_map(|prompt| lost(prompt, traces)));
+        acts.extend(facts.prompts.iter().rev().flat_map(|prompt| lost(prompt, traces)));
         let how = "its host was killed, and the tool with it".to_owned();
         acts.push(Change::EndSession { session, status: SessionStatus::Crashed, code: None, how }.into());
     }
@@ -534,7 +535,7 @@ fn lost(prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Vec<Act> {
         return vec![advance(lifecycle::Event::HostLost)];
     };
     match traces.get(&reply.to_string()).copied().unwrap_or(Trace::NotTyped) {
-        Trace::NotTyped => vec![advance(not_applied(reply, Failure::ToolGone))],
+        Trace::NotTyped => vec![advance(not_applied(reply, without_proof(prompt)))],
         Trace::Unknown => vec![advance(not_applied(reply, Failure::Unknown))],
         // Typed, and nothing proves that the tool took it before it was hung up.
         Trace::Typed => {
@@ -556,6 +557,14 @@ fn reply_under_way(prompt: &PromptRecord) -> Option<ReplyId> {
         | PromptState::Resolved { .. }
         | PromptState::Canceled { .. }
         | PromptState::Failed { .. } => None,
+    }
+}
+
+/// How a reply ends that its tool left behind: one that the gate has typed may have been taken, and nothing proves it.
+fn without_proof(prompt: &PromptRecord) -> Failure {
+    match matches!(prompt.state, PromptState::Injected { .. }) {
+        true => Failure::Unknown,
+        false => Failure::ToolGone,
     }
 }
 

@@ -296,6 +296,7 @@ fn decide_answer(
     let won = match then.map(|(text, message)| keep_reason(by, text, message.as_ref(), answer.as_is, view)) {
         None => FollowUp::default(),
         Some(Ok(kept)) => kept,
+        Some(Err(_)) if !waits => return refused_answer(by, Some(prompt), view, prompt.refusal()),
         Some(Err(refusal)) => return refused_answer(by, Some(prompt), view, refusal),
     };
     match answer::check(said, &prompt.sighting, Rules { as_is: answer.as_is, ..rules }) {
@@ -333,6 +334,10 @@ fn keep_reason(
     view: &View,
 ) -> Result<FollowUp, Refusal> {
     let facts = view.session.as_ref().ok_or(Refusal::UnknownPrompt)?;
+    // Without a single character to type it would be a bare Enter at the tool's box.
+    if reason.chars().all(|char| char.is_control() || char.is_whitespace()) {
+        return Ok(FollowUp::default());
+    }
     match shape_unfit(facts, &reason, as_is) {
         Some(refusal) => Err(refusal),
         None => Ok(keep(by, facts, reason, message, view).0),

@@ -4,6 +4,8 @@
 pub(crate) mod chat;
 pub(crate) mod command;
 pub(crate) mod page;
+#[cfg(test)]
+mod tests;
 
 use atlasbridge_channel::Receipt;
 use atlasbridge_store::{OpenPrompt, Reply};

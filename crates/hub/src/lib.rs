@@ -22,6 +22,9 @@ mod cards;
 mod views;
 
 mod shell;
+
+#[cfg(test)]
+mod sample;
 #[cfg(test)]
 mod simulation;
 

@@ -10,6 +10,9 @@
 //! then is due at a moment after it, and `next_time` counts it, however long the look took. A moment that has passed
 //! meanwhile rings at once.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::time::Duration;
 

@@ -5,6 +5,8 @@
 
 pub(crate) mod commands;
 pub(crate) mod questions;
+#[cfg(test)]
+mod tests;
 pub(crate) mod texts;
 
 use atlasbridge_channel::{Address, Block, Button, Notice};
