@@ -662,7 +662,10 @@ fn every_end_of_an_instruction_has_words_for_its_author() {
         &ended(failed(Failure::Unknown)),
         "It is not known whether claude (51515151) took this: it may have been typed, and nothing proves it. It is not tried again.",
     );
-    row(&ended(failed(Failure::ToolGone)), "Not sent to claude (51515151): the tool has ended.");
+    row(
+        &ended(failed(Failure::ToolGone)),
+        "Not sent to claude (51515151): the tool has ended, nothing reached it.",
+    );
 }
 
 #[test]
