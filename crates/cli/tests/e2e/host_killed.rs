@@ -94,7 +94,7 @@ fn the_next_hub_reads_the_journal_of_a_host_that_died_with_the_last() {
     drop(terminal);
     assert_eq!(approve.end().code, 1);
     assert!(home.run(["approvals", "--json"]).json().as_array().is_some(), "a new hub starts");
-    assert_eq!(home.end_of(&id), "failed tool_gone");
+    assert_eq!(home.end_of(&id), "failed unknown");
     assert_eq!(home.course_of(&id)[2..], ["REPLY_RECEIVED", "REPLY_INJECTED", "REPLY_REJECTED"]);
     the_session_crashed(&home);
 }
@@ -130,6 +130,6 @@ fn a_typed_reply_that_nobody_told_the_hub_of_is_not_called_untyped() {
     hearing.kill();
     approve.end();
     home.run(["hub", "start"]);
-    assert_eq!(home.end_of(&id), "failed tool_gone");
+    assert_eq!(home.end_of(&id), "failed unknown");
     assert_eq!(home.course_of(&id)[2..], ["REPLY_RECEIVED", "REPLY_INJECTED", "REPLY_REJECTED"]);
 }
