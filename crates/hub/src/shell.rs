@@ -29,7 +29,7 @@ use self::page::Page;
 use crate::clock::{self, Alarm};
 use crate::core::Core;
 use crate::core::acts::Event;
-use crate::decide::{Decision, Matter};
+use crate::decide::{Actor, Decision, Matter};
 use crate::desks::Way;
 use crate::engine::{Engine, Trouble};
 use crate::listener::{self, Identity, Lock};
@@ -258,16 +258,22 @@ impl Hub {
         self.engine.happen(event, &mut self.outside).await
     }
 
-    /// Somebody decides. `way`: where they wait for the verdict.
+    /// Somebody decides, perhaps in answer to a question of ours. `way`: where they wait for the verdict; it is closed if
+    /// there can be none.
     async fn decide(
         &mut self,
-        by: crate::decide::Actor,
+        by: Actor,
         matter: Matter,
+        spent: Option<String>,
         way: Option<Way>,
     ) -> Result<(), Trouble> {
         let caller = way.map(|way| self.outside.caller(way));
-        let decision = Decision { by, matter, caller, spent: None };
-        self.happen(Event::Decided(Box::new(decision))).await
+        let decision = Decision { by, matter, caller, spent };
+        let result = self.happen(Event::Decided(Box::new(decision))).await;
+        if let (Err(_), Some(caller)) = (&result, caller) {
+            self.outside.forget(caller);
+        }
+        result
     }
 
     /// Whatever was written since the last time is shown: messages, page, watchers. Nobody has to say so.

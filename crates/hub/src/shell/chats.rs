@@ -13,8 +13,7 @@ use atlasbridge_model::routing::Running;
 use atlasbridge_store::{CameBy, FollowUp, Offered, PromptRecord};
 
 use super::{Hub, Input, random};
-use crate::core::acts::Event;
-use crate::decide::{About, Actor, Answer, AnswerRight, Decision, Matter, Operator, SWITCHED_TO};
+use crate::decide::{About, Actor, Answer, AnswerRight, Matter, Operator, SWITCHED_TO};
 use crate::desks::Way;
 use crate::desks::chat::commands::{self, Lookup, Wish};
 use crate::desks::chat::questions::{Question, STALE};
@@ -104,9 +103,7 @@ impl Hub {
         spent: Option<String>,
         receipt: Option<Receipt>,
     ) -> Result<(), Trouble> {
-        let caller = receipt.map(|receipt| self.outside.caller(Way::Tap(receipt)));
-        let decision = Decision { by: Actor::Chat(operator), matter, caller, spent };
-        self.happen(Event::Decided(Box::new(decision))).await
+        self.decide(Actor::Chat(operator), matter, spent, receipt.map(Way::Tap)).await
     }
 
     /// Puts an update on record with what it brought. One that comes again changes nothing.

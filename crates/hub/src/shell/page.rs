@@ -261,7 +261,7 @@ impl Hub {
         matter: Matter,
         reply: oneshot::Sender<desk::Answer>,
     ) -> Result<(), Trouble> {
-        self.decide(Actor::Page { login }, matter, Some(Way::Page(reply))).await
+        self.decide(Actor::Page { login }, matter, None, Some(Way::Page(reply))).await
     }
 
     fn card(&self, prompt: &PromptRecord, session: &SessionRecord, reply: Option<&Reply>) -> Card {

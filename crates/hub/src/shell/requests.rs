@@ -45,7 +45,7 @@ impl Hub {
             Request::Answer { prompt, said, as_is } => {
                 let on = self.named_prompt(&prompt).await?;
                 let answer = Answer { on, said: said.into(), as_is, then: None };
-                return self.decide(by, Matter::Answer(answer), Some(Way::Command(respond))).await;
+                return self.decide(by, Matter::Answer(answer), None, Some(Way::Command(respond))).await;
             }
             Request::Send { session, text, as_is } => {
                 let matter = |session| Matter::Instruct { session, text, as_is };
@@ -110,7 +110,7 @@ impl Hub {
         respond: mpsc::Sender<Response>,
     ) -> Result<(), Trouble> {
         match self.named_session(wanted).await? {
-            Ok(session) => self.decide(by, matter(session.id), Some(Way::Command(respond))).await,
+            Ok(session) => self.decide(by, matter(session.id), None, Some(Way::Command(respond))).await,
             Err(reason) => {
                 let _ = respond.try_send(Response::Refused { reason });
                 Ok(())
