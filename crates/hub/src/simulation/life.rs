@@ -24,7 +24,7 @@ pub(super) const BOOT: &str = "0f7d3b8e-boot";
 const TTL: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(10);
 /// Steps of one life.
-const STEPS: usize = 16;
+const STEPS: usize = 11;
 /// A loop that has not come to rest after so many turns never will.
 const RESTLESS: usize = 60;
 /// So often everybody has their turn at the end, at most.
@@ -43,7 +43,7 @@ pub(crate) struct Figures {
     pub(super) prompts: u64,
     pub(super) replies: u64,
     pub(super) injections: u64,
-    pub(super) expiries: u64,
+    pub(super) silences: u64,
     pub(super) crashes: u64,
     pub(super) messages: u64,
 }
@@ -53,7 +53,7 @@ impl Figures {
         self.prompts += other.prompts;
         self.replies += other.replies;
         self.injections += other.injections;
-        self.expiries += other.expiries;
+        self.silences += other.silences;
         self.crashes += other.crashes;
         self.messages += other.messages;
     }

@@ -68,6 +68,7 @@ impl Outer {
         self.promise(first == inject.reply_id, format_args!("two replies were sent for prompt {prompt}"));
         let value = reply.value.clone();
         if inject.by_silence {
+            self.figures.silences += 1;
             let safe = default_value(&record.sighting).ok();
             self.promise(value == safe && safe.is_some(), format_args!("silence typed {value:?}"));
         } else {
