@@ -60,10 +60,11 @@ impl Question {
 
     /// What *yes* decides, and the message that it is about. `None`: whatever it was about cannot be read.
     pub(crate) fn decided(self) -> Option<(Matter, Option<Address>)> {
-        let answer = |prompt: &str, nonce: &str, said, then| {
+        // Only a text that is sent afterwards was told to its sender as what its first character makes of it. A reason that
+        // turns out to be one is asked about anew.
+        let answer = |prompt: &str, nonce: &str, said, then: Option<_>| {
             let offer = AnswerRight { prompt: prompt.parse().ok()?, nonce: Some(nonce.parse().ok()?) };
-            // Its sender was asked, and told what the first character makes of it.
-            Some(Matter::Answer(Answer { on: Ok(offer), said, as_is: true, then }))
+            Some(Matter::Answer(Answer { on: Ok(offer), said, as_is: then.is_some(), then }))
         };
         Some(match self {
             Question::Stop { session } => (Matter::Stop { session: session.parse().ok()? }, None),

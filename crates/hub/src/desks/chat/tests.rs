@@ -346,7 +346,7 @@ fn yes_to_a_question_decides_what_was_asked() {
     );
     check_yes(
         Question::Refuse { prompt, nonce, reason: text.clone() },
-        "DenyWith(8 characters) to P with N0, as is true",
+        "DenyWith(8 characters) to P with N0, as is false",
     );
     check_yes(
         Question::Instruct { session: session.clone(), text, message: "m1".to_owned() },
