@@ -1,8 +1,9 @@
-//! Tasks of the house that are not the product's: `cargo xtask tidy`, `detection`, `agents`, `simulate`.
+//! Tasks of the house that are not the product's: `cargo xtask test`, `tidy`, `detection`, `agents`, `simulate`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who runs it")]
 
 mod agents;
 mod detection;
+mod suite;
 mod tidy;
 
 use std::path::Path;
@@ -11,8 +12,9 @@ use std::process::{Command, ExitCode};
 use anyhow::Context;
 
 const USAGE: &str = "\
-usage: cargo xtask tidy [--sizes] | detection [--check] | agents [--check] | simulate [--seeds N | --seed N]
+usage: cargo xtask test | tidy [--sizes] | detection [--check] | agents [--check] | simulate [--seeds N | --seed N]
 
+  test                build and run every test, lints and house rules beside them
   tidy                compare the workspace with the rules of the house
   tidy --sizes        how large the product is, its functions and structs
   detection           play every recording through the detector, and write docs/detection.md
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
+        ["test"] => finish(root().and_then(suite::run)),
         ["tidy"] => finish(root().and_then(tidy::run)),
         ["tidy", "--sizes"] => finish(root().and_then(tidy::sizes)),
         ["detection"] => finish(root().and_then(detection::write)),
