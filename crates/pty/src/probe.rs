@@ -13,6 +13,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::fs::Stat;
 
@@ -86,6 +87,17 @@ impl WaitingThread {
             names: Names::Both,
         };
         matches!(thread.waits_for(terminal), TtyWait::Read | TtyWait::Poll)
+    }
+
+    /// How long the threads of its process have been ready to run and without a processor so far, all together: on a busy
+    /// machine it is no sign of anything that they were slow by as much. Nothing where the kernel does not count it.
+    pub fn queued(self) -> Duration {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.process)).into_iter().flatten().flatten();
+        let queued = threads.filter_map(|thread| {
+            let line = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            line.split_whitespace().nth(1)?.parse::<u64>().ok()
+        });
+        Duration::from_nanos(queued.sum())
     }
 }
 

@@ -33,8 +33,8 @@ const STEERING_LIMIT: Duration = Duration::from_secs(10);
 /// How soon to look whether an answer was read, for the first time; the pauses grow with the time that it took so far.
 const LOOK_FOR_READING: Duration = Duration::from_millis(4);
 
-/// Who listens reads a key at once, as soon as a processor is free. Who does not was called away, and may ask something
-/// else when it is back.
+/// Who listens reads a key at once, as soon as a processor is free: while it waits for one this does not pass. Who does not
+/// was called away, and may ask something else when it is back.
 const READING_LIMIT: Duration = Duration::from_millis(250);
 
 /// So much of a typed text must be seen before its Enter; the rest may be cut off or wrapped.
@@ -50,6 +50,8 @@ pub(crate) struct Injection {
     last_bytes: u64,
     /// Somebody was about to read what was typed last.
     is_awaited: bool,
+    /// [`Unread::queued`] when it was first seen to lie unread.
+    queued_before: Option<Duration>,
     first_at: Moment,
     last_at: Moment,
     /// When to look although nothing happened.
@@ -119,6 +121,8 @@ pub(crate) struct Unread {
     pub(crate) bytes: u64,
     /// Somebody reads, or runs and may be about to.
     pub(crate) is_awaited: bool,
+    /// How long whoever was to read it has waited for a processor so far, since it was started.
+    pub(crate) queued: Duration,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -160,6 +164,7 @@ impl Injection {
             plan,
             last_bytes,
             is_awaited: true,
+            queued_before: None,
             first_at: now,
             last_at: now,
             look_at: now,
@@ -233,7 +238,8 @@ impl Injection {
     /// echo sweeps a question away before anybody has read the answer. Nothing announces the reading. Who is woken by a
     /// key runs; if nobody does, twice in a row, whoever asked has gone on to something else.
     fn await_reading(&mut self, seen: &Reaction, now: Moment) -> Next {
-        let limit = self.last_at + READING_LIMIT;
+        let queued = seen.unread.queued.saturating_sub(*self.queued_before.get_or_insert(seen.unread.queued));
+        let limit = self.last_at + (READING_LIMIT + queued).min(REACTION_LIMIT);
         let was_awaited = std::mem::replace(&mut self.is_awaited, seen.unread.is_awaited);
         match now < limit && (was_awaited || seen.unread.is_awaited) {
             true => Next::WaitUntil((now + LOOK_FOR_READING.max((now - self.last_at) / 2)).min(limit)),
@@ -308,6 +314,7 @@ impl Injection {
         self.last_at = now;
         self.last_bytes = stroke.bytes.len() as u64;
         self.is_awaited = true;
+        self.queued_before = None;
         Next::Press(stroke)
     }
 

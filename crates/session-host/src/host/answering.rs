@@ -284,7 +284,9 @@ impl Host {
             bytes => {
                 let probe = self.control.probe();
                 let is_awaited = probe.wait != TtyWait::None || probe.is_running;
-                Unread { bytes, is_awaited }
+                let reader = self.gate.injection().and_then(|injection| injection.waiting);
+                let queued = reader.map(WaitingThread::queued).unwrap_or_default();
+                Unread { bytes, is_awaited, queued }
             }
         }
     }

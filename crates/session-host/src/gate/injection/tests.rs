@@ -98,7 +98,7 @@ fn a_key_that_is_not_seen_is_followed_by_no_enter() {
 fn what_lies_unread_was_not_taken_though_its_prompt_has_gone() {
     let lies = |bytes, is_over| {
         let presence = if is_over { Presence::Ended } else { Presence::Gone };
-        Reaction { presence, unread: Unread { bytes, is_awaited: false }, ..gone() }
+        Reaction { presence, unread: Unread { bytes, ..Unread::default() }, ..gone() }
     };
     let ends = |look: &Reaction| typing(Strokes::once("y\r")).next(look, at(2_000));
     assert_eq!(ends(&lies(2, false)), Next::Over(Outcome::NotTaken));
@@ -108,7 +108,7 @@ fn what_lies_unread_was_not_taken_though_its_prompt_has_gone() {
 }
 
 fn unread(bytes: u64, is_awaited: bool) -> Reaction {
-    Reaction { unread: Unread { bytes, is_awaited }, ..nothing() }
+    Reaction { unread: Unread { bytes, is_awaited, ..Unread::default() }, ..nothing() }
 }
 
 /// The kernel echoes a line at once, and the question is swept away by it: a slow tool still gets its answer.
@@ -122,6 +122,27 @@ fn an_answer_that_is_not_read_yet_is_waited_for() {
     let mut called_away = typing(Strokes::once("2"));
     assert_eq!(called_away.next(&unread(1, true), at(249)), Next::WaitUntil(at(250)));
     assert_eq!(called_away.next(&unread(1, true), at(250)), Next::Over(Outcome::NotTaken));
+}
+
+/// On a busy machine a tool that listens waits for a processor first: that time is not counted, up to a limit.
+#[test]
+fn who_waits_for_a_processor_is_not_called_away() {
+    let queued = |millis| {
+        let mut look = unread(1, true);
+        look.unread.queued = Duration::from_millis(millis);
+        look
+    };
+    let mut slow = typing(Strokes::once("2"));
+    assert_eq!(
+        slow.next(&queued(9_000), at(100)),
+        Next::WaitUntil(at(150)),
+        "what was before does not count"
+    );
+    assert_eq!(slow.next(&queued(9_400), at(600)), Next::WaitUntil(at(650)));
+    assert_eq!(slow.next(&queued(9_400), at(650)), Next::Over(Outcome::NotTaken));
+    let mut starved = typing(Strokes::once("2"));
+    assert!(matches!(starved.next(&queued(0), at(1)), Next::WaitUntil(_)));
+    assert_eq!(starved.next(&queued(9_000), at(2_000)), Next::Over(Outcome::NotTaken));
 }
 
 /// Whoever asked sleeps over something else: the answer is taken back before the next question.
