@@ -1,11 +1,15 @@
 //! Chance that is the same in each run (xorshift64*), and how much of it is rolled.
 
-/// The numbers of the full run take minutes; a tenth of them runs each time.
-pub(crate) fn full_or_a_tenth(full: usize) -> usize {
+/// The numbers of the full run take minutes; the few run each time.
+pub(crate) fn full_or(full: usize, few: usize) -> usize {
     match std::env::var_os("ATLASBRIDGE_TEST_FULL") {
         Some(_) => full,
-        None => full / 10,
+        None => few,
     }
+}
+
+pub(crate) fn full_or_a_tenth(full: usize) -> usize {
+    full_or(full, full / 10)
 }
 
 pub(crate) struct Dice(u64);

@@ -5,7 +5,7 @@
 //! asking · `instructions` what a working agent does next · `operators` two people · `limit` too many answers in a minute · `presence` somebody types at the terminal ·
 //! `outage` a service that fails · `outages` how soon what waited is offered after one · `quiet` what cannot be shown costs nothing · `strangers` who may not ·
 //! `secrets` where the token is not · `setup` from a token to a tap · `emulator` a server of others · `forged` whatever is no
-//! answer · `crowd` many sessions on a bad day · `killed` hubs that die at each step. `outages` and the last three do a tenth of what they can;
+//! answer · `crowd` many sessions on a bad day · `killed` hubs that die at each step. `outages` and the last three do a part of what they can;
 //! with `ATLASBRIDGE_TEST_FULL=1` they do all of it.
 #![allow(
     clippy::unwrap_used,

@@ -10,7 +10,7 @@ use atlasbridge_testkit::Terminal;
 use atlasbridge_testkit::telegram::{Call, Fault, Times};
 
 use crate::Desk;
-use crate::dice::{Dice, full_or_a_tenth};
+use crate::dice::{Dice, full_or};
 
 /// Side by side: an outage is mostly waiting.
 const DESKS: usize = 8;
@@ -194,7 +194,7 @@ fn delay(desk: &Desk, tool: &mut Tool, outage: &Outage) -> Duration {
 
 #[test]
 fn what_waits_is_offered_as_soon_as_the_service_is_back() {
-    let each = full_or_a_tenth(400).div_ceil(DESKS);
+    let each = full_or(400, 16).div_ceil(DESKS);
     let desk_of = |number: usize| {
         let desk = Desk::new();
         let mut tool = Tool::start(&desk);
