@@ -112,6 +112,11 @@ impl Terminal {
         self.shown.lock().unwrap().clone()
     }
 
+    /// What was shown after the first `count` bytes.
+    pub fn bytes_after(&self, count: usize) -> Vec<u8> {
+        self.shown.lock().unwrap()[count..].to_vec()
+    }
+
     /// How much was shown so far.
     pub fn count_bytes(&self) -> usize {
         self.shown.lock().unwrap().len()

@@ -80,18 +80,19 @@ impl Inside {
     fn watch(&self) {
         let mut done = 0;
         while !self.is_left.load(Ordering::Relaxed) {
-            let bytes = lock(&self.terminal).bytes();
-            while let Some((end, query)) = next_query(&bytes, done) {
-                self.show(&bytes[done..end]);
+            let new = lock(&self.terminal).bytes_after(done);
+            let mut left = new.as_slice();
+            while let Some((end, query)) = next_query(left) {
+                self.show(&left[..end]);
                 self.answer(query);
-                done = end;
+                left = &left[end..];
             }
             // A query may be cut at the end of what came so far.
-            let whole = bytes.len().saturating_sub(LONGEST).max(done);
-            let quiet = bytes.len() == done || !bytes[whole..].contains(&0x1b);
-            let end = if quiet { bytes.len() } else { whole };
-            self.show(&bytes[done..end]);
-            done = end;
+            let whole = left.len().saturating_sub(LONGEST);
+            let may_be_cut = left[whole..].contains(&0x1b);
+            let taken = if may_be_cut { whole } else { left.len() };
+            self.show(&left[..taken]);
+            done += new.len() - left.len() + taken;
             thread::sleep(GLANCE);
         }
     }
@@ -110,11 +111,11 @@ impl Inside {
     }
 }
 
-/// The first query from here on: where it ends, and which it is.
-fn next_query(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
+/// The first query: where it ends, and which it is.
+fn next_query(bytes: &[u8]) -> Option<(usize, usize)> {
     let found = QUERIES.iter().enumerate().filter_map(|(which, (query, _))| {
-        let at = bytes[from..].windows(query.len()).position(|window| window == *query)?;
-        Some((from + at + query.len(), which))
+        let at = bytes.windows(query.len()).position(|window| window == *query)?;
+        Some((at + query.len(), which))
     });
     found.min()
 }
