@@ -184,16 +184,10 @@ impl Drop for Child {
     /// wake-up; the limit is for a leader that was stopped.
     fn drop(&mut self) {
         let _ = shutdown(&self.link, Shutdown::Both);
-        let Some(leader) = Pid::from_raw(self.leader) else {
-            return;
-        };
+        let Some(leader) = Pid::from_raw(self.leader) else { return };
         // An error: it was reaped, and the number is no longer ours to wait for.
-        let Ok(None) = waitpid(Some(leader), WaitOptions::NOHANG) else {
-            return;
-        };
-        let Ok(ended) = pidfd_open(leader, PidfdFlags::empty()) else {
-            return;
-        };
+        let Ok(None) = waitpid(Some(leader), WaitOptions::NOHANG) else { return };
+        let Ok(ended) = pidfd_open(leader, PidfdFlags::empty()) else { return };
         let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(LEADER_EXIT_LIMIT));
         let _ = waitpid(Some(leader), WaitOptions::NOHANG);
     }

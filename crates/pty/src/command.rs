@@ -148,9 +148,7 @@ fn is_script(path: &CStr) -> bool {
     // SAFETY: the kernel writes at most as many bytes as the sample has.
     let count = unsafe { libc::read(file, sample.as_mut_ptr().cast(), sample.len()) };
     close(file);
-    let Ok(count) = usize::try_from(count) else {
-        return false;
-    };
+    let Ok(count) = usize::try_from(count) else { return false };
     let first_line = sample.iter().take(count).take_while(|&&byte| byte != b'\n');
     !first_line.into_iter().any(|&byte| byte == 0)
 }

@@ -70,8 +70,6 @@ fn become_detached(nothing: RawFd, ready: RawFd, image: &mut ExecImage) -> ! {
 
 /// The first of the two forked processes has exited or is about to: it waits for nothing.
 fn collect(process: libc::pid_t) {
-    let Some(process) = Pid::from_raw(process) else {
-        return;
-    };
+    let Some(process) = Pid::from_raw(process) else { return };
     while let Err(rustix::io::Errno::INTR) = waitpid(Some(process), WaitOptions::empty()) {}
 }

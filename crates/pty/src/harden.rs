@@ -48,9 +48,7 @@ pub fn end_children(limit: Duration) -> io::Result<()> {
         }
         for child in children {
             // An error: it was collected before.
-            let Ok(ended) = pidfd_open(child, PidfdFlags::empty()) else {
-                continue;
-            };
+            let Ok(ended) = pidfd_open(child, PidfdFlags::empty()) else { continue };
             let _ = kill_process(child, Signal::KILL);
             if poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(limit))? == 0 {
                 return Err(io::ErrorKind::TimedOut.into());

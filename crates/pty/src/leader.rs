@@ -184,9 +184,7 @@ impl Leader {
 
     /// Asked before `waitpid`, so that the host hears of a start before it hears of an end.
     fn learn_whether_it_started(&mut self) {
-        let ToolProcess::Starting { pid, outcome } = self.tool else {
-            return;
-        };
+        let ToolProcess::Starting { pid, outcome } = self.tool else { return };
         let mut errno = [0_u8; 4];
         // SAFETY: the kernel writes at most four bytes to a place that outlives the call.
         let count = unsafe { libc::read(outcome, errno.as_mut_ptr().cast(), errno.len()) };
@@ -251,9 +249,7 @@ impl Leader {
 
     /// Waits while the socket is full (the host is stopped): a report is never lost. The host's death ends the wait.
     fn report(&self, event: ChildEvent) {
-        let Some(packet) = encode_report(event) else {
-            return;
-        };
+        let Some(packet) = encode_report(event) else { return };
         // SAFETY: the packet outlives the call.
         unsafe { libc::send(self.link, packet.as_ptr().cast(), packet.len(), libc::MSG_NOSIGNAL) };
     }
@@ -357,9 +353,7 @@ impl Leader {
     /// the foreground the terminal is by now too dead to say so; the kernel remembers, and hangs up on that group as
     /// this process, the leader of the session, exits.
     fn hang_up(&self) {
-        let Some(pid) = self.tool.pid() else {
-            return;
-        };
+        let Some(pid) = self.tool.pid() else { return };
         signal_group(pid, libc::SIGHUP);
         signal_group(pid, libc::SIGCONT);
         if let Some(group) = foreground().filter(|&group| group != pid && group != own_group()) {

@@ -141,12 +141,8 @@ impl WaiterSearch {
 /// Looks at everybody outside of this group's session who waits for this very terminal. `/dev/tty` does not count: there
 /// it is another terminal. Nor does who is in the session, behind: the kernel stops it when it reads.
 pub(crate) fn probe_elsewhere(group: Option<i32>, terminal: TerminalId) -> bool {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return false;
-    };
-    let Some(session) = group.and_then(session_of) else {
-        return false;
-    };
+    let Ok(entries) = fs::read_dir("/proc") else { return false };
+    let Some(session) = group.and_then(session_of) else { return false };
     let mut search = WaiterSearch::new(terminal, Names::ItsOwn);
     let mut others = entries
         .flatten()
@@ -175,9 +171,7 @@ enum Names {
 
 impl WaiterSearch {
     fn in_others(&mut self, group: i32) -> TtyWait {
-        let Ok(entries) = fs::read_dir("/proc") else {
-            return TtyWait::Unknown;
-        };
+        let Ok(entries) = fs::read_dir("/proc") else { return TtyWait::Unknown };
         let mut members = entries
             .flatten()
             .filter_map(|entry| number(&entry.file_name()))
@@ -280,9 +274,7 @@ impl Thread {
     fn is_terminal(&self, descriptor: u64, terminal: TerminalId) -> bool {
         // The kernel takes an `int`; what a program leaves in the rest of the register says nothing.
         let descriptor = descriptor as u32;
-        let Ok(status) = fs::metadata(self.directory.join(format!("fd/{descriptor}"))) else {
-            return false;
-        };
+        let Ok(status) = fs::metadata(self.directory.join(format!("fd/{descriptor}"))) else { return false };
         let id = TerminalId { filesystem: status.dev(), inode: status.ino() };
         let is_dev_tty = || status.file_type().is_char_device() && status.rdev() == DEV_TTY;
         id == terminal || self.names == Names::Both && is_dev_tty()
@@ -337,9 +329,7 @@ impl Thread {
     /// Neither stopped nor dead. The state follows the name, which is in brackets and may contain any character,
     /// brackets as well.
     fn can_wait(&self) -> bool {
-        let Ok(stat) = fs::read(self.directory.join("stat")) else {
-            return false;
-        };
+        let Ok(stat) = fs::read(self.directory.join("stat")) else { return false };
         let after_name = stat.rsplit(|&byte| byte == b')').next().unwrap_or_default();
         !matches!(after_name, [b' ', b'T' | b't' | b'Z' | b'X', ..])
     }
@@ -369,9 +359,7 @@ impl BlockedIn {
         let mut rest = words.map(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
         let mut arguments = [0; 6];
         for argument in &mut arguments {
-            let Some(Some(value)) = rest.next() else {
-                return Self::Unreadable;
-            };
+            let Some(Some(value)) = rest.next() else { return Self::Unreadable };
             *argument = value;
         }
         match rest.next() {

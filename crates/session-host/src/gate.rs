@@ -330,9 +330,7 @@ impl Gate {
 
     /// The screen was looked at: go on with the strokes, or say how it ended.
     pub(crate) fn look(&mut self, reaction: &Reaction, now: Moment) -> Progress {
-        let Some(injection) = self.injection.as_mut() else {
-            return Progress::Waits;
-        };
+        let Some(injection) = self.injection.as_mut() else { return Progress::Waits };
         match injection.next(reaction, now) {
             Next::WaitUntil(moment) => {
                 let keyboard = injection.holds_keyboard_until(self.config.echo_window);

@@ -257,9 +257,7 @@ impl Hooks {
 
     /// Says the decision. False: the tool has hung up, and nothing was said.
     pub(crate) fn decide(&mut self, no: SightingNo, decision: &Decision) -> bool {
-        let Some(at) = self.waiting.iter().position(|waiting| waiting.is_shown_as(no)) else {
-            return false;
-        };
+        let Some(at) = self.waiting.iter().position(|waiting| waiting.is_shown_as(no)) else { return false };
         let mut stream = self.waiting.remove(at).stream;
         let line = format!("{}\n", decision.as_str());
         // A hook reads at once and nothing is before it in the socket; blocking is bounded all the same.
@@ -333,9 +331,7 @@ fn has_stayed(stream: &mut UnixStream) -> bool {
 
 /// Only what the tool itself has started speaks for it.
 fn is_of_the_tool(stream: &UnixStream, leader: i32) -> bool {
-    let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else {
-        return false;
-    };
+    let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return false };
     let parent = |pid: i32| parent_in_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
     peer.uid == rustix::process::getuid()
         && lineage(peer.pid.as_raw_nonzero().get(), parent).is_some_and(|line| line[1..].contains(&leader))

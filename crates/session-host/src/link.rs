@@ -192,18 +192,14 @@ impl Link {
     }
 
     fn exchange(&mut self, now: Moment, heard: &mut Vec<FromHub>) -> io::Result<()> {
-        let LinkState::Up { stream, lines, unsent, .. } = &mut self.state else {
-            return Ok(());
-        };
+        let LinkState::Up { stream, lines, unsent, .. } = &mut self.state else { return Ok(()) };
         flush(stream, unsent)?;
         // What was said before hanging up counts: a refusal, or thanks.
         let end = read_all(stream, lines);
         while let Some(line) = self.next_line()? {
             self.hear(&line, now, heard)?;
         }
-        let LinkState::Up { stream, unsent, .. } = &mut self.state else {
-            return Ok(());
-        };
+        let LinkState::Up { stream, unsent, .. } = &mut self.state else { return Ok(()) };
         end?;
         flush(stream, unsent)
     }
@@ -216,9 +212,7 @@ impl Link {
     }
 
     fn hear(&mut self, line: &[u8], now: Moment, heard: &mut Vec<FromHub>) -> io::Result<()> {
-        let LinkState::Up { is_greeted, .. } = &mut self.state else {
-            return Ok(());
-        };
+        let LinkState::Up { is_greeted, .. } = &mut self.state else { return Ok(()) };
         if *is_greeted {
             let message = decode(line).map_err(io::Error::other)?;
             if let ToSession::Noted { n } = message {
@@ -323,9 +317,7 @@ fn is_nobodys_child(pid: i32, our_pid: i32) -> bool {
     let read = |pid: i32, file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
     let is_named_as_we_are =
         |pid: i32| read(pid, "comm").is_some_and(|name| read(our_pid, "comm") == Some(name));
-    let Some(line) = lineage(pid, |pid| parent_in_stat(&read(pid, "stat")?)) else {
-        return false;
-    };
+    let Some(line) = lineage(pid, |pid| parent_in_stat(&read(pid, "stat")?)) else { return false };
     match line[1..].iter().position(|&ancestor| ancestor == our_pid || is_named_as_we_are(ancestor)) {
         None => true,
         // Started by another session host, directly below it.

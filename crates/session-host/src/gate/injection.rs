@@ -252,9 +252,7 @@ impl Injection {
         give_up: Moment,
         now: Moment,
     ) -> Next {
-        let Some((needs, stroke)) = next else {
-            return Next::WaitUntil(give_up);
-        };
+        let Some((needs, stroke)) = next else { return Next::WaitUntil(give_up) };
         let ready = self.last_at + self.settle;
         if now < ready {
             return Next::WaitUntil(ready.min(give_up));
@@ -272,12 +270,8 @@ impl Injection {
     fn go_on(&mut self, seen: &Reaction, give_up: Moment, now: Moment) -> Next {
         let is_text = self.is_text();
         let (last_at, settle, has_reacted) = (self.last_at, self.settle, self.has_reacted);
-        let Plan::Listed { left, echoed_at, .. } = &mut self.plan else {
-            return Next::WaitUntil(give_up);
-        };
-        let Some(stroke) = left.front() else {
-            return Next::WaitUntil(give_up);
-        };
+        let Plan::Listed { left, echoed_at, .. } = &mut self.plan else { return Next::WaitUntil(give_up) };
+        let Some(stroke) = left.front() else { return Next::WaitUntil(give_up) };
         let is_enter = stroke.bytes == b"\r";
         let is_seen = seen.drafted.is_some() || seen.shows_typed || !is_enter;
         if !has_reacted || seen.presence != Presence::Shown || !is_seen {
@@ -362,9 +356,7 @@ impl Injection {
     fn insist(&mut self, seen: &Reaction, give_up: Moment, now: Moment) -> Next {
         let due = self.last_at + INSIST_AFTER;
         let stands = seen.presence == Presence::Shown && seen.drafted == Some(true);
-        let Plan::Listed { insisted, .. } = &mut self.plan else {
-            return Next::WaitUntil(give_up);
-        };
+        let Plan::Listed { insisted, .. } = &mut self.plan else { return Next::WaitUntil(give_up) };
         if *insisted || !stands {
             return Next::WaitUntil(give_up);
         }

@@ -184,9 +184,7 @@ pub(super) fn objection(request: &InjectRequest, facts: &Facts) -> Option<Outcom
 
 /// The marker stands elsewhere than when the ticket was given out: its first key is not the one that is needed now.
 pub(super) fn astray(route: &Route, request: &InjectRequest, facts: &Facts) -> Option<Outcome> {
-    let Route::Steer { strokes, .. } = route else {
-        return None;
-    };
+    let Route::Steer { strokes, .. } = route else { return None };
     let standing = facts.standing.as_ref().zip(request.value.as_ref());
     let needed = standing.and_then(|(standing, value)| strokes_of(value, standing, facts.takes_paste));
     (needed.as_ref() != Some(strokes)).then_some(Outcome::PromptChanged)

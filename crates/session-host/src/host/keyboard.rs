@@ -165,9 +165,7 @@ impl Host {
     }
 
     pub(super) fn end_input(&mut self, now: Moment) {
-        let KeyboardState::Ending { look_at, again_after } = self.keyboard.state else {
-            return;
-        };
+        let KeyboardState::Ending { look_at, again_after } = self.keyboard.state else { return };
         if look_at > now {
             return;
         }

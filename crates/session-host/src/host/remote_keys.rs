@@ -10,9 +10,7 @@ use crate::gate::{RemoteProgress, Surroundings, keys_of};
 impl Host {
     pub(super) fn on_type(&mut self, typing_id: &str, what: &Typing) {
         // What is no id was never handed out by a hub of this protocol; and a hub that was replaced is not obeyed.
-        let Ok(id) = typing_id.parse::<TypingId>() else {
-            return;
-        };
+        let Ok(id) = typing_id.parse::<TypingId>() else { return };
         if !self.gate.obeys_hub() {
             return;
         }
