@@ -16,7 +16,7 @@ use crate::command::ExecImage;
 use crate::control::Control;
 use crate::halves::{ReadHalf, WriteHalf};
 use crate::leader::{Inheritance, lead};
-use crate::output::{Access, reopen};
+use crate::output::reopen;
 use crate::probe::TerminalId;
 use crate::terminal::{Termios, WindowSize};
 
@@ -117,7 +117,7 @@ fn open_link() -> io::Result<(OwnedFd, OwnedFd)> {
 /// shell's.
 fn terminal_for_guardian(terminal: BorrowedFd<'_>) -> Option<OwnedFd> {
     Termios::of(terminal).ok()?;
-    let ours = reopen(terminal, Access::ReadWrite).or_else(|_| fcntl_dupfd_cloexec(terminal, 3)).ok()?;
+    let ours = reopen(terminal, OFlags::RDWR).or_else(|_| fcntl_dupfd_cloexec(terminal, 3)).ok()?;
     above_stdio(ours).ok()
 }
 
