@@ -161,7 +161,7 @@ impl Terminal {
 
     /// Continues a stopped program, as `fg` does.
     pub fn continue_program(&self) {
-        self.child.continue_tool().unwrap();
+        self.child.signal_tool(Signal::CONT).unwrap();
     }
 
     /// `kill -9` of the program itself.

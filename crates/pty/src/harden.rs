@@ -27,8 +27,7 @@ use crate::wait::{PollFd, PollFlags, poll};
 /// after, also without privileges (tested); other processes' view of `/proc/PID/fd` is what goes away.
 pub fn protect_this_process() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    set_child_subreaper(Some(getpid()))?;
-    Ok(())
+    adopt_orphans()
 }
 
 /// What this process starts, and what that starts and abandons, stays below it.

@@ -91,15 +91,11 @@ impl Termios {
         self
     }
 
-    pub(crate) fn has_input_flag(&self, flag: libc::tcflag_t) -> bool {
-        self.input & flag != 0
-    }
-
     pub(crate) fn has_local_flag(&self, flag: libc::tcflag_t) -> bool {
         self.local & flag != 0
     }
 
-    /// The character that has this meaning, for instance `libc::VINTR`. Zero means that none has.
+    /// The character that has this meaning, for instance `libc::VEOF`. Zero means that none has.
     pub(crate) fn special(&self, index: usize) -> u8 {
         self.special.get(index).copied().unwrap_or(0)
     }

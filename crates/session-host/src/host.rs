@@ -50,16 +50,16 @@ const LAST_NOTES: Duration = Duration::from_secs(1);
 const NO_TERMINAL: WindowSize = WindowSize { cols: 80, rows: 24, x_pixels: 0, y_pixels: 0 };
 /// Those that are read as events; the others act, or are ignored.
 const SIGNALS: [Signal; 10] = [
-    Signal::Winch,
-    Signal::Child,
-    Signal::Term,
-    Signal::Hup,
-    Signal::Int,
-    Signal::Quit,
-    Signal::Tstp,
-    Signal::Cont,
-    Signal::Usr1,
-    Signal::Usr2,
+    Signal::WINCH,
+    Signal::CHILD,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::INT,
+    Signal::QUIT,
+    Signal::TSTP,
+    Signal::CONT,
+    Signal::USR1,
+    Signal::USR2,
 ];
 
 /// Runs one tool to its end. The terminal is restored on every way out, panics included.
@@ -241,11 +241,11 @@ impl Host {
         match self.phase {
             Phase::Running => None,
             Phase::Ending { kill_at, hung_up } if kill_at <= now => {
-                let _ = self.child.kill_tool();
+                let _ = self.child.signal_tool(Signal::KILL);
                 // A closed terminal waits for nobody; a killed tool is reported by its leader.
                 self.phase = Phase::Ending { kill_at: now + STOP_GRACE, hung_up };
                 hung_up
-                    .then(|| self.finish(End::Terminated { code: 128 + Signal::Hup.number() }, now))
+                    .then(|| self.finish(End::Terminated { code: 128 + Signal::HUP.as_raw() }, now))
                     .flatten()
             }
             Phase::LastWords { end, until, heard }
@@ -379,9 +379,9 @@ impl Host {
     /// A tool that survives SIGPIPE expects its next write to fail; here that write is hung up on.
     fn tell_closed(&mut self, was_closed: bool) {
         if !was_closed && !is_terminal(self.relay.terminal()) {
-            let _ = self.child.signal_tool(Signal::Pipe);
+            let _ = self.child.signal_tool(Signal::PIPE);
         } else if self.relay.hang_up() {
-            let _ = self.child.signal_tool(Signal::Hup);
+            let _ = self.child.signal_tool(Signal::HUP);
         }
     }
 }

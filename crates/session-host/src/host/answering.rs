@@ -47,7 +47,7 @@ impl Host {
                         typed_ms_ago: self.keyboard.typed_ms_ago(),
                     }));
                 }
-                FromHub::Message(ToSession::Stop) => self.stop(Signal::Term),
+                FromHub::Message(ToSession::Stop) => self.stop(Signal::TERM),
                 // The link keeps its own books, and what a newer hub says besides is not for us.
                 FromHub::Message(ToSession::Noted { .. } | ToSession::Unknown) => {}
                 FromHub::Message(ToSession::Watch { on }) => self.on_watch(on),

@@ -62,9 +62,9 @@ impl Host {
         };
         Some(KernelWait {
             wait,
-            canonical: probe.canonical,
+            canonical: probe.mode.canonical,
             // Where we switched the echo off, its absence says nothing about a secret.
-            echo: probe.echo || !self.keyboard.is_shown,
+            echo: probe.mode.echo || !self.keyboard.is_shown,
         })
     }
 
