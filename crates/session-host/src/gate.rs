@@ -22,7 +22,7 @@ use atlasbridge_wire::session::TypingOutcome;
 use atlasbridge_wire::twin::Outcome;
 
 pub(crate) use injection::{Injection, Presence, Reaction, Unread};
-pub(crate) use ledger::{Facts, InjectRequest, Ruling, TtyReader};
+pub(crate) use ledger::{Facts, InjectRequest, Ruling};
 pub(crate) use remote_keys::{RemoteProgress, Surroundings, keys_of};
 
 use crate::journal::Journal;

@@ -14,11 +14,11 @@ mod tests;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use atlasbridge_detect::{Departure, Moment};
+use atlasbridge_detect::{Departure, Moment, Waits};
 use atlasbridge_model::{Sighting, SightingNo, lifecycle};
 use atlasbridge_wire::twin::Outcome;
 
-use crate::gate::{Field, InjectRequest, Presence, Settled, TtyReader, Via};
+use crate::gate::{Field, InjectRequest, Presence, Settled, Via};
 
 /// How long a dialog waits for its request before it is told without. A hook of Claude Code takes 20 ms to start, and a few
 /// hundred on a busy machine.
@@ -94,7 +94,7 @@ pub(crate) struct Reply {
 pub(crate) enum KeyTarget {
     /// A hook takes the decision at once, or the gate has judged the reply before: no key is to wait for.
     NeedsNoKey,
-    Shown(Field, TtyReader),
+    Shown(Field, Waits),
     /// Not to be read in this moment, and not given up: it is drawn anew, or about to be seen to go.
     HalfDrawn,
     Gone,
@@ -282,8 +282,8 @@ impl Prompts {
             KeyTarget::Shown(field, reader) => {
                 let listens_at = listens_at.filter(|_| field != Field::Text);
                 match reader {
-                    TtyReader::Nobody => (listens_at.or(again), tries + 1),
-                    TtyReader::Reads | TtyReader::Listens | TtyReader::Unknown => (listens_at, tries),
+                    Waits::Nobody => (listens_at.or(again), tries + 1),
+                    Waits::Read | Waits::Poll | Waits::Unknown => (listens_at, tries),
                 }
             }
         };

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use atlasbridge_detect::Decision;
+use atlasbridge_detect::{Decision, Waits};
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::{
     Effect, Entry, Fingerprint, Kind, Level, PromptId, ReplyId, SafeDefault, Sighting, SightingNo, Stroke,
@@ -31,19 +31,6 @@ pub(crate) struct InjectRequest {
     pub(crate) value: Option<Value>,
 }
 
-/// Who would get what is typed now, by the kernel's word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TtyReader {
-    /// Somebody is blocked in reading the terminal.
-    Reads,
-    /// An event loop listens to it.
-    Listens,
-    /// Nobody: keys would lie in its queue until the next question.
-    Nobody,
-    /// The kernel would not say: a program of another user.
-    Unknown,
-}
-
 /// How the world looks at the moment of the request.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
@@ -57,7 +44,9 @@ pub(crate) struct Facts {
     pub(crate) half_typed: bool,
     /// The process group that reads the terminal is not the one that asked.
     pub(crate) other_foreground: bool,
-    pub(crate) reader: TtyReader,
+    /// Who would get what is typed now, by the kernel's word. For nobody keys would lie in the terminal's queue until the
+    /// next question.
+    pub(crate) reader: Waits,
     /// The kernel collects whole lines: nobody can read a single key.
     pub(crate) takes_lines: bool,
     pub(crate) tool_gone: bool,
@@ -198,11 +187,11 @@ fn is_heard(request: &InjectRequest, facts: &Facts, standing: &Sighting) -> bool
     match facts.reader {
         // A hook was asked, and waits.
         _ if facts.decision.is_some() => true,
-        TtyReader::Nobody => false,
+        Waits::Nobody => false,
         _ if request.by_silence && level == Level::Low => false,
-        TtyReader::Reads | TtyReader::Listens => true,
-        TtyReader::Unknown if request.by_silence => level == Level::High,
-        TtyReader::Unknown => level >= Level::Medium,
+        Waits::Read | Waits::Poll => true,
+        Waits::Unknown if request.by_silence => level == Level::High,
+        Waits::Unknown => level >= Level::Medium,
     }
 }
 
@@ -310,7 +299,7 @@ mod tests {
             answered_locally: false,
             half_typed: false,
             other_foreground: false,
-            reader: TtyReader::Reads,
+            reader: Waits::Read,
             takes_lines: true,
             tool_gone: false,
             decision: None,
@@ -351,7 +340,7 @@ mod tests {
         refused(|_, facts| facts.answered_locally = true, Outcome::AnsweredLocally);
         refused(|_, facts| facts.half_typed = true, Outcome::TypingLocally);
         refused(|_, facts| facts.now = 1_000, Outcome::TooLate);
-        refused(|_, facts| facts.reader = TtyReader::Nobody, Outcome::NotReading);
+        refused(|_, facts| facts.reader = Waits::Nobody, Outcome::NotReading);
         refused(|_, facts| facts.tool_gone = true, Outcome::ToolGone);
         refused(|request, _| request.value = None, Outcome::NotRecorded);
         let other_label = Value::Choice { row: 0, label: "no".to_owned() };
@@ -402,14 +391,14 @@ mod tests {
             matches!(Ledger::default().judge(&request, &facts), Ruling::Go(_))
         };
         let row = |reader, by_silence| [Low, Medium, High].map(|level| goes(reader, level, by_silence));
-        assert_eq!(row(TtyReader::Reads, false), [true, true, true]);
-        assert_eq!(row(TtyReader::Listens, false), [true, true, true]);
-        assert_eq!(row(TtyReader::Unknown, false), [false, true, true]);
-        assert_eq!(row(TtyReader::Nobody, false), [false, false, false]);
-        assert_eq!(row(TtyReader::Reads, true), [false, true, true]);
-        assert_eq!(row(TtyReader::Listens, true), [false, true, true]);
-        assert_eq!(row(TtyReader::Unknown, true), [false, false, true]);
-        assert_eq!(row(TtyReader::Nobody, true), [false, false, false]);
+        assert_eq!(row(Waits::Read, false), [true, true, true]);
+        assert_eq!(row(Waits::Poll, false), [true, true, true]);
+        assert_eq!(row(Waits::Unknown, false), [false, true, true]);
+        assert_eq!(row(Waits::Nobody, false), [false, false, false]);
+        assert_eq!(row(Waits::Read, true), [false, true, true]);
+        assert_eq!(row(Waits::Poll, true), [false, true, true]);
+        assert_eq!(row(Waits::Unknown, true), [false, false, true]);
+        assert_eq!(row(Waits::Nobody, true), [false, false, false]);
     }
 
     #[test]

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use atlasbridge_detect::Observation;
+use atlasbridge_detect::{Observation, Waits};
 use atlasbridge_model::{PromptId, ReplyId, Sighting, SightingNo, Strokes};
 use atlasbridge_pty::{PollFlags, Signal, TtyWait, WaitingThread, boot_time};
 use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
 use super::Host;
-use super::stream::Watch;
+use super::seeing::waits;
 use crate::gate::{
-    Aim, Facts, Field, InjectRequest, Injection, Presence, Progress, Reaction, Ruling, Ticket, TtyReader,
-    Unread, Via,
+    Aim, Facts, Field, InjectRequest, Injection, Presence, Progress, Reaction, Ruling, Ticket, Unread, Via,
 };
 use crate::link::FromHub;
 use crate::prompt::{KeyTarget, MOST_TRIES, PromptEffect, PromptEvent, Reply};
@@ -28,7 +27,7 @@ impl Host {
             match heard {
                 FromHub::Hub { epoch } => {
                     self.gate.meet_hub(epoch);
-                    self.watch = Watch::Nobody;
+                    self.watch = None;
                 }
                 // What is no id was never handed out by a hub of this protocol.
                 FromHub::Message(ToSession::Inject(inject)) => {
@@ -57,7 +56,7 @@ impl Host {
             }
         }
         if !self.link.is_up() {
-            self.watch = Watch::Nobody;
+            self.watch = None;
         } else if flags.contains(PollFlags::OUT) {
             self.show();
         }
@@ -71,7 +70,7 @@ impl Host {
         let is_other = |injection: &Injection| injection.delivery.sighting != request.sighting;
         let is_busy = self.gate.injection().is_some_and(is_other);
         let (reader, waiting) = match is_busy {
-            true => (TtyReader::Nobody, None),
+            true => (Waits::Nobody, None),
             false => self.reader(reply.tries),
         };
         let mut facts = self.facts(request, reader);
@@ -102,7 +101,7 @@ impl Host {
 
     /// Its prompt has gone before anybody took its keys: without one, the gate grants nothing.
     pub(super) fn refuse(&mut self, request: &InjectRequest) {
-        let facts = Facts { standing: None, ..self.facts(request, TtyReader::Nobody) };
+        let facts = Facts { standing: None, ..self.facts(request, Waits::Nobody) };
         self.judge(request, facts, None);
     }
 
@@ -138,16 +137,12 @@ impl Host {
     }
 
     /// Who would read what is typed now. Processes of other sessions are looked at only at the last try: there are many.
-    fn reader(&self, tries: u32) -> (TtyReader, Option<WaitingThread>) {
+    fn reader(&self, tries: u32) -> (Waits, Option<WaitingThread>) {
         let probe = self.control.probe();
-        let reader = match probe.wait {
-            TtyWait::Read => TtyReader::Reads,
-            TtyWait::Poll => TtyReader::Listens,
-            TtyWait::Unknown => TtyReader::Unknown,
-            TtyWait::None if tries >= MOST_TRIES && self.control.is_awaited_elsewhere() => TtyReader::Listens,
-            TtyWait::None => TtyReader::Nobody,
-        };
-        (reader, probe.waiting)
+        let reader = waits(probe.wait);
+        let is_elsewhere =
+            reader == Waits::Nobody && tries >= MOST_TRIES && self.control.is_awaited_elsewhere();
+        (if is_elsewhere { Waits::Poll } else { reader }, probe.waiting)
     }
 
     /// # Screen-of-the-moment invariant
@@ -158,7 +153,7 @@ impl Host {
         &mut self,
         ticket: Ticket,
         request: &InjectRequest,
-        (reader, waiting): (TtyReader, Option<WaitingThread>),
+        (reader, waiting): (Waits, Option<WaitingThread>),
     ) -> twin::Outcome {
         if self.gate.intend(&ticket).is_err() {
             return self.gate.void(ticket, twin::Outcome::NotRecorded);
@@ -196,7 +191,7 @@ impl Host {
         outcome
     }
 
-    pub(super) fn facts(&self, request: &InjectRequest, reader: TtyReader) -> Facts {
+    pub(super) fn facts(&self, request: &InjectRequest, reader: Waits) -> Facts {
         let decision = request.value.as_ref().and_then(|value| self.hooks.decision(request.sighting, value));
         // What is said to the request's own connection needs no screen where none has shown it: a clock that runs there
         // would otherwise keep every answer out.

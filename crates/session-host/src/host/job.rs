@@ -5,7 +5,6 @@ use atlasbridge_pty::{ChildEvent, GuardianNote, PollFd, PollFlags, Signal, Stop,
 use atlasbridge_wire::session::{End, Report};
 
 use super::{Host, LAST_WORDS, Phase, STOP_GRACE, terminal_size};
-use crate::terminal::OuterTerminal;
 
 impl Host {
     pub(super) fn on_signals(&mut self) {
@@ -39,7 +38,7 @@ impl Host {
         let size = terminal_size();
         let _ = self.control.resize(size);
         self.observe(Observation::Resized { cols: size.cols, rows: size.rows });
-        self.watch.stir();
+        self.stir();
     }
 
     /// Asks the tool to end, and sees to it that it does.
@@ -86,7 +85,7 @@ impl Host {
         let signal = Signal::from_named_raw(number);
         let wants_terminal = matches!(signal, Some(Signal::TTIN | Signal::TTOU));
         if wants_terminal && let Some(terminal) = &mut self.keyboard.terminal {
-            terminal.need();
+            terminal.is_needed = true;
             if terminal.may_take() {
                 self.come_back();
                 return;
@@ -111,7 +110,7 @@ impl Host {
     pub(super) fn come_back(&mut self) {
         if let Some(terminal) = &mut self.keyboard.terminal {
             let _ = terminal.take_or_leave();
-            if let Some(change) = terminal.change() {
+            if let Some(change) = terminal.raw.change() {
                 let _ = self.control.lend(change.from);
             }
             let _ = self.child.set_foreground(terminal.is_ours());
@@ -124,7 +123,8 @@ impl Host {
     /// The terminal first: the shell's prompt must not come out in raw mode.
     pub(super) fn leave_terminal(&mut self) {
         if let Some(terminal) = &mut self.keyboard.terminal {
-            terminal.leave();
+            // A terminal that is gone needs no restoring.
+            let _ = terminal.raw.suspend();
         }
         self.tell_guardian();
     }
@@ -147,7 +147,7 @@ impl Host {
     }
 
     pub(super) fn tell_guardian(&self) {
-        let restore = self.keyboard.terminal.as_ref().and_then(OuterTerminal::change);
+        let restore = self.keyboard.terminal.as_ref().and_then(|terminal| terminal.raw.change());
         let alternate_screen = self.detector.screen().is_alternate();
         let _ = self.child.note(&GuardianNote { restore, alternate_screen });
     }

@@ -52,13 +52,11 @@ impl Host {
     pub(super) fn ask_kernel(&mut self) -> Option<KernelWait> {
         pause::point("host-ask-kernel");
         let probe = self.control.probe();
-        let wait = match (self.relay.backlog(), probe.wait) {
-            (Backlog::More, _) => return None,
+        let wait = match self.relay.backlog() {
+            Backlog::More => return None,
             // Whatever it waits for, it is not on the screen.
-            (Backlog::Flood, _) | (Backlog::Nothing, TtyWait::Unknown) => Waits::Unknown,
-            (Backlog::Nothing, TtyWait::Read) => Waits::Read,
-            (Backlog::Nothing, TtyWait::Poll) => Waits::Poll,
-            (Backlog::Nothing, TtyWait::None) => Waits::Nobody,
+            Backlog::Flood => Waits::Unknown,
+            Backlog::Nothing => waits(probe.wait),
         };
         Some(KernelWait {
             wait,
@@ -155,5 +153,15 @@ impl Host {
                 }
             });
         }
+    }
+}
+
+/// The kernel's word, in the detector's terms and the gate's.
+pub(super) fn waits(wait: TtyWait) -> Waits {
+    match wait {
+        TtyWait::Read => Waits::Read,
+        TtyWait::Poll => Waits::Poll,
+        TtyWait::None => Waits::Nobody,
+        TtyWait::Unknown => Waits::Unknown,
     }
 }

@@ -8,9 +8,9 @@ use atlasbridge_model::{
 use proptest::prelude::*;
 
 const KEYS_AFTER: Duration = Duration::from_millis(100);
-const NOBODY: KeyTarget = KeyTarget::Shown(Field::Text, TtyReader::Nobody);
-const READS: KeyTarget = KeyTarget::Shown(Field::Text, TtyReader::Reads);
-const DIALOG: KeyTarget = KeyTarget::Shown(Field::KeyDialog, TtyReader::Listens);
+const NOBODY: KeyTarget = KeyTarget::Shown(Field::Text, Waits::Nobody);
+const READS: KeyTarget = KeyTarget::Shown(Field::Text, Waits::Read);
+const DIALOG: KeyTarget = KeyTarget::Shown(Field::KeyDialog, Waits::Poll);
 const WITHDRAWN: Departure = Departure::Unprompted { echoed: false };
 
 fn at(millis: u64) -> Moment {
