@@ -119,7 +119,7 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
         began: monotonic(),
         notes: Notes {
             writer,
-            detector: Detector::new(config.detector.clone(), size.cols, size.rows),
+            detector: Detector::new(config.detector.clone(), size.ws_col, size.ws_row),
             seen: Vec::new(),
             kernel: KernelWait::UNKNOWN,
             hides_keys: false,
@@ -149,8 +149,8 @@ fn header(config: &RecordConfig, size: WindowSize) -> serde_json::Value {
     };
     json!({
         "version": 2,
-        "width": size.cols,
-        "height": size.rows,
+        "width": size.ws_col,
+        "height": size.ws_row,
         "timestamp": config.started_at,
         "env": { "TERM": variable("TERM"), "SHELL": variable("SHELL") },
         "title": config.tool,
@@ -357,7 +357,7 @@ impl Recorder {
             let _ = self.session.control.resize(size);
             let now = self.now();
             let _ = self.let_come(now);
-            self.notes.observe(Observation::Resized { cols: size.cols, rows: size.rows }, now);
+            self.notes.observe(Observation::Resized { cols: size.ws_col, rows: size.ws_row }, now);
         }
     }
 

@@ -6,10 +6,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::pty::OpenptFlags;
-use rustix::termios::QueueSelector;
+use rustix::termios::{QueueSelector, tcsetwinsize};
 
+use crate::host::WindowSize;
 use crate::probe::{Probe, TerminalId, WaitingThread, probe, probe_elsewhere};
-use crate::terminal::{Termios, WindowSize};
+use crate::terminal::Termios;
 
 /// The inner terminal, to be asked and resized.
 #[derive(Debug)]
@@ -73,7 +74,7 @@ impl Control {
 
     /// Tells the terminal its new size; its foreground group gets SIGWINCH if it is another than before.
     pub fn resize(&self, size: WindowSize) -> io::Result<()> {
-        size.apply(&self.master)
+        Ok(tcsetwinsize(&self.master, size)?)
     }
 
     /// The settings as the tool left them: those of the slave, which the kernel also shows on the master.

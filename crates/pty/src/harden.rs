@@ -79,6 +79,5 @@ pub fn monotonic() -> Duration {
 }
 
 fn clock(id: ClockId) -> Duration {
-    let time = clock_gettime(id);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+    Duration::try_from(clock_gettime(id)).unwrap_or_default()
 }

@@ -6,9 +6,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::termios::tcgetwinsize;
 
+pub use rustix::termios::Winsize as WindowSize;
+
 use crate::link::TerminalChange;
 use crate::signals::{Signal, SignalSet};
-use crate::terminal::{Termios, WindowSize};
+use crate::terminal::Termios;
 
 /// A terminal in raw mode, until this is dropped or suspended.
 #[derive(Debug)]
@@ -90,15 +92,9 @@ impl Drop for RawTerminal {
     }
 }
 
-/// The size of this terminal.
+/// The size of this terminal in characters and, where known, in pixels (zero where not).
 pub fn window_size(terminal: impl AsFd) -> io::Result<WindowSize> {
-    let size = tcgetwinsize(terminal)?;
-    Ok(WindowSize {
-        cols: size.ws_col,
-        rows: size.ws_row,
-        x_pixels: size.ws_xpixel,
-        y_pixels: size.ws_ypixel,
-    })
+    Ok(tcgetwinsize(terminal)?)
 }
 
 /// Whether this is a terminal at all.

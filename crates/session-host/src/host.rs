@@ -47,7 +47,7 @@ const MOST_LAST_WORDS: usize = 64 * 1024;
 /// After the tool's end: how long the hub may take to note it. A person waits for the shell's prompt meanwhile.
 const LAST_NOTES: Duration = Duration::from_secs(1);
 /// Window size where there is no terminal to ask.
-const NO_TERMINAL: WindowSize = WindowSize { cols: 80, rows: 24, x_pixels: 0, y_pixels: 0 };
+const NO_TERMINAL: WindowSize = WindowSize { ws_col: 80, ws_row: 24, ws_xpixel: 0, ws_ypixel: 0 };
 /// Those that are read as events; the others act, or are ignored.
 const SIGNALS: [Signal; 10] = [
     Signal::WINCH,
@@ -171,7 +171,7 @@ impl Host {
             child: spawned.child,
             control: spawned.control,
             prompts: Prompts::new(config.keys_after),
-            detector: Detector::new(config.detector, size.cols, size.rows),
+            detector: Detector::new(config.detector, size.ws_col, size.ws_row),
             hooks: hooks.ok().flatten().unwrap_or_default(),
             link,
             keyboard: Keyboard::new(input, terminal),
@@ -388,7 +388,7 @@ fn terminal_size() -> WindowSize {
     window_size(io::stdout())
         .or_else(|_| window_size(io::stdin()))
         .ok()
-        .filter(|size| size.cols > 0 && size.rows > 0)
+        .filter(|size| size.ws_col > 0 && size.ws_row > 0)
         .unwrap_or(NO_TERMINAL)
 }
 

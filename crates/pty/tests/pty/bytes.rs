@@ -97,7 +97,11 @@ fn a_new_size_is_signalled() {
     stage.until_output("24 80\r\n");
     // A signal that comes before bash waits is kept until the wait is over.
     stage.until_equal(TtyWait::Poll, |stage| stage.session.control.probe().wait);
-    stage.session.control.resize(WindowSize { cols: 132, rows: 50, x_pixels: 1320, y_pixels: 1000 }).unwrap();
+    stage
+        .session
+        .control
+        .resize(WindowSize { ws_col: 132, ws_row: 50, ws_xpixel: 1320, ws_ypixel: 1000 })
+        .unwrap();
     stage.until_output("50 132\r\n");
 }
 

@@ -16,7 +16,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 /// How often to look at what no descriptor announces.
 const GLANCE: Duration = Duration::from_millis(5);
 
-pub(crate) const SIZE: WindowSize = WindowSize { cols: 80, rows: 24, x_pixels: 0, y_pixels: 0 };
+pub(crate) const SIZE: WindowSize = WindowSize { ws_col: 80, ws_row: 24, ws_xpixel: 0, ws_ypixel: 0 };
 
 pub(crate) struct Stage {
     pub(crate) session: Session,

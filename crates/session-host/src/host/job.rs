@@ -37,7 +37,7 @@ impl Host {
     pub(super) fn resize(&mut self) {
         let size = terminal_size();
         let _ = self.control.resize(size);
-        self.observe(Observation::Resized { cols: size.cols, rows: size.rows });
+        self.observe(Observation::Resized { cols: size.ws_col, rows: size.ws_row });
         self.stir();
     }
 
