@@ -28,8 +28,9 @@ pub enum WriteOutcome {
 }
 
 impl ReadOutcome {
-    /// A terminal whose other side is gone says EIO where a pipe says nothing: both are the end.
-    pub(crate) fn of_read(descriptor: impl AsFd, buffer: &mut [u8]) -> io::Result<Self> {
+    /// Reads once from what does not block. A terminal whose other side is gone says EIO where a pipe says nothing: both
+    /// are the end.
+    pub fn of_read(descriptor: impl AsFd, buffer: &mut [u8]) -> io::Result<Self> {
         if buffer.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no room to read into"));
         }
