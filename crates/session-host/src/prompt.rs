@@ -18,7 +18,7 @@ use atlasbridge_detect::{Departure, Moment, Waits};
 use atlasbridge_model::{Sighting, SightingNo, lifecycle};
 use atlasbridge_wire::twin::Outcome;
 
-use crate::gate::{Field, InjectRequest, Presence, Settled, Via};
+use crate::gate::{Delivery, Field, InjectRequest, Presence, Via};
 
 /// How long a dialog waits for its request before it is told without. A hook of Claude Code takes 20 ms to start, and a few
 /// hundred on a busy machine.
@@ -102,18 +102,24 @@ pub(crate) enum KeyTarget {
 
 #[derive(Debug)]
 pub(crate) enum PromptEvent {
-    /// The detector sees a prompt, asked by this foreground process group.
-    Seen(Sighting, Option<i32>),
-    /// The same, of a dialog whose request is to come.
-    SeenWithoutRequest(Sighting, Option<i32>),
+    /// The detector sees a prompt, asked by this foreground process group; perhaps a dialog whose request is to come.
+    Seen {
+        sighting: Sighting,
+        by: Option<i32>,
+        awaits_request: bool,
+    },
     /// A request came by a hook, whichever it is.
     RequestCame,
     Gone(SightingNo, Departure),
     Reply(Reply, KeyTarget),
     /// The gate has begun with its reply.
     Injected(SightingNo),
-    /// The gate is done with a reply. True: something lies unread in the tool's terminal.
-    Settled(Settled, bool),
+    /// The gate is done with a reply. Perhaps something lies unread in the tool's terminal.
+    Settled {
+        delivery: Delivery,
+        outcome: Outcome,
+        lies_unread: bool,
+    },
     /// Enter, Ctrl-C or Ctrl-D from the keyboard, here or elsewhere.
     LineSent,
     /// Time has passed.
@@ -140,7 +146,7 @@ pub(crate) enum PromptEffect {
     ReportLeft(SightingNo, lifecycle::Departure),
     TakeBackKeys,
     DropLateKeys,
-    TellOutcome(Settled),
+    TellOutcome(Delivery, Outcome),
     /// The dialog becomes another prompt, where the tool has read everything.
     OfferAgain,
 }
@@ -168,23 +174,22 @@ impl Prompts {
 
     pub(crate) fn step(&mut self, event: PromptEvent, now: Moment) -> Vec<PromptEffect> {
         match event {
-            PromptEvent::Seen(sighting, by) => {
-                let lost = self.supersede();
-                lost.into_iter().chain(self.open(sighting, by, now)).collect()
-            }
-            PromptEvent::SeenWithoutRequest(sighting, by) => {
-                let lost = self.supersede();
-                self.now = Prompt::AwaitingRequest { sighting, by, until: now + REQUEST_COMES };
-                lost.into_iter().collect()
+            PromptEvent::Seen { sighting, by, awaits_request } => {
+                let mut effects = Vec::from_iter(self.supersede());
+                if awaits_request {
+                    self.now = Prompt::AwaitingRequest { sighting, by, until: now + REQUEST_COMES };
+                } else {
+                    effects.push(self.open(sighting, by, now));
+                }
+                effects
             }
             PromptEvent::RequestCame => match self.take() {
-                Prompt::AwaitingRequest { sighting, by, .. } => self.open(sighting, by, now),
+                Prompt::AwaitingRequest { sighting, by, .. } => vec![self.open(sighting, by, now)],
                 other @ (Prompt::None | Prompt::Told(..)) => self.stay(other),
             },
             PromptEvent::Tick => match self.take() {
                 Prompt::AwaitingRequest { sighting, by, until } if until <= now => {
-                    let told = self.open(sighting, by, now);
-                    [PromptEffect::NoteUnasked].into_iter().chain(told).collect()
+                    vec![PromptEffect::NoteUnasked, self.open(sighting, by, now)]
                 }
                 Prompt::Told(asked, Stage::Early { reply, due }) if due <= now => {
                     self.now = Prompt::Told(asked, Stage::Open);
@@ -196,15 +201,17 @@ impl Prompts {
             },
             PromptEvent::Gone(no, how) => self.gone(no, how),
             PromptEvent::Reply(reply, target) => self.replied(reply, target, now),
-            PromptEvent::Injected(no) => match self.take() {
-                Prompt::Told(asked, Stage::Open) if asked.no == no => {
-                    self.stay(Prompt::Told(asked, Stage::Answering))
+            PromptEvent::Injected(no) => {
+                if let Prompt::Told(asked, stage @ Stage::Open) = &mut self.now
+                    && asked.no == no
+                {
+                    *stage = Stage::Answering;
                 }
-                other @ (Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..)) => {
-                    self.stay(other)
-                }
-            },
-            PromptEvent::Settled(settled, lies_unread) => self.settled(settled, lies_unread, now),
+                Vec::new()
+            }
+            PromptEvent::Settled { delivery, outcome, lies_unread } => {
+                self.settled(delivery, outcome, lies_unread, now)
+            }
             PromptEvent::LineSent => {
                 self.is_line_sent = true;
                 Vec::new()
@@ -256,10 +263,10 @@ impl Prompts {
         }
     }
 
-    fn open(&mut self, sighting: Sighting, by: Option<i32>, now: Moment) -> Vec<PromptEffect> {
+    fn open(&mut self, sighting: Sighting, by: Option<i32>, now: Moment) -> PromptEffect {
         self.now = Prompt::Told(Asked { no: sighting.no, told_at: now, by }, Stage::Open);
         self.is_line_sent = false;
-        vec![PromptEffect::Announce(Box::new(sighting))]
+        PromptEffect::Announce(Box::new(sighting))
     }
 
     /// # No key comes too early
@@ -314,14 +321,9 @@ impl Prompts {
             }
         };
         let fate = match how {
-            Departure::Unprompted { .. } if !is_ours => RequestFate::WaitsOn,
-            Departure::Unprompted { .. } | Departure::LocalInput | Departure::Injected | Departure::Ended => {
-                if is_ours {
-                    RequestFate::Answered
-                } else {
-                    RequestFate::Over
-                }
-            }
+            _ if is_ours => RequestFate::Answered,
+            Departure::Unprompted { .. } => RequestFate::WaitsOn,
+            Departure::LocalInput | Departure::Injected | Departure::Ended => RequestFate::Over,
         };
         let mut effects = vec![PromptEffect::EndRequest(no, fate)];
         if is_ours {
@@ -352,14 +354,18 @@ impl Prompts {
     /// What was typed and not read when its prompt is over would answer the next question, which nobody was shown: it is
     /// taken back. The keyboard was held meanwhile, so nothing of a person's is lost. Keys of theirs that come before
     /// anybody can have seen that a dialog is gone are dropped; lines are typed ahead, and wait.
-    fn settled(&mut self, settled: Settled, lies_unread: bool, now: Moment) -> Vec<PromptEffect> {
-        let Settled { delivery, outcome } = settled;
-        self.now = match self.take() {
-            Prompt::Told(asked, Stage::Answering) if asked.no == delivery.sighting => {
-                Prompt::Told(asked, Stage::Settling)
-            }
-            other @ (Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..)) => other,
-        };
+    fn settled(
+        &mut self,
+        delivery: Delivery,
+        outcome: Outcome,
+        lies_unread: bool,
+        now: Moment,
+    ) -> Vec<PromptEffect> {
+        if let Prompt::Told(asked, stage @ Stage::Answering) = &mut self.now
+            && asked.no == delivery.sighting
+        {
+            *stage = Stage::Settling;
+        }
         let is_typed = delivery.via == Via::Keys;
         let mut effects = Vec::new();
         // Of a line that was begun, the kernel does not say that it is there.
@@ -370,7 +376,7 @@ impl Prompts {
             self.keys_late_until = now + UNSEEN;
             effects.push(PromptEffect::DropLateKeys);
         }
-        effects.push(PromptEffect::TellOutcome(settled));
+        effects.push(PromptEffect::TellOutcome(delivery, outcome));
         // A prompt that took no notice of a key may be answered again. What was said by a hook is on its way until the tool
         // ends it, however long that takes: a second answer could meet the first.
         if is_typed && outcome == Outcome::NotTaken {

@@ -11,7 +11,7 @@ use atlasbridge_wire::twin;
 use super::Host;
 use super::seeing::waits;
 use crate::gate::{
-    Aim, Facts, Field, InjectRequest, Injection, Presence, Progress, Reaction, Ruling, Ticket, Unread, Via,
+    Aim, Facts, Field, InjectRequest, Injection, NotNow, Presence, Progress, Reaction, Ticket, Unread, Via,
 };
 use crate::link::FromHub;
 use crate::prompt::{KeyTarget, MOST_TRIES, PromptEffect, PromptEvent, Reply};
@@ -69,16 +69,11 @@ impl Host {
         let request = &reply.request;
         let is_other = |injection: &Injection| injection.delivery.sighting != request.sighting;
         let is_busy = self.gate.injection().is_some_and(is_other);
-        let (reader, waiting) = match is_busy {
-            true => (Waits::Nobody, None),
-            false => self.reader(reply.tries),
-        };
+        let (reader, waiting) = if is_busy { (Waits::Nobody, None) } else { self.reader(reply.tries) };
         let mut facts = self.facts(request, reader);
         facts.decision = facts.decision.filter(|_| !is_busy);
-        let target = match facts.decision.is_some() || !self.gate.is_new(request) {
-            true => KeyTarget::NeedsNoKey,
-            false => self.key_target(request, &facts),
-        };
+        let needs_no_key = facts.decision.is_some() || !self.gate.is_new(request);
+        let target = if needs_no_key { KeyTarget::NeedsNoKey } else { self.key_target(request, &facts) };
         let mut effects = self.prompts.step(PromptEvent::Reply(reply, target), self.now());
         if let Some(PromptEffect::Judge(reply)) = effects.pop() {
             self.judge(&reply.request, facts, waiting);
@@ -89,9 +84,9 @@ impl Host {
         let is_new = self.gate.is_new(request);
         let reader = facts.reader;
         let outcome = match self.gate.claim(request, facts) {
-            Ruling::Go(ticket) => self.type_reply(ticket, request, (reader, waiting)),
-            Ruling::Answered(outcome) => outcome,
-            Ruling::FromOldHub => return,
+            Ok(ticket) => self.type_reply(ticket, request, (reader, waiting)),
+            Err(NotNow::Answered(outcome)) => outcome,
+            Err(NotNow::FromOldHub) => return,
         };
         self.tell_outcome(request.reply, request.prompt, outcome);
         if is_new && self.is_left_open(request, outcome) {
@@ -106,7 +101,7 @@ impl Host {
     }
 
     fn key_target(&self, request: &InjectRequest, facts: &Facts) -> KeyTarget {
-        let is_it = |seen: &Sighting| seen.no == request.sighting && seen.fingerprint == request.fingerprint;
+        let is_it = |seen: &Sighting| request.is_for(seen);
         match &facts.standing {
             Some(seen) if is_it(seen) => KeyTarget::Shown(Field::of(Some(seen)), facts.reader),
             None if self.detector.current().is_some_and(is_it) => KeyTarget::HalfDrawn,
@@ -248,9 +243,9 @@ impl Host {
         match progress {
             Progress::Waits => {}
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
-            Progress::Over(settled) => {
+            Progress::Over(delivery, outcome) => {
                 let lies_unread = self.control.unread_input().is_some_and(|unread| unread > 0);
-                self.step(PromptEvent::Settled(settled, lies_unread));
+                self.step(PromptEvent::Settled { delivery, outcome, lies_unread });
             }
         }
     }

@@ -6,7 +6,6 @@ use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
 
 use super::Host;
-use crate::gate::Settled;
 use crate::pause;
 use crate::prompt::{PromptEffect, PromptEvent, RequestFate};
 use crate::relay::Backlog;
@@ -32,10 +31,8 @@ impl Host {
                     DetectorEvent::Drift { no, how } => self.on_drift(no, how),
                     DetectorEvent::Seen(sighting) => {
                         let by = self.control.foreground_group();
-                        self.step(match self.hooks.awaits_request(&sighting) {
-                            true => PromptEvent::SeenWithoutRequest(sighting, by),
-                            false => PromptEvent::Seen(sighting, by),
-                        });
+                        let awaits_request = self.hooks.awaits_request(&sighting);
+                        self.step(PromptEvent::Seen { sighting, by, awaits_request });
                     }
                     DetectorEvent::Gone { no, how } => self.step(PromptEvent::Gone(no, how)),
                 }
@@ -101,7 +98,7 @@ impl Host {
             ),
             PromptEffect::TakeBackKeys => {}
             PromptEffect::DropLateKeys => self.drop_late_keys(),
-            PromptEffect::TellOutcome(Settled { delivery, outcome }) => {
+            PromptEffect::TellOutcome(delivery, outcome) => {
                 self.tell_outcome(delivery.reply, delivery.prompt, outcome);
             }
             PromptEffect::OfferAgain if self.reads_all() => self.observe(Observation::Untaken),
