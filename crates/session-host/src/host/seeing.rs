@@ -32,7 +32,7 @@ impl Host {
                     DetectorEvent::Seen(sighting) => {
                         let by = self.control.foreground_group();
                         let awaits_request = self.hooks.awaits_request(&sighting);
-                        self.step(PromptEvent::Seen { sighting, by, awaits_request });
+                        self.step(PromptEvent::Seen { sighting: sighting.into(), by, awaits_request });
                     }
                     DetectorEvent::Gone { no, how } => self.step(PromptEvent::Gone(no, how)),
                 }

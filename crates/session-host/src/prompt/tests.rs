@@ -33,11 +33,11 @@ fn sighting(no: u32) -> Sighting {
 }
 
 fn seen(no: u32) -> PromptEvent {
-    PromptEvent::Seen { sighting: sighting(no), by: Some(7), awaits_request: false }
+    PromptEvent::Seen { sighting: Box::new(sighting(no)), by: Some(7), awaits_request: false }
 }
 
 fn drawn(no: u32) -> PromptEvent {
-    PromptEvent::Seen { sighting: sighting(no), by: Some(7), awaits_request: true }
+    PromptEvent::Seen { sighting: Box::new(sighting(no)), by: Some(7), awaits_request: true }
 }
 
 fn gone(no: u32, how: Departure) -> PromptEvent {
@@ -352,7 +352,7 @@ proptest! {
                     | PromptEffect::OfferAgain => {}
                 }
             }
-            let waits = matches!(prompts.now, Prompt::Told(_, Stage::Early { .. }));
+            let waits = matches!(prompts.now, Some(Asked { stage: Stage::Early { .. }, .. }));
             prop_assert_eq!(unanswered.is_some(), waits, "a reply waits as long as it is not answered");
         }
     }
