@@ -59,7 +59,7 @@ impl Terminal {
             program: program.as_os_str(),
             args: &args,
             env: env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            size: WindowSize { cols, rows, x_pixels: 0, y_pixels: 0 },
+            size: WindowSize { ws_col: cols, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 },
             termios: None,
             foreground: true,
             outer_terminal: None,
@@ -157,7 +157,7 @@ impl Terminal {
     }
 
     pub fn resize(&self, cols: u16, rows: u16) {
-        self.control.resize(WindowSize { cols, rows, x_pixels: 0, y_pixels: 0 }).unwrap();
+        self.control.resize(WindowSize { ws_col: cols, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
     }
 
     pub fn signal(&self, signal: Signal) {
@@ -166,7 +166,7 @@ impl Terminal {
 
     /// Continues a stopped program, as `fg` does.
     pub fn continue_program(&self) {
-        self.child.continue_tool().unwrap();
+        self.child.signal_tool(Signal::CONT).unwrap();
     }
 
     /// `kill -9` of the program itself.

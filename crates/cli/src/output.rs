@@ -127,7 +127,7 @@ impl Output {
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         if let Ok(size) = atlasbridge_pty::window_size(io::stdout()) {
-            table.set_width(size.cols);
+            table.set_width(size.ws_col);
         }
         table.set_header(header.iter().map(|name| name.to_uppercase()).collect::<Vec<_>>());
         for row in rows {

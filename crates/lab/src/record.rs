@@ -94,13 +94,13 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
         return Err(RecordError::Exists { path: path.clone() });
     }
     let signals = Signals::block(&[
-        Signal::Winch,
-        Signal::Term,
-        Signal::Hup,
-        Signal::Int,
-        Signal::Quit,
-        Signal::Tstp,
-        Signal::Cont,
+        Signal::WINCH,
+        Signal::TERM,
+        Signal::HUP,
+        Signal::INT,
+        Signal::QUIT,
+        Signal::TSTP,
+        Signal::CONT,
     ])
     .map_err(RecordError::Terminal)?;
     let size = window_size(&stdout).map_err(RecordError::Terminal)?;
@@ -119,7 +119,7 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
         began: monotonic(),
         notes: Notes {
             writer,
-            detector: Detector::new(config.detector.clone(), size.cols, size.rows),
+            detector: Detector::new(config.detector.clone(), size.ws_col, size.ws_row),
             seen: Vec::new(),
             kernel: KernelWait::UNKNOWN,
             hides_keys: false,
@@ -149,8 +149,8 @@ fn header(config: &RecordConfig, size: WindowSize) -> serde_json::Value {
     };
     json!({
         "version": 2,
-        "width": size.cols,
-        "height": size.rows,
+        "width": size.ws_col,
+        "height": size.ws_row,
         "timestamp": config.started_at,
         "env": { "TERM": variable("TERM"), "SHELL": variable("SHELL") },
         "title": config.tool,
@@ -191,7 +191,7 @@ impl Recorder {
             let now = self.now();
             self.let_come(now)?;
             if self.kill_at.is_some_and(|at| at <= now) {
-                let _ = self.session.child.kill_tool();
+                let _ = self.session.child.signal_tool(Signal::KILL);
                 self.kill_at = None;
             }
             if let Some((end, _)) = self.end.filter(|(_, until)| *until <= now && self.unshown.is_empty()) {
@@ -336,18 +336,18 @@ impl Recorder {
     fn on_signals(&mut self) {
         while let Some(signal) = self.signals.next() {
             match signal {
-                Signal::Winch => self.resize(),
-                Signal::Term | Signal::Hup => {
+                Signal::WINCH => self.resize(),
+                Signal::TERM | Signal::HUP => {
                     let _ = self.session.child.signal_tool(signal);
-                    let _ = self.session.child.continue_tool();
+                    let _ = self.session.child.signal_tool(Signal::CONT);
                     self.kill_at = Some(self.now() + STOP_GRACE);
                 }
-                Signal::Int | Signal::Quit | Signal::Tstp => {
+                Signal::INT | Signal::QUIT | Signal::TSTP => {
                     let _ = self.session.child.signal_foreground(signal);
                 }
-                Signal::Cont => self.come_back(),
+                Signal::CONT => self.come_back(),
                 // Not asked for: they act, or are ignored.
-                Signal::Child | Signal::Ttin | Signal::Ttou | Signal::Pipe | Signal::Usr1 | Signal::Usr2 => {}
+                _ => {}
             }
         }
     }
@@ -357,7 +357,7 @@ impl Recorder {
             let _ = self.session.control.resize(size);
             let now = self.now();
             let _ = self.let_come(now);
-            self.notes.observe(Observation::Resized { cols: size.cols, rows: size.rows }, now);
+            self.notes.observe(Observation::Resized { cols: size.ws_col, rows: size.ws_row }, now);
         }
     }
 
@@ -372,7 +372,7 @@ impl Recorder {
                 ChildEvent::Exited { code } => End::Exited { code },
                 ChildEvent::Signaled { signal } => End::Signaled { signal },
                 ChildEvent::ExecFailed { errno } => End::NotStarted { errno },
-                ChildEvent::LeaderLost => End::Signaled { signal: Signal::Hup.number() },
+                ChildEvent::LeaderLost => End::Signaled { signal: Signal::HUP.as_raw() },
             };
             self.end = Some((end, self.now() + LAST_WORDS));
         }
@@ -383,7 +383,7 @@ impl Recorder {
         let _ = self.raw.suspend();
         self.tell_guardian(false);
         self.notes.flush();
-        if !matches!(stop_self(Signal::Tstp), Ok(Stop::Continued)) {
+        if !matches!(stop_self(Signal::TSTP), Ok(Stop::Continued)) {
             self.come_back();
         }
     }
@@ -392,7 +392,7 @@ impl Recorder {
         let _ = self.raw.resume();
         self.tell_guardian(true);
         self.resize();
-        let _ = self.session.child.continue_tool();
+        let _ = self.session.child.signal_tool(Signal::CONT);
     }
 
     fn tell_guardian(&self, is_raw: bool) {
@@ -503,8 +503,8 @@ fn ask_kernel(session: &Session) -> (KernelWait, bool) {
             TtyWait::None => Waits::Nobody,
             TtyWait::Unknown => Waits::Unknown,
         },
-        canonical: probe.canonical,
-        echo: probe.echo,
+        canonical: probe.mode.canonical,
+        echo: probe.mode.echo,
     };
     (kernel, is_ahead)
 }

@@ -9,6 +9,8 @@ use std::io;
 use std::os::fd::RawFd;
 use std::ptr;
 
+use rustix::process::Pid;
+
 use crate::signals::SignalSet;
 
 /// The last of the real-time signals (`_NSIG`).
@@ -22,7 +24,7 @@ const CLOSE_ONE_BY_ONE_UP_TO: u32 = 65_536;
 ///
 /// Blocked, because a signal in between would run a handler of ours in a process that is no longer us. What `child`
 /// does must follow the rules of this file.
-pub(crate) fn fork(child: impl FnOnce()) -> io::Result<libc::pid_t> {
+pub(crate) fn fork(child: impl FnOnce()) -> io::Result<Pid> {
     let before = SignalSet::full().replace_mask()?;
     // SAFETY: the child runs only `child`, which is written to the rules of this file, and then exits.
     let process = unsafe { libc::fork() };
@@ -33,7 +35,7 @@ pub(crate) fn fork(child: impl FnOnce()) -> io::Result<libc::pid_t> {
     }
     let error = io::Error::last_os_error();
     before.replace_mask()?;
-    if process < 0 { Err(error) } else { Ok(process) }
+    if process < 0 { Err(error) } else { Pid::from_raw(process).ok_or(error) }
 }
 
 /// A panic that unwound out of a forked child would return into a second session host. It ends here instead.
@@ -47,11 +49,10 @@ impl Drop for ExitOnUnwind {
 
 /// Forks once more, in a process that is already a forked copy: the bare system call, because libc's `fork` runs
 /// handlers that were registered for a process with working locks.
-pub(crate) fn fork_again() -> Result<libc::pid_t, i32> {
+pub(crate) fn fork_again() -> io::Result<libc::pid_t> {
     // SAFETY: without flags and stack this is fork. libc's cached thread id is stale in the child, which only makes
     // system calls.
-    let process = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
-    if process < 0 { Err(errno()) } else { Ok(process as libc::pid_t) }
+    checked(unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) } as libc::pid_t)
 }
 
 /// Ends this process without any tidying: what there is to tidy belongs to the process we were forked from.
@@ -90,17 +91,16 @@ pub(crate) fn unblock_signals() {
 }
 
 /// Makes `descriptor` the process's standard input, output and error. It must itself be none of them.
-pub(crate) fn become_stdio(descriptor: RawFd) -> Result<(), i32> {
+pub(crate) fn become_stdio(descriptor: RawFd) -> io::Result<()> {
     for standard in 0..=2 {
         duplicate_to(descriptor, standard)?;
     }
     Ok(())
 }
 
-pub(crate) fn duplicate_to(descriptor: RawFd, number: RawFd) -> Result<(), i32> {
+pub(crate) fn duplicate_to(descriptor: RawFd, number: RawFd) -> io::Result<()> {
     // SAFETY: no memory is involved, and nothing in this process relies on what `number` was.
-    let result = unsafe { libc::dup2(descriptor, number) };
-    if result < 0 { Err(errno()) } else { Ok(()) }
+    checked(unsafe { libc::dup2(descriptor, number) }).map(drop)
 }
 
 pub(crate) fn close(descriptor: RawFd) {
@@ -132,12 +132,12 @@ fn close_between(first: u32, last: u32) {
     }
 }
 
-/// What a system call says: below zero is a failure, and its reason is in `errno`.
+/// What a system call says: below zero is a failure, and its reason is in `errno`. An error from a number holds no memory.
 pub(crate) fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
+/// The number of the last failure, a thread's variable.
 pub(crate) fn errno() -> i32 {
-    // Reads a thread's variable; an error from a number holds no memory.
     io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }

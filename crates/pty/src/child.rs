@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
-use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, wait, waitpid};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, kill_process_group, pidfd_open, wait, waitpid};
 
-use crate::after_fork::checked;
 use crate::control::foreground_group;
 use crate::link::{GuardianNote, HostRequest, REPORT_BYTES, decode_report};
 use crate::signals::Signal;
@@ -38,6 +37,16 @@ pub enum ChildEvent {
     LeaderLost,
 }
 
+impl ChildEvent {
+    /// Nothing follows.
+    fn is_last(self) -> bool {
+        match self {
+            Self::Started { .. } | Self::Stopped { .. } | Self::Continued => false,
+            Self::ExecFailed { .. } | Self::Exited { .. } | Self::Signaled { .. } | Self::LeaderLost => true,
+        }
+    }
+}
+
 /// The tool and its leader.
 ///
 /// Dropping it hangs up: a tool that still runs gets SIGHUP, as when a terminal is closed. Leave raw mode first, and
@@ -46,66 +55,37 @@ pub enum ChildEvent {
 pub struct Child {
     link: OwnedFd,
     master: Arc<OwnedFd>,
-    leader: i32,
-    tool: ToolState,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum ToolState {
-    Starting,
-    Running { pid: i32 },
-    Over,
+    leader: Pid,
+    /// The tool's end was told.
+    is_over: bool,
 }
 
 impl Child {
-    pub(crate) fn new(link: OwnedFd, master: Arc<OwnedFd>, leader: i32) -> Self {
-        Self { link, master, leader, tool: ToolState::Starting }
+    pub(crate) fn new(link: OwnedFd, master: Arc<OwnedFd>, leader: Pid) -> Self {
+        Self { link, master, leader, is_over: false }
     }
 
     /// The process between us and the tool.
     pub fn leader_pid(&self) -> i32 {
-        self.leader
-    }
-
-    /// The tool itself, while it runs; also the number of its process group.
-    pub fn tool_pid(&self) -> Option<i32> {
-        match self.tool {
-            ToolState::Running { pid } => Some(pid),
-            ToolState::Starting | ToolState::Over => None,
-        }
+        self.leader.as_raw_pid()
     }
 
     /// The next thing that happened to the tool, if something did; without waiting. Poll the descriptor to wait.
     pub fn next_event(&mut self) -> io::Result<Option<ChildEvent>> {
-        if matches!(self.tool, ToolState::Over) {
-            return Ok(None);
-        }
-        loop {
+        while !self.is_over {
             let mut packet = [0; REPORT_BYTES];
-            match recv(&self.link, &mut packet, RecvFlags::DONTWAIT) {
-                Ok((0, _)) => return Ok(Some(self.remember(ChildEvent::LeaderLost))),
-                Ok(_) => match decode_report(packet) {
-                    Some(event) => return Ok(Some(self.remember(event))),
-                    None => return Err(io::ErrorKind::InvalidData.into()),
-                },
+            let event = match recv(&self.link, &mut packet, RecvFlags::DONTWAIT) {
+                Ok((0, _)) => ChildEvent::LeaderLost,
+                Ok(_) => decode_report(packet).ok_or(io::ErrorKind::InvalidData)?,
                 Err(Errno::AGAIN) => return Ok(None),
                 // The leader went without reading all: said once, and then comes what it had sent, and its end.
-                Err(Errno::INTR | Errno::CONNRESET) => {}
+                Err(Errno::INTR | Errno::CONNRESET) => continue,
                 Err(errno) => return Err(errno.into()),
-            }
+            };
+            self.is_over = event.is_last();
+            return Ok(Some(event));
         }
-    }
-
-    fn remember(&mut self, event: ChildEvent) -> ChildEvent {
-        match event {
-            ChildEvent::Started { pid } => self.tool = ToolState::Running { pid },
-            ChildEvent::Stopped { .. } | ChildEvent::Continued => {}
-            ChildEvent::ExecFailed { .. }
-            | ChildEvent::Exited { .. }
-            | ChildEvent::Signaled { .. }
-            | ChildEvent::LeaderLost => self.tool = ToolState::Over,
-        }
-        event
+        Ok(None)
     }
 
     /// Tells the guardian what to put right should we die. Send it after entering raw mode and after leaving it. The
@@ -123,35 +103,22 @@ impl Child {
         self.tell(HostRequest::Foreground(is_front))
     }
 
-    /// Continues a stopped tool.
-    pub fn continue_tool(&self) -> io::Result<()> {
-        self.signal_tool(Signal::Cont)
-    }
-
     /// Signals the tool's process group, from the moment of [`crate::spawn`] on. Fails with ESRCH when its end was
     /// reported.
     ///
     /// The leader does it. It knows whether the number is still the tool's, knows it before we do, and may, being of
     /// the same session, continue also a tool of another user (`sudo`).
     pub fn signal_tool(&self, signal: Signal) -> io::Result<()> {
-        self.ask_leader(signal.number(), HostRequest::Signal)
-    }
-
-    /// Ends the tool's process group without asking it.
-    pub fn kill_tool(&self) -> io::Result<()> {
-        self.ask_leader(libc::SIGKILL, HostRequest::Signal)
+        self.ask_leader(HostRequest::Signal(signal))
     }
 
     /// Signals the tool and none of its children: a signal that was sent to us alone was meant for it alone.
     pub fn signal_tool_alone(&self, signal: Signal) -> io::Result<()> {
-        self.ask_leader(signal.number(), HostRequest::SignalTool)
+        self.ask_leader(HostRequest::SignalTool(signal))
     }
 
-    fn ask_leader(&self, number: i32, request: fn(u8) -> HostRequest) -> io::Result<()> {
-        match (self.tool, u8::try_from(number)) {
-            (ToolState::Starting | ToolState::Running { .. }, Ok(number)) => self.tell(request(number)),
-            (ToolState::Over, _) | (_, Err(_)) => Err(Errno::SRCH.into()),
-        }
+    fn ask_leader(&self, request: HostRequest) -> io::Result<()> {
+        if self.is_over { Err(Errno::SRCH.into()) } else { self.tell(request) }
     }
 
     fn tell(&self, request: HostRequest) -> io::Result<()> {
@@ -166,9 +133,8 @@ impl Child {
 
     /// Signals the group in front of the inner terminal: under a shell, the job and not the shell.
     pub fn signal_foreground(&self, signal: Signal) -> io::Result<()> {
-        let group = foreground_group(&self.master).ok_or(Errno::SRCH)?;
-        // SAFETY: no memory is involved.
-        checked(unsafe { libc::kill(-group, signal.number()) }).map(drop)
+        let group = foreground_group(&self.master).and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+        Ok(kill_process_group(group, signal)?)
     }
 
     /// Collects every child of this process that has ended, without waiting: the leader, and the orphans of the tool,
@@ -184,18 +150,11 @@ impl Drop for Child {
     /// wake-up; the limit is for a leader that was stopped.
     fn drop(&mut self) {
         let _ = shutdown(&self.link, Shutdown::Both);
-        let Some(leader) = Pid::from_raw(self.leader) else {
-            return;
-        };
         // An error: it was reaped, and the number is no longer ours to wait for.
-        let Ok(None) = waitpid(Some(leader), WaitOptions::NOHANG) else {
-            return;
-        };
-        let Ok(ended) = pidfd_open(leader, PidfdFlags::empty()) else {
-            return;
-        };
+        let Ok(None) = waitpid(Some(self.leader), WaitOptions::NOHANG) else { return };
+        let Ok(ended) = pidfd_open(self.leader, PidfdFlags::empty()) else { return };
         let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(LEADER_EXIT_LIMIT));
-        let _ = waitpid(Some(leader), WaitOptions::NOHANG);
+        let _ = waitpid(Some(self.leader), WaitOptions::NOHANG);
     }
 }
 

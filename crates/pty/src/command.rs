@@ -4,7 +4,10 @@ use std::ffi::{CStr, CString, NulError, OsStr, OsString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
-use crate::after_fork::{close, errno};
+use rustix::fs::{FileType, Mode, OFlags, open, stat};
+use rustix::io::read;
+
+use crate::after_fork::errno;
 
 /// Where a tool is looked for if its environment has no PATH, as `execvp` does.
 const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin";
@@ -129,30 +132,18 @@ fn execute(file: &CStr, arguments: &[*const c_char], environment: &[*const c_cha
 }
 
 fn is_file(path: &CStr) -> bool {
-    // SAFETY: all-zero bytes are a valid `stat`, which the kernel fills.
-    let mut status: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends in NUL and the place outlives the call.
-    let found = unsafe { libc::stat(path.as_ptr(), &raw mut status) } == 0;
-    found && status.st_mode & libc::S_IFMT == libc::S_IFREG
+    stat(path).is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::RegularFile)
 }
 
 /// A file that the kernel cannot execute is a script for the shell unless its first line holds a NUL, as in a binary
 /// for another machine. That is bash's rule; without it the shell would read the binary and complain in riddles.
 fn is_script(path: &CStr) -> bool {
     let mut sample = [0_u8; SCRIPT_SAMPLE];
-    // SAFETY: the path ends in NUL.
-    let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK) };
-    if file < 0 {
-        return false;
-    }
-    // SAFETY: the kernel writes at most as many bytes as the sample has.
-    let count = unsafe { libc::read(file, sample.as_mut_ptr().cast(), sample.len()) };
-    close(file);
-    let Ok(count) = usize::try_from(count) else {
-        return false;
-    };
-    let first_line = sample.iter().take(count).take_while(|&&byte| byte != b'\n');
-    !first_line.into_iter().any(|&byte| byte == 0)
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let count = open(path, flags, Mode::empty()).and_then(|file| read(file, &mut sample));
+    let Ok(count) = count else { return false };
+    let mut first_line = sample.iter().take(count).take_while(|&&byte| byte != b'\n');
+    !first_line.any(|&byte| byte == 0)
 }
 
 #[cfg(test)]

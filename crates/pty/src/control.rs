@@ -6,10 +6,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::pty::OpenptFlags;
-use rustix::termios::QueueSelector;
+use rustix::termios::{QueueSelector, tcsetwinsize};
 
+use crate::host::WindowSize;
 use crate::probe::{Probe, TerminalId, WaitingThread, probe, probe_elsewhere};
-use crate::terminal::{Termios, WindowSize};
+use crate::terminal::Termios;
 
 /// The inner terminal, to be asked and resized.
 #[derive(Debug)]
@@ -27,16 +28,10 @@ pub struct Control {
 pub struct LineMode {
     /// Lines are edited by the kernel and handed over at Enter; otherwise each key goes through at once.
     pub canonical: bool,
-    /// The kernel shows what is typed.
+    /// The kernel shows what is typed. Canonical without echo is a password.
     pub echo: bool,
-    /// `intr` and `susp` are signals; otherwise ordinary bytes.
-    pub signals: bool,
-    /// Enter, which sends CR, arrives as LF.
-    pub cr_to_nl: bool,
-    /// The character that ends the input, interrupts, suspends; zero where there is none.
+    /// The character that ends the input; zero where there is none.
     pub eof: u8,
-    pub intr: u8,
-    pub susp: u8,
 }
 
 impl LineMode {
@@ -44,11 +39,7 @@ impl LineMode {
         Self {
             canonical: settings.has_local_flag(libc::ICANON),
             echo: settings.has_local_flag(libc::ECHO),
-            signals: settings.has_local_flag(libc::ISIG),
-            cr_to_nl: settings.has_input_flag(libc::ICRNL),
             eof: settings.special(libc::VEOF),
-            intr: settings.special(libc::VINTR),
-            susp: settings.special(libc::VSUSP),
         }
     }
 }
@@ -56,7 +47,7 @@ impl LineMode {
 impl Default for LineMode {
     /// What the kernel gives a fresh terminal.
     fn default() -> Self {
-        Self { canonical: true, echo: true, signals: true, cr_to_nl: true, eof: 0x04, intr: 0x03, susp: 0x1a }
+        Self { canonical: true, echo: true, eof: 0x04 }
     }
 }
 
@@ -64,28 +55,26 @@ impl Control {
     /// Gives the terminal these settings, those of the outer one, unless the tool has made its own. A job that comes
     /// to the front finds the terminal as the shell hands it over, and not as it was while the shell edited a line.
     pub fn lend(&mut self, settings: Termios) -> io::Result<()> {
-        if self.termios()? != self.lent {
-            return Ok(());
-        }
-        settings.for_start(self.fresh).apply(&self.master)?;
-        self.lent = self.termios()?;
-        Ok(())
+        self.set_if_untouched(settings.for_start(self.fresh))
     }
 
     /// Shows what is typed no longer, unless the tool has made its own settings: what comes from a file or a pipe is not
     /// part of a tool's output.
     pub fn stop_echo(&mut self) -> io::Result<()> {
-        if self.termios()? != self.lent {
-            return Ok(());
+        self.set_if_untouched(self.lent.without_echo())
+    }
+
+    fn set_if_untouched(&mut self, settings: Termios) -> io::Result<()> {
+        if self.termios()? == self.lent {
+            settings.apply(&self.master)?;
+            self.lent = self.termios()?;
         }
-        self.lent.without_echo().apply(&self.master)?;
-        self.lent = self.termios()?;
         Ok(())
     }
 
     /// Tells the terminal its new size; its foreground group gets SIGWINCH if it is another than before.
     pub fn resize(&self, size: WindowSize) -> io::Result<()> {
-        size.apply(&self.master)
+        Ok(tcsetwinsize(&self.master, size)?)
     }
 
     /// The settings as the tool left them: those of the slave, which the kernel also shows on the master.

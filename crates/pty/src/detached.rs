@@ -6,9 +6,9 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, open};
-use rustix::io::fcntl_dupfd_cloexec;
+use rustix::io::{fcntl_dupfd_cloexec, retry_on_intr};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::process::{WaitOptions, chdir, setsid, waitpid};
 
 use crate::after_fork;
 use crate::command::ExecImage;
@@ -43,15 +43,16 @@ pub fn spawn_detached(
 
     let (nothing, theirs) = (nothing.as_raw_fd(), their_ready.as_raw_fd());
     let first = after_fork::fork(|| {
-        // SAFETY: no memory is involved. A fresh fork leads no group, so this cannot be refused.
-        unsafe { libc::setsid() };
+        // A fresh fork leads no group, so this cannot be refused.
+        let _ = setsid();
         match after_fork::fork_again() {
             Ok(0) => become_detached(nothing, theirs, &mut image),
             Ok(_) => after_fork::exit(0),
             Err(_) => after_fork::exit(1),
         }
     })?;
-    collect(first);
+    // The first of the two forked processes has exited or is about to: it waits for nothing.
+    let _ = retry_on_intr(|| waitpid(Some(first), WaitOptions::empty()));
     Ok(ready)
 }
 
@@ -59,19 +60,10 @@ fn become_detached(nothing: RawFd, ready: RawFd, image: &mut ExecImage) -> ! {
     let placed = after_fork::become_stdio(nothing).and_then(|()| after_fork::duplicate_to(ready, READY));
     if placed.is_ok() {
         after_fork::close_all_except(&mut [0, 1, 2, READY]);
-        // SAFETY: the path ends in NUL.
-        unsafe { libc::chdir(c"/".as_ptr()) };
+        let _ = chdir(c"/");
         after_fork::restore_dispositions();
         after_fork::unblock_signals();
         image.exec();
     }
     after_fork::exit(127);
-}
-
-/// The first of the two forked processes has exited or is about to: it waits for nothing.
-fn collect(process: libc::pid_t) {
-    let Some(process) = Pid::from_raw(process) else {
-        return;
-    };
-    while let Err(rustix::io::Errno::INTR) = waitpid(Some(process), WaitOptions::empty()) {}
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::io::{read, retry_on_intr, write};
+use rustix::io::{retry_on_intr, write};
 
 use crate::transfer::{ReadOutcome, WriteOutcome};
 
@@ -26,10 +26,7 @@ impl ReadHalf {
     /// `End` comes when the tool has ended and everything else has closed the terminal; processes that the tool left
     /// behind in the background may hold it open, so after the tool's end wait for `End` only so long.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<ReadOutcome> {
-        if buffer.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no room to read into"));
-        }
-        ReadOutcome::of(retry_on_intr(|| read(&self.master, &mut *buffer)))
+        ReadOutcome::of_read(&self.master, buffer)
     }
 }
 

@@ -27,8 +27,7 @@ use crate::wait::{PollFd, PollFlags, poll};
 /// after, also without privileges (tested); other processes' view of `/proc/PID/fd` is what goes away.
 pub fn protect_this_process() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    set_child_subreaper(Some(getpid()))?;
-    Ok(())
+    adopt_orphans()
 }
 
 /// What this process starts, and what that starts and abandons, stays below it.
@@ -48,9 +47,7 @@ pub fn end_children(limit: Duration) -> io::Result<()> {
         }
         for child in children {
             // An error: it was collected before.
-            let Ok(ended) = pidfd_open(child, PidfdFlags::empty()) else {
-                continue;
-            };
+            let Ok(ended) = pidfd_open(child, PidfdFlags::empty()) else { continue };
             let _ = kill_process(child, Signal::KILL);
             if poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(limit))? == 0 {
                 return Err(io::ErrorKind::TimedOut.into());
@@ -82,6 +79,5 @@ pub fn monotonic() -> Duration {
 }
 
 fn clock(id: ClockId) -> Duration {
-    let time = clock_gettime(id);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+    Duration::try_from(clock_gettime(id)).unwrap_or_default()
 }

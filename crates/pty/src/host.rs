@@ -6,9 +6,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::termios::tcgetwinsize;
 
+pub use rustix::termios::Winsize as WindowSize;
+
 use crate::link::TerminalChange;
-use crate::signals::SignalSet;
-use crate::terminal::{Termios, WindowSize};
+use crate::signals::{Signal, SignalSet};
+use crate::terminal::Termios;
 
 /// A terminal in raw mode, until this is dropped or suspended.
 #[derive(Debug)]
@@ -60,11 +62,6 @@ impl RawTerminal {
         self.raw.map(|to| TerminalChange { from: self.saved, to })
     }
 
-    /// The settings that will be restored.
-    pub fn saved(&self) -> &Termios {
-        &self.saved
-    }
-
     /// Restores the terminal for a while, as before stopping.
     pub fn suspend(&mut self) -> io::Result<()> {
         match self.raw.take() {
@@ -81,7 +78,9 @@ impl RawTerminal {
             return Ok(());
         }
         self.saved = now;
-        self.raw = Some(make_raw(&self.terminal, &self.saved, self.keep_output_processing)?);
+        self.saved.raw(self.keep_output_processing).apply(&self.terminal)?;
+        // What the terminal made of it: it may keep settings that we asked to change, and `restore` compares.
+        self.raw = Some(Termios::of(&self.terminal)?);
         Ok(())
     }
 }
@@ -93,27 +92,14 @@ impl Drop for RawTerminal {
     }
 }
 
-/// The size of this terminal.
+/// The size of this terminal in characters and, where known, in pixels (zero where not).
 pub fn window_size(terminal: impl AsFd) -> io::Result<WindowSize> {
-    let size = tcgetwinsize(terminal)?;
-    Ok(WindowSize {
-        cols: size.ws_col,
-        rows: size.ws_row,
-        x_pixels: size.ws_xpixel,
-        y_pixels: size.ws_ypixel,
-    })
+    Ok(tcgetwinsize(terminal)?)
 }
 
 /// Whether this is a terminal at all.
 pub fn is_terminal(descriptor: impl AsFd) -> bool {
     Termios::of(descriptor).is_ok()
-}
-
-/// Returns what the terminal made of it: a terminal may keep settings that we asked to change, and `restore`
-/// compares.
-fn make_raw(terminal: &OwnedFd, saved: &Termios, keep_output_processing: bool) -> io::Result<Termios> {
-    saved.raw(keep_output_processing).apply(terminal)?;
-    Termios::of(terminal)
 }
 
 /// # Only what is ours
@@ -122,9 +108,7 @@ fn make_raw(terminal: &OwnedFd, saved: &Termios, keep_output_processing: bool) -
 /// terminal back while we were stopped and is editing a line: ours to leave alone. SIGTTOU is blocked meanwhile, or
 /// restoring from the background would stop us, on our way out, for ever.
 fn restore(terminal: &OwnedFd, saved: &Termios, raw: &Termios) -> io::Result<()> {
-    let mut background_write = SignalSet::empty();
-    background_write.add(libc::SIGTTOU);
-    let before = background_write.block()?;
+    let before = SignalSet::of(Signal::TTOU).block()?;
     let restored = match Termios::of(terminal) {
         Ok(now) if now == *raw => saved.apply(terminal),
         Ok(_) => Ok(()),

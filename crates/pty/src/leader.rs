@@ -9,14 +9,17 @@
 //! It lives until the host lets go of the socket, also beyond the tool's end: while the host writes the tool's last
 //! words, the outer terminal is still raw and still needs its guardian.
 
+use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr;
 
-use crate::after_fork;
+use rustix::process::{chdir, setsid};
+
+use crate::after_fork::{self, checked};
 use crate::child::ChildEvent;
 use crate::command::ExecImage;
 use crate::link::{GuardianNote, HostRequest, encode_report};
-use crate::signals::SignalSet;
+use crate::signals::{Signal, SignalSet};
 use crate::terminal::Termios;
 
 /// Ends a string that the host was in the middle of, then ends what tools switch on and shells do not: synchronised
@@ -65,7 +68,10 @@ pub(crate) fn lead(inheritance: &Inheritance, image: &mut ExecImage) -> ! {
     leader.close_what_is_not_ours(&started);
     match started {
         Ok(tool) => leader.tool = tool,
-        Err(errno) => leader.tool_is_over(ChildEvent::ExecFailed { errno }),
+        Err(error) => {
+            let errno = error.raw_os_error().unwrap_or(libc::EIO);
+            leader.tool_is_over(ChildEvent::ExecFailed { errno });
+        }
     }
     leader.watch()
 }
@@ -113,36 +119,27 @@ impl ToolProcess {
 
 impl Leader {
     /// Makes the session, with the inner terminal to control it.
-    fn found_session(&mut self) -> Result<(), i32> {
-        // SAFETY: no memory is involved. A fresh fork leads no group, so this cannot be refused.
-        if unsafe { libc::setsid() } < 0 {
-            return Err(after_fork::errno());
-        }
+    fn found_session(&mut self) -> io::Result<()> {
+        // A fresh fork leads no group, so this cannot be refused.
+        setsid()?;
         // SAFETY: no memory is involved; 0 asks not to steal the terminal from another session.
-        if unsafe { libc::ioctl(TERMINAL, libc::TIOCSCTTY, 0) } < 0 {
-            return Err(after_fork::errno());
-        }
-        let mut child = SignalSet::empty();
-        child.add(libc::SIGCHLD);
-        // SAFETY: the set is initialised and outlives the call.
-        self.children = unsafe { libc::signalfd(-1, child.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
-        if self.children < 0 { Err(after_fork::errno()) } else { Ok(()) }
+        checked(unsafe { libc::ioctl(TERMINAL, libc::TIOCSCTTY, 0) })?;
+        self.children = SignalSet::of(Signal::CHILD).descriptor()?;
+        Ok(())
     }
 
     /// After the tool's fork and not before: what the shell has handed down without close-on-exec, such as the
     /// `/dev/fd/63` of `run -- diff <(one) <(other)`, is the tool's. What is our own has the flag from birth.
-    fn close_what_is_not_ours(&self, started: &Result<ToolProcess, i32>) {
+    fn close_what_is_not_ours(&self, started: &io::Result<ToolProcess>) {
         let outcome = started.as_ref().map_or(-1, ToolProcess::outcome);
         let outer = self.outer.unwrap_or(-1);
         after_fork::close_all_except(&mut [0, 1, 2, self.link, self.children, outcome, outer]);
     }
 
-    fn start_tool(&self, image: &mut ExecImage, foreground: bool) -> Result<ToolProcess, i32> {
+    fn start_tool(&self, image: &mut ExecImage, foreground: bool) -> io::Result<ToolProcess> {
         let mut pipe = [-1; 2];
         // SAFETY: the kernel writes two descriptors to a place that outlives the call.
-        if unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } < 0 {
-            return Err(after_fork::errno());
-        }
+        checked(unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) })?;
         let [outcome, report] = pipe;
         let pid = after_fork::fork_again()?;
         if pid == 0 {
@@ -152,9 +149,8 @@ impl Leader {
         // The tool does the same: whichever is first, the group exists when either relies on it.
         // SAFETY: no memory is involved.
         unsafe { libc::setpgid(pid, pid) };
-        // SAFETY: the path ends in NUL. The tool has the host's directory; the leader must not keep it from being
-        // unmounted.
-        unsafe { libc::chdir(c"/".as_ptr()) };
+        // The tool has the host's directory; the leader must not keep it from being unmounted.
+        let _ = chdir(c"/");
         Ok(ToolProcess::Starting { pid, outcome })
     }
 
@@ -184,9 +180,7 @@ impl Leader {
 
     /// Asked before `waitpid`, so that the host hears of a start before it hears of an end.
     fn learn_whether_it_started(&mut self) {
-        let ToolProcess::Starting { pid, outcome } = self.tool else {
-            return;
-        };
+        let ToolProcess::Starting { pid, outcome } = self.tool else { return };
         let mut errno = [0_u8; 4];
         // SAFETY: the kernel writes at most four bytes to a place that outlives the call.
         let count = unsafe { libc::read(outcome, errno.as_mut_ptr().cast(), errno.len()) };
@@ -251,9 +245,7 @@ impl Leader {
 
     /// Waits while the socket is full (the host is stopped): a report is never lost. The host's death ends the wait.
     fn report(&self, event: ChildEvent) {
-        let Some(packet) = encode_report(event) else {
-            return;
-        };
+        let Some(packet) = encode_report(event) else { return };
         // SAFETY: the packet outlives the call.
         unsafe { libc::send(self.link, packet.as_ptr().cast(), packet.len(), libc::MSG_NOSIGNAL) };
     }
@@ -281,8 +273,8 @@ impl Leader {
     fn obey(&mut self, packet: &[u8; HostRequest::BYTES]) {
         match HostRequest::decode(packet) {
             Some(HostRequest::Note(note)) => self.note = note,
-            Some(HostRequest::Signal(number)) => self.signal_tool(number, |pid| -pid),
-            Some(HostRequest::SignalTool(number)) => self.signal_tool(number, |pid| pid),
+            Some(HostRequest::Signal(signal)) => self.signal_tool(signal, |pid| -pid),
+            Some(HostRequest::SignalTool(signal)) => self.signal_tool(signal, |pid| pid),
             Some(HostRequest::Foreground(true)) => self.give_terminal(),
             Some(HostRequest::Foreground(false)) => self.take_terminal(),
             None => {}
@@ -290,10 +282,10 @@ impl Leader {
     }
 
     /// While it is there: its number may be another's afterwards.
-    fn signal_tool(&self, signal: u8, receiver: fn(libc::pid_t) -> libc::pid_t) {
+    fn signal_tool(&self, signal: Signal, receiver: fn(libc::pid_t) -> libc::pid_t) {
         if let Some(pid) = self.tool.pid() {
             // SAFETY: no memory is involved.
-            unsafe { libc::kill(receiver(pid), signal.into()) };
+            unsafe { libc::kill(receiver(pid), signal.as_raw()) };
         }
     }
 
@@ -318,10 +310,6 @@ impl Leader {
         }
     }
 
-    fn outer_settings(&self) -> Option<Termios> {
-        Termios::of(borrow(self.outer?)).ok()
-    }
-
     /// # Guardian's promise
     ///
     /// However the host ended, the outer terminal is usable and the tool knows. The writing comes last: it is the
@@ -344,12 +332,12 @@ impl Leader {
     /// likely a shell that is already editing a line: they are left alone, and so is its prompt.
     fn restore_settings(&self) -> Option<&'static [&'static [u8]]> {
         let change = self.note.restore?;
-        let outer = self.outer?;
-        if self.outer_settings() != Some(change.to) {
+        let outer = borrow(self.outer?);
+        if Termios::of(outer).ok() != Some(change.to) {
             return Some(&[SETTLE]);
         }
         // From another session the kernel asks for no foreground.
-        let _ = change.from.apply(borrow(outer));
+        let _ = change.from.apply(outer);
         Some(&[SETTLE, SETTLE_KEYS])
     }
 
@@ -357,14 +345,10 @@ impl Leader {
     /// the foreground the terminal is by now too dead to say so; the kernel remembers, and hangs up on that group as
     /// this process, the leader of the session, exits.
     fn hang_up(&self) {
-        let Some(pid) = self.tool.pid() else {
-            return;
-        };
-        signal_group(pid, libc::SIGHUP);
-        signal_group(pid, libc::SIGCONT);
+        let Some(pid) = self.tool.pid() else { return };
+        hang_up_on(pid);
         if let Some(group) = foreground().filter(|&group| group != pid && group != own_group()) {
-            signal_group(group, libc::SIGHUP);
-            signal_group(group, libc::SIGCONT);
+            hang_up_on(group);
         }
     }
 }
@@ -402,9 +386,12 @@ fn own_group() -> libc::pid_t {
     unsafe { libc::getpgrp() }
 }
 
-fn signal_group(group: libc::pid_t, signal: i32) {
+fn hang_up_on(group: libc::pid_t) {
     // SAFETY: no memory is involved.
-    unsafe { libc::kill(-group, signal) };
+    unsafe {
+        libc::kill(-group, libc::SIGHUP);
+        libc::kill(-group, libc::SIGCONT);
+    }
 }
 
 fn write_if_ready(terminal: RawFd, words: &[u8]) {

@@ -2,6 +2,7 @@
 //! one program.
 
 use crate::child::ChildEvent;
+use crate::signals::Signal;
 use crate::terminal::Termios;
 
 /// What we have done to the outer terminal's settings.
@@ -30,9 +31,9 @@ pub struct GuardianNote {
 pub(crate) enum HostRequest {
     Note(GuardianNote),
     /// For the tool's process group.
-    Signal(u8),
+    Signal(Signal),
     /// For the tool alone.
-    SignalTool(u8),
+    SignalTool(Signal),
     /// Whether the tool may have the inner terminal's foreground, because we have the outer one's.
     Foreground(bool),
 }
@@ -50,8 +51,10 @@ impl HostRequest {
     pub(crate) fn encode(self) -> [u8; Self::BYTES] {
         let mut packet = [0; Self::BYTES];
         match self {
-            Self::Signal(number) => packet[..2].copy_from_slice(&[Self::SIGNAL, number]),
-            Self::SignalTool(number) => packet[..2].copy_from_slice(&[Self::SIGNAL_TOOL, number]),
+            Self::Signal(signal) => packet[..2].copy_from_slice(&[Self::SIGNAL, signal.as_raw() as u8]),
+            Self::SignalTool(signal) => {
+                packet[..2].copy_from_slice(&[Self::SIGNAL_TOOL, signal.as_raw() as u8])
+            }
             Self::Foreground(is_front) => packet[..2].copy_from_slice(&[Self::FOREGROUND, is_front.into()]),
             Self::Note(note) => {
                 packet[1] = note.alternate_screen.into();
@@ -67,6 +70,7 @@ impl HostRequest {
 
     pub(crate) fn decode(packet: &[u8; Self::BYTES]) -> Option<Self> {
         let [kind, detail, settings @ ..] = packet;
+        let signal = || Signal::from_named_raw((*detail).into());
         let note = |restore| Self::Note(GuardianNote { restore, alternate_screen: *detail != 0 });
         match *kind {
             Self::CLEAR => Some(note(None)),
@@ -75,8 +79,8 @@ impl HostRequest {
                 let (from, to) = (Termios::from_bytes(*from), Termios::from_bytes(*to.first_chunk()?));
                 Some(note(Some(TerminalChange { from, to })))
             }
-            Self::SIGNAL => Some(Self::Signal(*detail)),
-            Self::SIGNAL_TOOL => Some(Self::SignalTool(*detail)),
+            Self::SIGNAL => signal().map(Self::Signal),
+            Self::SIGNAL_TOOL => signal().map(Self::SignalTool),
             Self::FOREGROUND => Some(Self::Foreground(*detail != 0)),
             _ => None,
         }
@@ -148,8 +152,8 @@ mod tests {
             }
         }
         for request in [
-            HostRequest::Signal(64),
-            HostRequest::SignalTool(10),
+            HostRequest::Signal(Signal::KILL),
+            HostRequest::SignalTool(Signal::USR1),
             HostRequest::Foreground(true),
             HostRequest::Foreground(false),
         ] {

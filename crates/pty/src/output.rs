@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
-use rustix::io::{Errno, fcntl_dupfd_cloexec, read, retry_on_intr, write};
+use rustix::io::{Errno, fcntl_dupfd_cloexec, retry_on_intr, write};
 use rustix::net::{SendFlags, send};
 
 use crate::host::is_terminal;
@@ -46,7 +46,7 @@ impl HostOutput {
     pub fn open(output: impl AsFd) -> io::Result<Self> {
         let output = output.as_fd();
         let kind = FileType::from_raw_mode(fstat(output)?.st_mode);
-        if let Some(descriptor) = opened_anew(kind, output, Access::Write) {
+        if let Some(descriptor) = opened_anew(kind, output, OFlags::WRONLY) {
             return Ok(Self { descriptor, mode: OutputMode::Direct });
         }
         // Not ours to open (a terminal after `su`, a pipe without a reader), or not to be opened.
@@ -119,7 +119,7 @@ impl HostInput {
     pub fn open(input: impl AsFd) -> io::Result<Self> {
         let input = input.as_fd();
         let file = FileType::from_raw_mode(fstat(input)?.st_mode);
-        let descriptor = match opened_anew(file, input, Access::Read) {
+        let descriptor = match opened_anew(file, input, OFlags::RDONLY) {
             Some(descriptor) => descriptor,
             None => fcntl_dupfd_cloexec(input, 3)?,
         };
@@ -133,13 +133,10 @@ impl HostInput {
     /// Reads what is there, without waiting: only after the kernel has said that there is something, also where we
     /// are alone.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<ReadOutcome> {
-        if buffer.is_empty() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no room to read into"));
-        }
         if !is_ready(&self.descriptor, PollFlags::IN)? {
             return Ok(ReadOutcome::WouldBlock);
         }
-        ReadOutcome::of(retry_on_intr(|| read(&self.descriptor, &mut *buffer)))
+        ReadOutcome::of_read(&self.descriptor, buffer)
     }
 }
 
@@ -149,27 +146,14 @@ impl AsFd for HostInput {
     }
 }
 
-/// What a terminal or a pipe is opened for.
-#[derive(Clone, Copy)]
-pub(crate) enum Access {
-    Read,
-    Write,
-    ReadWrite,
-}
-
-/// Opens the same terminal or pipe as a new, non-blocking open file description.
-pub(crate) fn reopen(descriptor: BorrowedFd<'_>, access: Access) -> rustix::io::Result<OwnedFd> {
-    let direction = match access {
-        Access::Read => OFlags::RDONLY,
-        Access::Write => OFlags::WRONLY,
-        Access::ReadWrite => OFlags::RDWR,
-    };
+/// Opens the same terminal or pipe, for reading or writing or both, as a new, non-blocking open file description.
+pub(crate) fn reopen(descriptor: BorrowedFd<'_>, access: OFlags) -> rustix::io::Result<OwnedFd> {
     let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
-    open(path, direction | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
+    open(path, access | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// For us alone, where it may be: a terminal or a pipe that is ours to open.
-fn opened_anew(kind: FileType, descriptor: BorrowedFd<'_>, access: Access) -> Option<OwnedFd> {
+fn opened_anew(kind: FileType, descriptor: BorrowedFd<'_>, access: OFlags) -> Option<OwnedFd> {
     let may_be = kind == FileType::Fifo || kind == FileType::CharacterDevice && is_terminal(descriptor);
     may_be.then(|| reopen(descriptor, access).ok()).flatten()
 }

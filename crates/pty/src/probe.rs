@@ -11,6 +11,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -62,11 +63,7 @@ const EPOLL_PWAIT2: i64 = 441;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     pub wait: TtyWait,
-    /// Lines are edited by the kernel.
-    pub canonical: bool,
-    /// The kernel shows what is typed. Canonical without echo is a password.
-    pub echo: bool,
-    pub foreground_group: Option<i32>,
+    pub mode: LineMode,
     /// The thread that waits for it, if one does: who reads before who polls.
     pub waiting: Option<WaitingThread>,
     /// A thread in front of it runs, or is about to: perhaps towards a read.
@@ -133,8 +130,7 @@ pub(crate) fn probe(foreground_group: Option<i32>, terminal: TerminalId, mode: L
     let mut search = WaiterSearch::new(terminal, Names::Both);
     let wait = foreground_group.map_or(TtyWait::None, |group| search.in_group(group));
     let WaiterSearch { waiting, is_running, .. } = search;
-    let LineMode { canonical, echo, .. } = mode;
-    Probe { wait, canonical, echo, foreground_group, waiting, is_running }
+    Probe { wait, mode, waiting, is_running }
 }
 
 impl WaiterSearch {
@@ -153,17 +149,9 @@ impl WaiterSearch {
 /// Looks at everybody outside of this group's session who waits for this very terminal. `/dev/tty` does not count: there
 /// it is another terminal. Nor does who is in the session, behind: the kernel stops it when it reads.
 pub(crate) fn probe_elsewhere(group: Option<i32>, terminal: TerminalId) -> bool {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return false;
-    };
-    let Some(session) = group.and_then(session_of) else {
-        return false;
-    };
+    let (Ok(processes), Some(session)) = (processes(), group.and_then(session_of)) else { return false };
     let mut search = WaiterSearch::new(terminal, Names::ItsOwn);
-    let mut others = entries
-        .flatten()
-        .filter_map(|entry| number(&entry.file_name()))
-        .filter(|&process| session_of(process).is_some_and(|of| of != session));
+    let mut others = processes.filter(|&process| session_of(process).is_some_and(|of| of != session));
     others.any(|process| matches!(search.in_process(process), TtyWait::Read | TtyWait::Poll))
 }
 
@@ -187,13 +175,8 @@ enum Names {
 
 impl WaiterSearch {
     fn in_others(&mut self, group: i32) -> TtyWait {
-        let Ok(entries) = fs::read_dir("/proc") else {
-            return TtyWait::Unknown;
-        };
-        let mut members = entries
-            .flatten()
-            .filter_map(|entry| number(&entry.file_name()))
-            .filter(|&process| process != group && group_of(process) == Some(group));
+        let Ok(processes) = processes() else { return TtyWait::Unknown };
+        let mut members = processes.filter(|&process| process != group && group_of(process) == Some(group));
         let mut strongest = TtyWait::None;
         for process in members.by_ref().take(MOST_PROCESSES) {
             strongest = strongest.max(self.in_process(process));
@@ -292,9 +275,7 @@ impl Thread {
     fn is_terminal(&self, descriptor: u64, terminal: TerminalId) -> bool {
         // The kernel takes an `int`; what a program leaves in the rest of the register says nothing.
         let descriptor = descriptor as u32;
-        let Ok(status) = fs::metadata(self.directory.join(format!("fd/{descriptor}"))) else {
-            return false;
-        };
+        let Ok(status) = fs::metadata(self.directory.join(format!("fd/{descriptor}"))) else { return false };
         let id = TerminalId { filesystem: status.dev(), inode: status.ino() };
         let is_dev_tty = || status.file_type().is_char_device() && status.rdev() == DEV_TTY;
         id == terminal || self.names == Names::Both && is_dev_tty()
@@ -349,9 +330,7 @@ impl Thread {
     /// Neither stopped nor dead. The state follows the name, which is in brackets and may contain any character,
     /// brackets as well.
     fn can_wait(&self) -> bool {
-        let Ok(stat) = fs::read(self.directory.join("stat")) else {
-            return false;
-        };
+        let Ok(stat) = fs::read(self.directory.join("stat")) else { return false };
         let after_name = stat.rsplit(|&byte| byte == b')').next().unwrap_or_default();
         !matches!(after_name, [b' ', b'T' | b't' | b'Z' | b'X', ..])
     }
@@ -381,9 +360,7 @@ impl BlockedIn {
         let mut rest = words.map(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
         let mut arguments = [0; 6];
         for argument in &mut arguments {
-            let Some(Some(value)) = rest.next() else {
-                return Self::Unreadable;
-            };
+            let Some(Some(value)) = rest.next() else { return Self::Unreadable };
             *argument = value;
         }
         match rest.next() {
@@ -391,6 +368,11 @@ impl BlockedIn {
             _ => Self::Unreadable,
         }
     }
+}
+
+/// Every process that procfs shows.
+fn processes() -> io::Result<impl Iterator<Item = i32>> {
+    Ok(fs::read_dir("/proc")?.flatten().filter_map(|entry| number(&entry.file_name())))
 }
 
 /// A group lies within one session and a session has one terminal, so each member of the group is in front of ours.

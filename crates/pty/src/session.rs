@@ -9,16 +9,18 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::tcsetwinsize;
 
 use crate::after_fork;
 use crate::child::Child;
 use crate::command::ExecImage;
 use crate::control::Control;
 use crate::halves::{ReadHalf, WriteHalf};
+use crate::host::WindowSize;
 use crate::leader::{Inheritance, lead};
-use crate::output::{Access, reopen};
+use crate::output::reopen;
 use crate::probe::TerminalId;
-use crate::terminal::{Termios, WindowSize};
+use crate::terminal::Termios;
 
 /// What to run, and on what kind of terminal.
 #[derive(Debug)]
@@ -103,7 +105,7 @@ fn set_up(slave: BorrowedFd<'_>, config: &SpawnConfig<'_>) -> io::Result<(Termin
     let fresh = Termios::of(slave)?;
     let settings = config.termios.unwrap_or(fresh);
     settings.for_start(fresh).apply(slave)?;
-    config.size.apply(slave)?;
+    tcsetwinsize(slave, config.size)?;
     Ok((TerminalId::of(&fstat(slave)?), Termios::of(slave)?, fresh))
 }
 
@@ -117,7 +119,7 @@ fn open_link() -> io::Result<(OwnedFd, OwnedFd)> {
 /// shell's.
 fn terminal_for_guardian(terminal: BorrowedFd<'_>) -> Option<OwnedFd> {
     Termios::of(terminal).ok()?;
-    let ours = reopen(terminal, Access::ReadWrite).or_else(|_| fcntl_dupfd_cloexec(terminal, 3)).ok()?;
+    let ours = reopen(terminal, OFlags::RDWR).or_else(|_| fcntl_dupfd_cloexec(terminal, 3)).ok()?;
     above_stdio(ours).ok()
 }
 

@@ -2,57 +2,19 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use rustix::io::{read, retry_on_intr};
+use rustix::process::kill_current_process_group;
+
+pub use rustix::process::Signal;
 
 use crate::after_fork::checked;
 
-/// The signals a session host lives with, by their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i32)]
-pub enum Signal {
-    Winch = libc::SIGWINCH,
-    Child = libc::SIGCHLD,
-    Term = libc::SIGTERM,
-    Hup = libc::SIGHUP,
-    Int = libc::SIGINT,
-    Quit = libc::SIGQUIT,
-    Tstp = libc::SIGTSTP,
-    Ttin = libc::SIGTTIN,
-    Ttou = libc::SIGTTOU,
-    Cont = libc::SIGCONT,
-    Pipe = libc::SIGPIPE,
-    Usr1 = libc::SIGUSR1,
-    Usr2 = libc::SIGUSR2,
-}
-
-impl Signal {
-    const ALL: [Self; 13] = {
-        use Signal::{Child, Cont, Hup, Int, Pipe, Quit, Term, Tstp, Ttin, Ttou, Usr1, Usr2, Winch};
-        [Winch, Child, Term, Hup, Int, Quit, Tstp, Ttin, Ttou, Cont, Pipe, Usr1, Usr2]
-    };
-
-    pub fn number(self) -> i32 {
-        self as i32
-    }
-
-    pub fn from_number(number: i32) -> Option<Self> {
-        Self::ALL.into_iter().find(|signal| signal.number() == number)
-    }
-
-    /// Whether being ignored at our start is a wish of the process that started us (`nohup`, a shell without job control); for
-    /// the others it is an accident, and one that would make `waitpid` blind.
-    fn may_be_refused(self) -> bool {
-        match self {
-            Self::Term | Self::Hup | Self::Int | Self::Quit => true,
-            Self::Tstp | Self::Ttin | Self::Ttou => true,
-            Self::Pipe | Self::Usr1 | Self::Usr2 => true,
-            Self::Winch | Self::Child | Self::Cont => false,
-        }
-    }
-}
+/// Being ignored at our start is a wish of the process that started us (`nohup`, a shell without job control); for these
+/// it is an accident, and one that would make `waitpid` blind.
+const NEVER_IGNORED: [Signal; 3] = [Signal::WINCH, Signal::CHILD, Signal::CONT];
 
 /// Signals that wait to be read instead of interrupting.
 ///
@@ -70,21 +32,17 @@ impl Signals {
     pub fn block(signals: &[Signal]) -> io::Result<Self> {
         let mut set = SignalSet::empty();
         for &signal in signals {
-            let is_ignored = disposition(signal.number())?.sa_sigaction == libc::SIG_IGN;
-            if is_ignored && signal.may_be_refused() {
-                continue;
+            if disposition(signal)?.sa_sigaction == libc::SIG_IGN {
+                if !NEVER_IGNORED.contains(&signal) {
+                    continue;
+                }
+                set_disposition(signal, &default_action())?;
             }
-            if is_ignored {
-                set_disposition(signal.number(), &default_action())?;
-            }
-            set.add(signal.number());
+            set.add(signal);
         }
         set.block()?;
-        // SAFETY: the set is initialised and outlives the call.
-        let raw =
-            checked(unsafe { libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })?;
-        // SAFETY: signalfd just made this descriptor, and no other code knows it.
-        let descriptor = unsafe { OwnedFd::from_raw_fd(raw) };
+        // SAFETY: the kernel just made this descriptor, and no other code knows it.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(set.descriptor()?) };
         Ok(Self { descriptor })
     }
 
@@ -98,7 +56,7 @@ impl Signals {
             }
             // The number is the record's first field.
             let number = i32::from_ne_bytes([record[0], record[1], record[2], record[3]]);
-            if let Some(signal) = Signal::from_number(number) {
+            if let Some(signal) = Signal::from_named_raw(number) {
                 return Some(signal);
             }
         }
@@ -127,27 +85,25 @@ pub enum Stop {
 /// The group, because the shell started it as one job: in `atlasbridge run … | tee log` both must stop for the shell
 /// to say so.
 pub fn stop_self(signal: Signal) -> io::Result<Stop> {
-    let before = disposition(signal.number())?;
+    let before = disposition(signal)?;
     if before.sa_sigaction == libc::SIG_IGN {
         return Ok(Stop::Refused);
     }
-    set_disposition(signal.number(), &default_action())?;
-    let stopped = stop_with_default_action(signal.number());
-    let restored = set_disposition(signal.number(), &before);
+    set_disposition(signal, &default_action())?;
+    let stopped = stop_with_default_action(signal);
+    let restored = set_disposition(signal, &before);
     let stopped = stopped?;
     restored.map(|()| stopped)
 }
 
-fn stop_with_default_action(number: i32) -> io::Result<Stop> {
-    let mut stop = SignalSet::empty();
-    stop.add(number);
+fn stop_with_default_action(signal: Signal) -> io::Result<Stop> {
+    let stop = SignalSet::of(signal);
     // Sent while blocked and then let in, so that it acts in the line that unblocks it and nowhere else.
     let before = stop.block()?;
-    // SAFETY: sends a signal to our own group; no memory is involved.
-    let sent = checked(unsafe { libc::kill(0, number) });
-    let stopped = stop.unblock();
+    let sent = kill_current_process_group(signal);
+    let stopped = stop.change_mask(libc::SIG_UNBLOCK);
     // A stop signal discards a waiting SIGCONT, so one that waits now has come since.
-    let was_continued = SignalSet::pending().has(libc::SIGCONT);
+    let was_continued = SignalSet::pending().has(Signal::CONT);
     before.replace_mask()?;
     sent?;
     stopped?;
@@ -175,9 +131,15 @@ impl SignalSet {
         set
     }
 
-    pub(crate) fn add(&mut self, number: i32) {
+    pub(crate) fn of(signal: Signal) -> Self {
+        let mut set = Self::empty();
+        set.add(signal);
+        set
+    }
+
+    fn add(&mut self, signal: Signal) {
         // SAFETY: the set is initialised. An unknown number is refused and changes nothing.
-        unsafe { libc::sigaddset(&raw mut self.0, number) };
+        unsafe { libc::sigaddset(&raw mut self.0, signal.as_raw()) };
     }
 
     /// What was sent to us and is blocked.
@@ -188,22 +150,20 @@ impl SignalSet {
         set
     }
 
-    fn has(&self, number: i32) -> bool {
+    fn has(&self, signal: Signal) -> bool {
         // SAFETY: the set is initialised.
-        unsafe { libc::sigismember(&raw const self.0, number) == 1 }
+        unsafe { libc::sigismember(&raw const self.0, signal.as_raw()) == 1 }
     }
 
-    pub(crate) fn as_ptr(&self) -> *const libc::sigset_t {
-        &raw const self.0
+    /// A descriptor that is readable when one of these has come; it does not block.
+    pub(crate) fn descriptor(&self) -> io::Result<RawFd> {
+        // SAFETY: the set is initialised and outlives the call.
+        checked(unsafe { libc::signalfd(-1, &raw const self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) })
     }
 
     /// Adds these to what the thread blocks; returns what it blocked before.
     pub(crate) fn block(&self) -> io::Result<Self> {
         self.change_mask(libc::SIG_BLOCK)
-    }
-
-    fn unblock(&self) -> io::Result<()> {
-        self.change_mask(libc::SIG_UNBLOCK).map(drop)
     }
 
     /// Makes these, and only these, what the thread blocks; returns what it blocked before.
@@ -230,26 +190,13 @@ fn default_action() -> libc::sigaction {
     }
 }
 
-fn disposition(number: i32) -> io::Result<libc::sigaction> {
+fn disposition(signal: Signal) -> io::Result<libc::sigaction> {
     let mut action = default_action();
     // SAFETY: a query; the kernel writes the action to a place that outlives the call.
-    checked(unsafe { libc::sigaction(number, ptr::null(), &raw mut action) }).map(|_| action)
+    checked(unsafe { libc::sigaction(signal.as_raw(), ptr::null(), &raw mut action) }).map(|_| action)
 }
 
-fn set_disposition(number: i32, action: &libc::sigaction) -> io::Result<()> {
+fn set_disposition(signal: Signal, action: &libc::sigaction) -> io::Result<()> {
     // SAFETY: the action is the default one, or one that was in force before; either is valid for the whole process.
-    checked(unsafe { libc::sigaction(number, action, ptr::null_mut()) }).map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_and_names_agree() {
-        for signal in Signal::ALL {
-            assert_eq!(Signal::from_number(signal.number()), Some(signal));
-        }
-        assert_eq!(Signal::from_number(libc::SIGKILL), None);
-    }
+    checked(unsafe { libc::sigaction(signal.as_raw(), action, ptr::null_mut()) }).map(drop)
 }

@@ -1,9 +1,7 @@
-//! What a terminal is set to: its line settings and its size.
+//! What a terminal is set to: its line settings.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
-
-use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::after_fork::checked;
 
@@ -12,7 +10,7 @@ use crate::after_fork::checked;
 /// Not libc's `struct termios`: this one has no padding, so it can be compared and sent as bytes, and reading and
 /// setting it are one system call each, which the leader may make after a fork. It leaves the line speed alone.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Termios {
     input: u32,
     output: u32,
@@ -29,8 +27,7 @@ impl Termios {
 
     /// The settings of this terminal now.
     pub fn of(terminal: impl AsFd) -> io::Result<Self> {
-        let mut settings =
-            Self { input: 0, output: 0, control: 0, local: 0, discipline: 0, special: [0; Self::SPECIAL] };
+        let mut settings = Self::default();
         // SAFETY: TCGETS writes one kernel `struct termios`, whose layout `Self` has, to a place that outlives the
         // call.
         let result = unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TCGETS, &raw mut settings) };
@@ -91,15 +88,11 @@ impl Termios {
         self
     }
 
-    pub(crate) fn has_input_flag(&self, flag: libc::tcflag_t) -> bool {
-        self.input & flag != 0
-    }
-
     pub(crate) fn has_local_flag(&self, flag: libc::tcflag_t) -> bool {
         self.local & flag != 0
     }
 
-    /// The character that has this meaning, for instance `libc::VINTR`. Zero means that none has.
+    /// The character that has this meaning, for instance `libc::VEOF`. Zero means that none has.
     pub(crate) fn special(&self, index: usize) -> u8 {
         self.special.get(index).copied().unwrap_or(0)
     }
@@ -117,28 +110,6 @@ impl Termios {
 
 // What the kernel reads and writes must be what we declare.
 const _: () = assert!(size_of::<Termios>() == Termios::BYTES);
-
-/// The size of a terminal in characters and, where known, in pixels (zero where not).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WindowSize {
-    pub cols: u16,
-    pub rows: u16,
-    pub x_pixels: u16,
-    pub y_pixels: u16,
-}
-
-impl WindowSize {
-    /// Sets it; the kernel sends SIGWINCH to the terminal's foreground group if it changed.
-    pub(crate) fn apply(self, terminal: impl AsFd) -> io::Result<()> {
-        let size = Winsize {
-            ws_row: self.rows,
-            ws_col: self.cols,
-            ws_xpixel: self.x_pixels,
-            ws_ypixel: self.y_pixels,
-        };
-        Ok(tcsetwinsize(terminal, size)?)
-    }
-}
 
 #[cfg(test)]
 mod tests {

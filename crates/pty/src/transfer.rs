@@ -1,8 +1,9 @@
 //! How one read or one write ended, where "not now" and "no more" are ordinary and not errors.
 
 use std::io;
+use std::os::fd::AsFd;
 
-use rustix::io::Errno;
+use rustix::io::{Errno, read, retry_on_intr};
 
 /// What a read brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +28,13 @@ pub enum WriteOutcome {
 }
 
 impl ReadOutcome {
-    /// A terminal whose other side is gone says EIO where a pipe says nothing: both are the end.
-    pub(crate) fn of(result: Result<usize, Errno>) -> io::Result<Self> {
-        match result {
+    /// Reads once from what does not block. A terminal whose other side is gone says EIO where a pipe says nothing: both
+    /// are the end.
+    pub fn of_read(descriptor: impl AsFd, buffer: &mut [u8]) -> io::Result<Self> {
+        if buffer.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no room to read into"));
+        }
+        match retry_on_intr(|| read(&descriptor, &mut *buffer)) {
             Ok(0) | Err(Errno::IO | Errno::CONNRESET) => Ok(Self::End),
             Ok(count) => Ok(Self::Data(count)),
             Err(Errno::AGAIN) => Ok(Self::WouldBlock),

@@ -16,17 +16,12 @@ pub fn poll(descriptors: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Re
     // A deadline beyond the clock's end is none.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     loop {
-        let left = deadline.map(|deadline| timespec(deadline.saturating_duration_since(Instant::now())));
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        // Longer than the kernel can count is without end.
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
         match rustix::event::poll(descriptors, left.as_ref()) {
             Err(Errno::INTR) => {}
             result => return Ok(result?),
         }
-    }
-}
-
-fn timespec(duration: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: duration.subsec_nanos().into(),
     }
 }

@@ -21,8 +21,8 @@ use atlasbridge_wire::journal::JournalEntry;
 use atlasbridge_wire::session::TypingOutcome;
 use atlasbridge_wire::twin::Outcome;
 
-pub(crate) use injection::{Injection, Presence, Reaction, Unread};
-pub(crate) use ledger::{Facts, InjectRequest, Ruling, TtyReader};
+pub(crate) use injection::{Injection, Presence, Reaction, Unread, without_marks};
+pub(crate) use ledger::{Facts, InjectRequest, NotNow};
 pub(crate) use remote_keys::{RemoteProgress, Surroundings, keys_of};
 
 use crate::journal::Journal;
@@ -30,6 +30,9 @@ use crate::pause;
 use injection::Next;
 use ledger::Ledger;
 use remote_keys::{Keys, RemoteKeys};
+
+/// Around a text, where the tool takes a pasted one as such (bracketed paste).
+const PASTE: (&str, &str) = ("\x1b[200~", "\x1b[201~");
 
 /// The right to type one reply, once.
 #[must_use = "a ticket that is not injected leaves its reply unanswered"]
@@ -96,6 +99,16 @@ impl Route {
             Route::Say(_) => Via::Hook,
         }
     }
+
+    /// The bytes of the first stroke.
+    fn first(&self) -> &[u8] {
+        match self {
+            Route::Type(strokes) | Route::Steer { strokes, .. } => {
+                strokes.iter().next().map(|stroke| stroke.bytes.as_slice()).unwrap_or_default()
+            }
+            Route::Say(_) => &[],
+        }
+    }
 }
 
 /// The row that a marker is led to.
@@ -103,13 +116,6 @@ impl Route {
 pub(crate) struct Aim {
     pub(crate) row: usize,
     pub(crate) label: String,
-}
-
-/// What became of an injection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Settled {
-    pub(crate) delivery: Delivery,
-    pub(crate) outcome: Outcome,
 }
 
 /// How an injection that is under way goes on.
@@ -120,7 +126,8 @@ pub(crate) enum Progress {
     Pressed {
         whole: bool,
     },
-    Over(Settled),
+    /// This became of it.
+    Over(Delivery, Outcome),
 }
 
 #[derive(Debug)]
@@ -227,18 +234,13 @@ impl Gate {
     }
 
     /// May this be typed? At most once per reply and per prompt the answer is a ticket.
-    pub(crate) fn claim(&mut self, request: &InjectRequest, facts: Facts) -> Ruling<Ticket> {
+    pub(crate) fn claim(&mut self, request: &InjectRequest, facts: Facts) -> Result<Ticket, NotNow> {
         let facts = self.with_unsent(facts);
-        match self.ledger.judge(request, &facts) {
-            Ruling::Go(route) => {
-                let InjectRequest { reply, prompt, sighting, .. } = *request;
-                let field = Field::of(facts.standing.as_ref());
-                let delivery = Delivery { reply, prompt, sighting, field, via: route.via() };
-                Ruling::Go(Ticket { delivery, route })
-            }
-            Ruling::Answered(outcome) => Ruling::Answered(outcome),
-            Ruling::FromOldHub => Ruling::FromOldHub,
-        }
+        let route = self.ledger.judge(request, &facts)?;
+        let InjectRequest { reply, prompt, sighting, .. } = *request;
+        let field = Field::of(facts.standing.as_ref());
+        let delivery = Delivery { reply, prompt, sighting, field, via: route.via() };
+        Ok(Ticket { delivery, route })
     }
 
     /// What speaks against typing this, as the world looks now.
@@ -286,13 +288,21 @@ impl Gate {
     ) -> Outcome {
         let reply = ticket.delivery.reply;
         let outcome = match &ticket.route {
-            Route::Type(strokes) | Route::Steer { strokes, .. } => self.write_first_stroke(reply, strokes),
+            Route::Type(_) | Route::Steer { .. } => match self.write_first(ticket.route.first()) {
+                WriteOutcome::Wrote(_) => Outcome::Typed,
+                WriteOutcome::WouldBlock => Outcome::NotTaken,
+                WriteOutcome::Closed => Outcome::ToolGone,
+            },
             Route::Say(decision) => match say(ticket.delivery.sighting, decision) {
-                true => self.note_reply(reply),
+                true => Outcome::Typed,
                 // The tool has taken its question back in this very moment.
                 false => Outcome::PromptChanged,
             },
         };
+        if outcome == Outcome::Typed {
+            self.journal.note(&JournalEntry::Typed { reply_id: reply.to_string() });
+        }
+        pause::point("gate-after-write");
         self.ledger.settle(reply, outcome);
         if outcome == Outcome::Typed {
             self.injection = Some(Injection::begun(ticket, waiting, self.config.settle, now));
@@ -300,25 +310,13 @@ impl Gate {
         outcome
     }
 
-    fn note_reply(&mut self, reply: ReplyId) -> Outcome {
-        let reply_id = reply.to_string();
-        self.journal.note(&JournalEntry::Typed { reply_id });
-        Outcome::Typed
-    }
-
-    fn write_first_stroke(&mut self, reply: ReplyId, strokes: &Strokes) -> Outcome {
-        let first = strokes.iter().next().map(|stroke| stroke.bytes.as_slice()).unwrap_or_default();
-        let outcome = match self.writer.write(first) {
-            Ok(WriteOutcome::Wrote(count)) => {
-                // A short write is finished inside this hold, before any key of the keyboard.
-                self.unsent.extend(&first[count..]);
-                self.note_reply(reply)
-            }
-            // The terminal's queue is full of what nobody reads: not one byte went in.
-            Ok(WriteOutcome::WouldBlock) => Outcome::NotTaken,
-            Ok(WriteOutcome::Closed) | Err(_) => Outcome::ToolGone,
-        };
-        pause::point("gate-after-write");
+    /// What begins a reply, or keys from elsewhere. Where the terminal's queue is full of what nobody reads, not one byte
+    /// goes in; a short write is finished inside this hold, before any key of the keyboard.
+    fn write_first(&mut self, first: &[u8]) -> WriteOutcome {
+        let outcome = self.writer.write(first).unwrap_or(WriteOutcome::Closed);
+        if let WriteOutcome::Wrote(count) = outcome {
+            self.unsent.extend(&first[count..]);
+        }
         outcome
     }
 
@@ -330,9 +328,7 @@ impl Gate {
 
     /// The screen was looked at: go on with the strokes, or say how it ended.
     pub(crate) fn look(&mut self, reaction: &Reaction, now: Moment) -> Progress {
-        let Some(injection) = self.injection.as_mut() else {
-            return Progress::Waits;
-        };
+        let Some(injection) = self.injection.as_mut() else { return Progress::Waits };
         match injection.next(reaction, now) {
             Next::WaitUntil(moment) => {
                 let keyboard = injection.holds_keyboard_until(self.config.echo_window);
@@ -351,7 +347,7 @@ impl Gate {
                 let delivery = injection.delivery;
                 self.injection = None;
                 self.ledger.settle(delivery.reply, outcome);
-                Progress::Over(Settled { delivery, outcome })
+                Progress::Over(delivery, outcome)
             }
         }
     }
@@ -361,17 +357,12 @@ impl Gate {
     pub(crate) fn type_remotely(
         &mut self,
         id: TypingId,
-        keys: Option<Keys>,
+        keys: Option<&Keys>,
         around: Surroundings,
         now: Moment,
     ) -> RemoteProgress {
-        let around = match around {
-            Surroundings::Free | Surroundings::TypedAt if self.injection.is_some() => Surroundings::Injecting,
-            Surroundings::Free if !self.unsent.is_empty() => Surroundings::TypedAt,
-            Surroundings::Free | Surroundings::TypedAt | Surroundings::Injecting | Surroundings::ToolGone => {
-                around
-            }
-        };
+        let is_typed_at = around.is_typed_at || !self.unsent.is_empty();
+        let around = Surroundings { is_injecting: self.injection.is_some(), is_typed_at, ..around };
         let keys = match self.remote.judge(id, keys, around) {
             Ok(keys) => keys,
             Err(progress) => return progress,
@@ -381,10 +372,10 @@ impl Gate {
         if self.journal.intend(&JournalEntry::TypingIntent { typing_id }).is_err() {
             return self.end_remote(id, TypingOutcome::NotRecorded);
         }
-        match self.writer.write(&keys.first) {
-            Ok(WriteOutcome::Wrote(count)) => self.unsent.extend(&keys.first[count..]),
-            Ok(WriteOutcome::WouldBlock) => return self.end_remote(id, TypingOutcome::NotTaken),
-            Ok(WriteOutcome::Closed) | Err(_) => return self.end_remote(id, TypingOutcome::Gone),
+        match self.write_first(&keys.first) {
+            WriteOutcome::Wrote(_) => {}
+            WriteOutcome::WouldBlock => return self.end_remote(id, TypingOutcome::NotTaken),
+            WriteOutcome::Closed => return self.end_remote(id, TypingOutcome::Gone),
         }
         pause::point("gate-after-typing");
         if keys.then_enter {

@@ -8,7 +8,7 @@
 mod pairing;
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -17,6 +17,7 @@ use atlasbridge_detect::{Decision, Extent, HookEvent, HookRequest};
 use atlasbridge_model::ancestry::{lineage, parent_in_stat};
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::{Confidence, Kind, Sighting, SightingNo};
+use atlasbridge_pty::ReadOutcome;
 
 pub(crate) use pairing::{Pairing, RequestId};
 use pairing::{is_dialog, pair};
@@ -117,7 +118,7 @@ impl Hooks {
         self.accept(leader);
         let mut heard = Vec::new();
         let before = self.waiting.len();
-        self.waiting.retain_mut(|waiting| has_stayed(&mut waiting.stream));
+        self.waiting.retain(|waiting| has_stayed(&waiting.stream));
         heard.extend((self.waiting.len()..before).map(|_| FromHook::Withdrawn));
         for mut arriving in std::mem::take(&mut self.arriving) {
             match arriving.read() {
@@ -186,12 +187,12 @@ impl Hooks {
 
     /// No request waits for a dialog.
     pub(crate) fn has_nothing_to_tell(&self) -> bool {
-        self.waiting.iter().all(|waiting| waiting.dialog.is_some())
+        self.without_dialog().next().is_none()
     }
 
     /// What the detector is told: the first request that no dialog was seen for, in a few words, if there is one.
     pub(crate) fn announce_next(&mut self) -> Option<String> {
-        let next = self.waiting.iter().find(|waiting| waiting.dialog.is_none()).map(|waiting| waiting.id)?;
+        let (next, _) = self.without_dialog().next()?;
         self.announce(next)
     }
 
@@ -240,26 +241,27 @@ impl Hooks {
     }
 
     fn paired(&mut self, pairing: Pairing) -> Option<&mut PendingRequest> {
-        let is_it = |waiting: &&mut PendingRequest| pairing == Pairing::Same(waiting.id);
-        self.waiting.iter_mut().find(is_it)
+        self.waiting.iter_mut().find(|waiting| pairing == Pairing::Same(waiting.id))
+    }
+
+    fn shown_as(&self, no: SightingNo) -> Option<&PendingRequest> {
+        self.waiting.iter().find(|waiting| waiting.is_shown_as(no))
     }
 
     /// What a request's hook would be told for this answer.
     pub(crate) fn decision(&self, no: SightingNo, value: &Value) -> Option<Decision> {
-        let waiting = self.waiting.iter().find(|waiting| waiting.is_shown_as(no))?;
+        let waiting = self.shown_as(no)?;
         waiting.request.decision(value, waiting.dialog.as_ref()?)
     }
 
     /// What the tool asked for by its hook, where this dialog shows it.
     pub(crate) fn request_for(&self, no: SightingNo) -> Option<&HookRequest> {
-        self.waiting.iter().find(|waiting| waiting.is_shown_as(no)).map(|waiting| &waiting.request)
+        self.shown_as(no).map(|waiting| &waiting.request)
     }
 
     /// Says the decision. False: the tool has hung up, and nothing was said.
     pub(crate) fn decide(&mut self, no: SightingNo, decision: &Decision) -> bool {
-        let Some(at) = self.waiting.iter().position(|waiting| waiting.is_shown_as(no)) else {
-            return false;
-        };
+        let Some(at) = self.waiting.iter().position(|waiting| waiting.is_shown_as(no)) else { return false };
         let mut stream = self.waiting.remove(at).stream;
         let line = format!("{}\n", decision.as_str());
         // A hook reads at once and nothing is before it in the socket; blocking is bounded all the same.
@@ -305,12 +307,10 @@ impl Arriving {
     fn read(&mut self) -> Arrival {
         let mut buffer = [0; 64 * 1024];
         loop {
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return Arrival::Gone,
-                Ok(count) => self.bytes.extend_from_slice(&buffer[..count]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Arrival::Open,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return Arrival::Gone,
+            match ReadOutcome::of_read(&self.stream, &mut buffer) {
+                Ok(ReadOutcome::Data(count)) => self.bytes.extend_from_slice(&buffer[..count]),
+                Ok(ReadOutcome::WouldBlock) => return Arrival::Open,
+                Ok(ReadOutcome::End) | Err(_) => return Arrival::Gone,
             }
             if self.bytes.ends_with(b"\n") {
                 return Arrival::Whole;
@@ -323,19 +323,13 @@ impl Arriving {
 }
 
 /// A hook that waits says nothing more; one that was ended has hung up.
-fn has_stayed(stream: &mut UnixStream) -> bool {
-    match stream.read(&mut [0; 64]) {
-        Ok(0) => false,
-        Ok(_) => true,
-        Err(error) => matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
-    }
+fn has_stayed(stream: &UnixStream) -> bool {
+    !matches!(ReadOutcome::of_read(stream, &mut [0; 64]), Ok(ReadOutcome::End) | Err(_))
 }
 
 /// Only what the tool itself has started speaks for it.
 fn is_of_the_tool(stream: &UnixStream, leader: i32) -> bool {
-    let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else {
-        return false;
-    };
+    let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return false };
     let parent = |pid: i32| parent_in_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
     peer.uid == rustix::process::getuid()
         && lineage(peer.pid.as_raw_nonzero().get(), parent).is_some_and(|line| line[1..].contains(&leader))
@@ -347,6 +341,7 @@ mod tests {
     use atlasbridge_model::{
         Choice, Choices, Constraints, Detail, Effect, Entry, Excerpt, Fingerprint, Strokes, Takes,
     };
+    use std::io::Read;
 
     /// A hook that asks for this command, and the end at which its tool would read.
     fn asks(hooks: &mut Hooks, command: &str) -> UnixStream {

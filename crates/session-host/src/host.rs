@@ -17,8 +17,8 @@ use std::time::Duration;
 use atlasbridge_detect::{Detector, Moment, Observation};
 use atlasbridge_model::mask::mask_words;
 use atlasbridge_pty::{
-    Child, Control, HostInput, HostOutput, InputKind, PollFd, PollFlags, Signal, Signals, SpawnConfig,
-    Termios, WindowSize, is_terminal, monotonic, poll, protect_this_process, spawn, window_size,
+    Child, Control, HostInput, HostOutput, InputKind, PollFd, PollFlags, ReadOutcome, Signal, Signals,
+    SpawnConfig, Termios, WindowSize, is_terminal, monotonic, poll, protect_this_process, spawn, window_size,
 };
 use atlasbridge_wire::session::{End, Report, SessionInfo};
 
@@ -29,12 +29,12 @@ use crate::hooks::Hooks;
 use crate::journal::Journal;
 use crate::link::Link;
 use crate::prompt::{PromptEvent, Prompts};
-use crate::relay::{LineEnds, Relay, Turn};
+use crate::relay::Relay;
 use crate::terminal::OuterTerminal;
 use crate::{Ended, HostConfig, RunError};
 use deed::Deed;
 use keyboard::Keyboard;
-use stream::Watch;
+use stream::Watcher;
 
 /// Between a polite request to end and SIGKILL (SPEC §5, `sessions stop`).
 const STOP_GRACE: Duration = Duration::from_secs(3);
@@ -47,19 +47,19 @@ const MOST_LAST_WORDS: usize = 64 * 1024;
 /// After the tool's end: how long the hub may take to note it. A person waits for the shell's prompt meanwhile.
 const LAST_NOTES: Duration = Duration::from_secs(1);
 /// Window size where there is no terminal to ask.
-const NO_TERMINAL: WindowSize = WindowSize { cols: 80, rows: 24, x_pixels: 0, y_pixels: 0 };
+const NO_TERMINAL: WindowSize = WindowSize { ws_col: 80, ws_row: 24, ws_xpixel: 0, ws_ypixel: 0 };
 /// Those that are read as events; the others act, or are ignored.
 const SIGNALS: [Signal; 10] = [
-    Signal::Winch,
-    Signal::Child,
-    Signal::Term,
-    Signal::Hup,
-    Signal::Int,
-    Signal::Quit,
-    Signal::Tstp,
-    Signal::Cont,
-    Signal::Usr1,
-    Signal::Usr2,
+    Signal::WINCH,
+    Signal::CHILD,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::INT,
+    Signal::QUIT,
+    Signal::TSTP,
+    Signal::CONT,
+    Signal::USR1,
+    Signal::USR2,
 ];
 
 /// Runs one tool to its end. The terminal is restored on every way out, panics included.
@@ -87,7 +87,8 @@ struct Host {
     link: Link,
     keyboard: Keyboard,
     signals: Signals,
-    watch: Watch,
+    /// Somebody elsewhere looks at the screen.
+    watch: Option<Watcher>,
     events: Events,
     captures: Captures,
     /// The last answer to a dialog. Forgotten when another dialog is seen: it may ask for the same once more.
@@ -116,17 +117,8 @@ enum Phase {
     },
 }
 
-/// What the poll found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Signals,
-    Child,
-    Tool,
-    Terminal,
-    Keyboard,
-    Hub,
-    Hooks,
-}
+/// What is done when a descriptor is ready.
+type Handler = fn(&mut Host, PollFlags);
 
 impl Host {
     fn start(config: HostConfig) -> Result<Self, RunError> {
@@ -147,7 +139,6 @@ impl Host {
             InputKind::Terminal => Some(OuterTerminal::of(&stdin, shows_terminal).map_err(RunError::Raw)?),
             InputKind::Stream | InputKind::Nobody => None,
         };
-        let line_ends = if shows_terminal { LineEnds::OfTheTerminal } else { LineEnds::OfTheTool };
         let size = terminal_size();
         let spawned = spawn(&SpawnConfig {
             program: &command.program,
@@ -175,17 +166,17 @@ impl Host {
         };
         Ok(Self {
             began: monotonic(),
-            relay: Relay::new(spawned.reader, output, line_ends),
+            relay: Relay::new(spawned.reader, output, shows_terminal),
             gate: Gate::new(spawned.writer, Journal::new(files.journal.clone()), gate),
             child: spawned.child,
             control: spawned.control,
             prompts: Prompts::new(config.keys_after),
-            detector: Detector::new(config.detector, size.cols, size.rows),
+            detector: Detector::new(config.detector, size.ws_col, size.ws_row),
             hooks: hooks.ok().flatten().unwrap_or_default(),
             link,
             keyboard: Keyboard::new(input, terminal),
             signals,
-            watch: Watch::default(),
+            watch: None,
             events,
             captures,
             deed: None,
@@ -198,16 +189,8 @@ impl Host {
             if let Some(end) = self.proceed() {
                 return Ok(end);
             }
-            for (source, flags) in self.wait().map_err(RunError::Wait)? {
-                match source {
-                    Source::Tool => self.on_tool(flags),
-                    Source::Terminal => drop(self.relay.flush()),
-                    Source::Keyboard => self.on_keys(),
-                    Source::Signals => self.on_signals(),
-                    Source::Child => self.on_child(),
-                    Source::Hub => self.on_hub(flags),
-                    Source::Hooks => self.on_hooks(),
-                }
+            for (handler, flags) in self.wait().map_err(RunError::Wait)? {
+                handler(self, flags);
             }
         }
     }
@@ -229,7 +212,7 @@ impl Host {
             let was_alternate = self.detector.screen().is_alternate();
             self.observe(Observation::Deadline);
             // It may have ended a synchronized update.
-            self.watch.stir();
+            self.stir();
             self.follow_alternate_screen(was_alternate);
         }
         if self.gate.next_deadline().is_some_and(|deadline| deadline <= now) {
@@ -241,11 +224,11 @@ impl Host {
         match self.phase {
             Phase::Running => None,
             Phase::Ending { kill_at, hung_up } if kill_at <= now => {
-                let _ = self.child.kill_tool();
+                let _ = self.child.signal_tool(Signal::KILL);
                 // A closed terminal waits for nobody; a killed tool is reported by its leader.
                 self.phase = Phase::Ending { kill_at: now + STOP_GRACE, hung_up };
                 hung_up
-                    .then(|| self.finish(End::Terminated { code: 128 + Signal::Hup.number() }, now))
+                    .then(|| self.finish(End::Terminated { code: 128 + Signal::HUP.as_raw() }, now))
                     .flatten()
             }
             Phase::LastWords { end, until, heard }
@@ -280,7 +263,7 @@ impl Host {
         None
     }
 
-    fn wait(&mut self) -> io::Result<Vec<(Source, PollFlags)>> {
+    fn wait(&mut self) -> io::Result<Vec<(Handler, PollFlags)>> {
         let now = self.now();
         let phase_deadline = match self.phase {
             Phase::Running => None,
@@ -289,7 +272,7 @@ impl Host {
             | Phase::LastWords { until, .. }
             | Phase::LastNotes { until, .. } => Some(until),
         };
-        let picture = self.watch.due();
+        let picture = self.watch.as_ref().and_then(Watcher::due);
         let shows = picture.is_some_and(|due| due <= now);
         let deadline = [
             // One that is due waits for room in the socket, not for a time.
@@ -304,11 +287,11 @@ impl Host {
         .into_iter()
         .flatten()
         .min();
-        let mut sources = Vec::with_capacity(6);
+        let mut handlers = Vec::with_capacity(6);
         let mut descriptors = Vec::with_capacity(6);
-        let mut watch = |source, descriptor, flags: PollFlags| {
+        let mut watch = |descriptor, flags: PollFlags, handler: Handler| {
             if !flags.is_empty() {
-                sources.push(source);
+                handlers.push(handler);
                 descriptors.push(PollFd::from_borrowed_fd(descriptor, flags));
             }
         };
@@ -316,31 +299,28 @@ impl Host {
         let mut tool = PollFlags::empty();
         tool.set(PollFlags::IN, self.relay.wants_to_read() && !is_over);
         tool.set(PollFlags::OUT, self.gate.wants_to_write() && !is_over);
-        watch(Source::Tool, self.relay.tool(), tool);
+        watch(self.relay.tool(), tool, Self::on_tool);
         if self.relay.wants_to_write() {
-            watch(Source::Terminal, self.relay.terminal(), PollFlags::OUT);
+            watch(self.relay.terminal(), PollFlags::OUT, |host, _| drop(host.relay.flush()));
         }
         if self.reads_keyboard(now) {
-            watch(Source::Keyboard, self.keyboard.input().as_fd(), PollFlags::IN);
+            watch(self.keyboard.input.as_fd(), PollFlags::IN, |host, _| host.on_keys());
         }
-        watch(Source::Signals, self.signals.as_fd(), PollFlags::IN);
+        watch(self.signals.as_fd(), PollFlags::IN, |host, _| host.on_signals());
         if matches!(self.phase, Phase::Running | Phase::Ending { .. }) {
-            watch(Source::Child, self.child.as_fd(), PollFlags::IN);
+            watch(self.child.as_fd(), PollFlags::IN, |host, _| host.on_child());
         }
         if let Some((descriptor, wants_to_write)) = self.link.descriptor() {
             let mut hub = PollFlags::IN;
             hub.set(PollFlags::OUT, wants_to_write || shows);
-            watch(Source::Hub, descriptor, hub);
+            watch(descriptor, hub, Self::on_hub);
         }
         for hook in self.hooks.descriptors() {
-            watch(Source::Hooks, hook, PollFlags::IN);
+            watch(hook, PollFlags::IN, |host, _| host.on_hooks());
         }
         poll(&mut descriptors, deadline.map(|deadline| deadline - now))?;
-        Ok(sources
-            .into_iter()
-            .zip(descriptors.iter().map(PollFd::revents))
-            .filter(|(_, flags)| !flags.is_empty())
-            .collect())
+        let ready = handlers.into_iter().zip(descriptors.iter().map(PollFd::revents));
+        Ok(ready.filter(|(_, flags)| !flags.is_empty()).collect())
     }
 
     fn on_tool(&mut self, flags: PollFlags) {
@@ -355,20 +335,20 @@ impl Host {
         let was_closed = self.relay.is_closed();
         let was_alternate = self.detector.screen().is_alternate();
         match self.relay.pump() {
-            Ok(Turn::Data(bytes)) => {
+            Ok(ReadOutcome::Data(count)) => {
                 if let Some(injection) = self.gate.injection_mut() {
                     injection.has_reacted = true;
                 }
-                self.watch.stir();
+                self.stir();
                 if let Phase::LastWords { heard, .. } = &mut self.phase {
-                    *heard += bytes.len();
+                    *heard += count;
                 }
-                let events = self.detector.observe(Observation::Output(bytes), now);
+                let events = self.detector.observe(Observation::Output(self.relay.read(count)), now);
                 self.on_events(events);
                 self.follow_alternate_screen(was_alternate);
             }
-            Ok(Turn::Nothing) => {}
-            Ok(Turn::End) | Err(_) => self.on_child(),
+            Ok(ReadOutcome::WouldBlock) => {}
+            Ok(ReadOutcome::End) | Err(_) => self.on_child(),
         }
         if self.relay.is_closed() {
             self.tell_closed(was_closed);
@@ -379,9 +359,9 @@ impl Host {
     /// A tool that survives SIGPIPE expects its next write to fail; here that write is hung up on.
     fn tell_closed(&mut self, was_closed: bool) {
         if !was_closed && !is_terminal(self.relay.terminal()) {
-            let _ = self.child.signal_tool(Signal::Pipe);
+            let _ = self.child.signal_tool(Signal::PIPE);
         } else if self.relay.hang_up() {
-            let _ = self.child.signal_tool(Signal::Hup);
+            let _ = self.child.signal_tool(Signal::HUP);
         }
     }
 }
@@ -408,14 +388,11 @@ fn terminal_size() -> WindowSize {
     window_size(io::stdout())
         .or_else(|_| window_size(io::stdin()))
         .ok()
-        .filter(|size| size.cols > 0 && size.rows > 0)
+        .filter(|size| size.ws_col > 0 && size.ws_row > 0)
         .unwrap_or(NO_TERMINAL)
 }
 
 /// Somebody wanted the session to end.
 fn was_asked_to(end: End) -> bool {
-    match end {
-        End::Terminated { .. } => true,
-        End::Exited { .. } | End::Signaled { .. } | End::NotStarted { .. } => false,
-    }
+    matches!(end, End::Terminated { .. })
 }

@@ -5,16 +5,16 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use atlasbridge_detect::Moment;
 use atlasbridge_model::ancestry::{lineage, parent_in_stat};
-use atlasbridge_pty::spawn_detached;
+use atlasbridge_pty::{ReadOutcome, spawn_detached};
 use atlasbridge_wire::session::{FromSession, Report, SessionInfo, ToSession};
 use atlasbridge_wire::{Greeting, Hello, Lines, Role, decode, encode};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
@@ -65,7 +65,7 @@ pub(crate) struct Link {
 #[derive(Debug)]
 enum LinkState {
     Away { retry_at: Moment },
-    Starting { ready: OwnedFd, give_up: Moment },
+    Starting { ready: File, give_up: Moment },
     Up { stream: UnixStream, lines: Lines, unsent: Vec<u8>, is_greeted: bool },
 }
 
@@ -172,12 +172,14 @@ impl Link {
     pub(crate) fn attend(&mut self, now: Moment) -> Vec<FromHub> {
         if let LinkState::Starting { ready, .. } = &self.state {
             match read_readiness(ready) {
-                Readiness::NotYet => {}
-                Readiness::Ready(pid) => {
+                Ok(pid) => {
                     self.started_hub = pid;
-                    self.connect_or_retreat(now);
+                    if self.connect().is_err() {
+                        self.retreat(now);
+                    }
                 }
-                Readiness::Failed => self.give_start_up(now),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => self.give_start_up(now),
             }
             return Vec::new();
         }
@@ -192,33 +194,22 @@ impl Link {
     }
 
     fn exchange(&mut self, now: Moment, heard: &mut Vec<FromHub>) -> io::Result<()> {
-        let LinkState::Up { stream, lines, unsent, .. } = &mut self.state else {
-            return Ok(());
-        };
+        let LinkState::Up { stream, lines, unsent, .. } = &mut self.state else { return Ok(()) };
         flush(stream, unsent)?;
         // What was said before hanging up counts: a refusal, or thanks.
         let end = read_all(stream, lines);
-        while let Some(line) = self.next_line()? {
+        while let LinkState::Up { lines, .. } = &mut self.state
+            && let Some(line) = lines.next_line().map_err(io::Error::other)?
+        {
             self.hear(&line, now, heard)?;
         }
-        let LinkState::Up { stream, unsent, .. } = &mut self.state else {
-            return Ok(());
-        };
+        let LinkState::Up { stream, unsent, .. } = &mut self.state else { return Ok(()) };
         end?;
         flush(stream, unsent)
     }
 
-    fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
-        match &mut self.state {
-            LinkState::Up { lines, .. } => lines.next_line().map_err(io::Error::other),
-            LinkState::Away { .. } | LinkState::Starting { .. } => Ok(None),
-        }
-    }
-
     fn hear(&mut self, line: &[u8], now: Moment, heard: &mut Vec<FromHub>) -> io::Result<()> {
-        let LinkState::Up { is_greeted, .. } = &mut self.state else {
-            return Ok(());
-        };
+        let LinkState::Up { is_greeted, .. } = &mut self.state else { return Ok(()) };
         if *is_greeted {
             let message = decode(line).map_err(io::Error::other)?;
             if let ToSession::Noted { n } = message {
@@ -254,14 +245,10 @@ impl Link {
             return self.retreat(now);
         }
         match spawn_detached(&self.start.program, &self.start.args, &self.start.env) {
-            Ok(ready) => self.state = LinkState::Starting { ready, give_up: now + START_LIMIT },
+            Ok(ready) => {
+                self.state = LinkState::Starting { ready: ready.into(), give_up: now + START_LIMIT };
+            }
             Err(_) => self.give_start_up(now),
-        }
-    }
-
-    fn connect_or_retreat(&mut self, now: Moment) {
-        if self.connect().is_err() {
-            self.retreat(now);
         }
     }
 
@@ -323,9 +310,7 @@ fn is_nobodys_child(pid: i32, our_pid: i32) -> bool {
     let read = |pid: i32, file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
     let is_named_as_we_are =
         |pid: i32| read(pid, "comm").is_some_and(|name| read(our_pid, "comm") == Some(name));
-    let Some(line) = lineage(pid, |pid| parent_in_stat(&read(pid, "stat")?)) else {
-        return false;
-    };
+    let Some(line) = lineage(pid, |pid| parent_in_stat(&read(pid, "stat")?)) else { return false };
     match line[1..].iter().position(|&ancestor| ancestor == our_pid || is_named_as_we_are(ancestor)) {
         None => true,
         // Started by another session host, directly below it.
@@ -335,15 +320,13 @@ fn is_nobodys_child(pid: i32, our_pid: i32) -> bool {
 }
 
 /// Reads what has come; the end of the connection is an error.
-fn read_all(stream: &mut UnixStream, lines: &mut Lines) -> io::Result<()> {
+fn read_all(stream: &UnixStream, lines: &mut Lines) -> io::Result<()> {
     let mut buffer = [0; 16 * 1024];
     loop {
-        match stream.read(&mut buffer) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => lines.push(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        match ReadOutcome::of_read(stream, &mut buffer)? {
+            ReadOutcome::Data(count) => lines.push(&buffer[..count]),
+            ReadOutcome::WouldBlock => return Ok(()),
+            ReadOutcome::End => return Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
 }
@@ -361,27 +344,14 @@ fn flush(stream: &mut UnixStream, unsent: &mut Vec<u8>) -> io::Result<()> {
     if unsent.len() > MOST_UNSENT { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
 }
 
-enum Readiness {
-    NotYet,
-    /// A hub listens; its pid if it is the one that we started.
-    Ready(Option<i32>),
-    Failed,
-}
-
-/// The starting hub writes its pid and a line break once it listens, or 0 if another one already does.
-fn read_readiness(ready: &OwnedFd) -> Readiness {
+/// The starting hub writes its pid and a line break once it listens, or 0 if another one already does: its pid if it is
+/// the one that we started. What would block is not ready yet; every other error is a hub that could not start.
+fn read_readiness(mut ready: &File) -> io::Result<Option<i32>> {
     let mut text = [0; 16];
-    let file = match ready.try_clone() {
-        Ok(fd) => fs::File::from(fd),
-        Err(_) => return Readiness::Failed,
-    };
-    match (&file).read(&mut text) {
-        Ok(0) => Readiness::Failed,
-        Ok(count) => {
-            let pid = str::from_utf8(&text[..count]).ok().and_then(|text| text.trim().parse().ok());
-            Readiness::Ready(pid.filter(|&pid| pid > 0))
-        }
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Readiness::NotYet,
-        Err(_) => Readiness::Failed,
+    let count = ready.read(&mut text)?;
+    if count == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
     }
+    let pid = str::from_utf8(&text[..count]).ok().and_then(|text| text.trim().parse().ok());
+    Ok(pid.filter(|&pid| pid > 0))
 }

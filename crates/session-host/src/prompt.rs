@@ -14,11 +14,11 @@ mod tests;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use atlasbridge_detect::{Departure, Moment};
+use atlasbridge_detect::{Departure, Moment, Waits};
 use atlasbridge_model::{Sighting, SightingNo, lifecycle};
 use atlasbridge_wire::twin::Outcome;
 
-use crate::gate::{Field, InjectRequest, Presence, Settled, TtyReader, Via};
+use crate::gate::{Delivery, Field, InjectRequest, Presence, Via};
 
 /// How long a dialog waits for its request before it is told without. A hook of Claude Code takes 20 ms to start, and a few
 /// hundred on a busy machine.
@@ -35,7 +35,7 @@ const MOST_ANSWERED: usize = 64;
 /// The prompt on the screen, and what earlier ones have left.
 #[derive(Debug)]
 pub(crate) struct Prompts {
-    now: Prompt,
+    now: Option<Asked>,
     /// A line was sent from the keyboard since the hub was told of it: a tool that ends now has read it.
     is_line_sent: bool,
     /// Answered at the keyboard: a reply that comes too late is told so.
@@ -46,39 +46,39 @@ pub(crate) struct Prompts {
     keys_after: Duration,
 }
 
+/// The prompt on the screen.
 #[derive(Debug)]
-enum Prompt {
-    None,
-    /// A dialog is drawn, and the request of its hook has not come: nobody was told of it.
-    AwaitingRequest {
-        sighting: Sighting,
-        by: Option<i32>,
-        until: Moment,
-    },
-    /// The hub was told of it.
-    Told(Asked, Stage),
+struct Asked {
+    no: SightingNo,
+    /// The foreground process group when it was seen.
+    by: Option<i32>,
+    /// When it was seen; from [`Stage::Open`] on, when the hub was told.
+    told_at: Moment,
+    stage: Stage,
 }
 
 #[derive(Debug)]
 enum Stage {
+    /// A dialog is drawn, and the request of its hook has not come: nobody was told of it.
+    AwaitingRequest { sighting: Box<Sighting>, until: Moment },
+    /// The hub was told of it.
     Open,
     /// Its reply came before anybody takes its keys.
-    Early {
-        reply: Reply,
-        due: Moment,
-    },
+    Early { reply: Reply, due: Moment },
     /// Its reply is typed, or said by a hook, and not proved yet.
     Answering,
     /// What became of its reply is told, and it stands there still.
     Settling,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Asked {
-    no: SightingNo,
-    told_at: Moment,
-    /// The foreground process group when it was seen.
-    by: Option<i32>,
+impl Asked {
+    /// When something follows although nothing happened.
+    fn due(&self) -> Option<Moment> {
+        match self.stage {
+            Stage::AwaitingRequest { until: due, .. } | Stage::Early { due, .. } => Some(due),
+            Stage::Open | Stage::Answering | Stage::Settling => None,
+        }
+    }
 }
 
 /// A reply on its way to the gate.
@@ -94,7 +94,7 @@ pub(crate) struct Reply {
 pub(crate) enum KeyTarget {
     /// A hook takes the decision at once, or the gate has judged the reply before: no key is to wait for.
     NeedsNoKey,
-    Shown(Field, TtyReader),
+    Shown(Field, Waits),
     /// Not to be read in this moment, and not given up: it is drawn anew, or about to be seen to go.
     HalfDrawn,
     Gone,
@@ -102,23 +102,25 @@ pub(crate) enum KeyTarget {
 
 #[derive(Debug)]
 pub(crate) enum PromptEvent {
-    /// The detector sees a prompt, asked by this foreground process group.
-    Seen(Sighting, Option<i32>),
-    /// The same, of a dialog whose request is to come.
-    SeenWithoutRequest(Sighting, Option<i32>),
+    /// The detector sees a prompt, asked by this foreground process group; perhaps a dialog whose request is to come.
+    Seen { sighting: Box<Sighting>, by: Option<i32>, awaits_request: bool },
     /// A request came by a hook, whichever it is.
     RequestCame,
+    /// The detector does not see it any more.
     Gone(SightingNo, Departure),
+    /// The hub sent a reply, or the time has come to look at it again.
     Reply(Reply, KeyTarget),
     /// The gate has begun with its reply.
     Injected(SightingNo),
-    /// The gate is done with a reply. True: something lies unread in the tool's terminal.
-    Settled(Settled, bool),
+    /// The gate is done with a reply. Perhaps something lies unread in the tool's terminal.
+    Settled { delivery: Delivery, outcome: Outcome, lies_unread: bool },
     /// Enter, Ctrl-C or Ctrl-D from the keyboard, here or elsewhere.
     LineSent,
     /// Time has passed.
     Tick,
 }
+
+type Effects = Vec<PromptEffect>;
 
 #[derive(Debug)]
 pub(crate) enum PromptEffect {
@@ -140,7 +142,7 @@ pub(crate) enum PromptEffect {
     ReportLeft(SightingNo, lifecycle::Departure),
     TakeBackKeys,
     DropLateKeys,
-    TellOutcome(Settled),
+    TellOutcome(Delivery, Outcome),
     /// The dialog becomes another prompt, where the tool has read everything.
     OfferAgain,
 }
@@ -158,7 +160,7 @@ pub(crate) enum RequestFate {
 impl Prompts {
     pub(crate) fn new(keys_after: Duration) -> Self {
         Self {
-            now: Prompt::None,
+            now: None,
             is_line_sent: false,
             answered_here: VecDeque::new(),
             keys_late_until: Moment::default(),
@@ -166,45 +168,32 @@ impl Prompts {
         }
     }
 
-    pub(crate) fn step(&mut self, event: PromptEvent, now: Moment) -> Vec<PromptEffect> {
+    pub(crate) fn step(&mut self, event: PromptEvent, now: Moment) -> Effects {
         match event {
-            PromptEvent::Seen(sighting, by) => {
-                let lost = self.supersede();
-                lost.into_iter().chain(self.open(sighting, by, now)).collect()
+            PromptEvent::Seen { sighting, by, awaits_request } => {
+                let mut effects = Vec::from_iter(self.supersede());
+                if awaits_request {
+                    let no = sighting.no;
+                    let stage = Stage::AwaitingRequest { sighting, until: now + REQUEST_COMES };
+                    self.now = Some(Asked { no, by, told_at: now, stage });
+                } else {
+                    effects.push(self.open(sighting, by, now));
+                }
+                effects
             }
-            PromptEvent::SeenWithoutRequest(sighting, by) => {
-                let lost = self.supersede();
-                self.now = Prompt::AwaitingRequest { sighting, by, until: now + REQUEST_COMES };
-                lost.into_iter().collect()
-            }
-            PromptEvent::RequestCame => match self.take() {
-                Prompt::AwaitingRequest { sighting, by, .. } => self.open(sighting, by, now),
-                other @ (Prompt::None | Prompt::Told(..)) => self.stay(other),
-            },
-            PromptEvent::Tick => match self.take() {
-                Prompt::AwaitingRequest { sighting, by, until } if until <= now => {
-                    let told = self.open(sighting, by, now);
-                    [PromptEffect::NoteUnasked].into_iter().chain(told).collect()
-                }
-                Prompt::Told(asked, Stage::Early { reply, due }) if due <= now => {
-                    self.now = Prompt::Told(asked, Stage::Open);
-                    vec![PromptEffect::Consider(reply)]
-                }
-                other @ (Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..)) => {
-                    self.stay(other)
-                }
-            },
+            PromptEvent::RequestCame => Vec::from_iter(self.open_awaited(now)),
+            PromptEvent::Tick => self.tick(now),
             PromptEvent::Gone(no, how) => self.gone(no, how),
             PromptEvent::Reply(reply, target) => self.replied(reply, target, now),
-            PromptEvent::Injected(no) => match self.take() {
-                Prompt::Told(asked, Stage::Open) if asked.no == no => {
-                    self.stay(Prompt::Told(asked, Stage::Answering))
+            PromptEvent::Injected(no) => {
+                if let Some(stage @ Stage::Open) = self.stage_of(no) {
+                    *stage = Stage::Answering;
                 }
-                other @ (Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..)) => {
-                    self.stay(other)
-                }
-            },
-            PromptEvent::Settled(settled, lies_unread) => self.settled(settled, lies_unread, now),
+                Vec::new()
+            }
+            PromptEvent::Settled { delivery, outcome, lies_unread } => {
+                self.settled(delivery, outcome, lies_unread, now)
+            }
             PromptEvent::LineSent => {
                 self.is_line_sent = true;
                 Vec::new()
@@ -213,20 +202,13 @@ impl Prompts {
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
-        match &self.now {
-            Prompt::AwaitingRequest { until: due, .. } | Prompt::Told(_, Stage::Early { due, .. }) => {
-                Some(*due)
-            }
-            Prompt::None | Prompt::Told(..) => None,
-        }
+        self.now.as_ref()?.due()
     }
 
     /// The foreground process group that asks.
     pub(crate) fn asked_by(&self) -> Option<i32> {
-        match &self.now {
-            Prompt::Told(asked, _) => asked.by,
-            Prompt::None | Prompt::AwaitingRequest { .. } => None,
-        }
+        let told = |asked: &&Asked| !matches!(asked.stage, Stage::AwaitingRequest { .. });
+        self.now.as_ref().filter(told)?.by
     }
 
     pub(crate) fn was_answered_here(&self, no: SightingNo) -> bool {
@@ -238,42 +220,60 @@ impl Prompts {
         now < self.keys_late_until
     }
 
-    fn take(&mut self) -> Prompt {
-        std::mem::replace(&mut self.now, Prompt::None)
-    }
-
-    fn stay(&mut self, prompt: Prompt) -> Vec<PromptEffect> {
-        self.now = prompt;
-        Vec::new()
+    fn stage_of(&mut self, no: SightingNo) -> Option<&mut Stage> {
+        self.now.as_mut().filter(|asked| asked.no == no).map(|asked| &mut asked.stage)
     }
 
     /// A dialog that took no notice of its answer stands there as another prompt, and the one before does not go: a reply
     /// that still waits for that one has lost.
     fn supersede(&mut self) -> Option<PromptEffect> {
-        match self.take() {
-            Prompt::Told(_, Stage::Early { reply, .. }) => Some(PromptEffect::Refuse(reply)),
-            Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..) => None,
+        match self.now.take()?.stage {
+            Stage::Early { reply, .. } => Some(PromptEffect::Refuse(reply)),
+            Stage::AwaitingRequest { .. } | Stage::Open | Stage::Answering | Stage::Settling => None,
         }
     }
 
-    fn open(&mut self, sighting: Sighting, by: Option<i32>, now: Moment) -> Vec<PromptEffect> {
-        self.now = Prompt::Told(Asked { no: sighting.no, told_at: now, by }, Stage::Open);
+    fn open(&mut self, sighting: Box<Sighting>, by: Option<i32>, now: Moment) -> PromptEffect {
+        self.now = Some(Asked { no: sighting.no, by, told_at: now, stage: Stage::Open });
         self.is_line_sent = false;
-        vec![PromptEffect::Announce(Box::new(sighting))]
+        PromptEffect::Announce(sighting)
+    }
+
+    /// The hub is told of a dialog without waiting any longer for its request.
+    fn open_awaited(&mut self, now: Moment) -> Option<PromptEffect> {
+        let awaits = |asked: &mut Asked| matches!(asked.stage, Stage::AwaitingRequest { .. });
+        let Asked { by, stage: Stage::AwaitingRequest { sighting, .. }, .. } = self.now.take_if(awaits)?
+        else {
+            return None;
+        };
+        Some(self.open(sighting, by, now))
+    }
+
+    fn tick(&mut self, now: Moment) -> Effects {
+        let Some(asked) = self.now.take_if(|asked| asked.due().is_some_and(|due| due <= now)) else {
+            return Vec::new();
+        };
+        match asked.stage {
+            Stage::AwaitingRequest { sighting, .. } => {
+                vec![PromptEffect::NoteUnasked, self.open(sighting, asked.by, now)]
+            }
+            Stage::Early { reply, .. } => {
+                self.now = Some(Asked { stage: Stage::Open, ..asked });
+                vec![PromptEffect::Consider(reply)]
+            }
+            Stage::Open | Stage::Answering | Stage::Settling => Vec::new(),
+        }
     }
 
     /// # No key comes too early
     /// A dialog that was just drawn ignores keys for a moment, an event loop that works for a moment reads none, and a
     /// dialog that is being drawn anew is half there. The reply waits for that, and everything about it is judged then. One
     /// that waits for nothing, or whose prompt is not the one on the screen, is judged at once.
-    fn replied(&mut self, reply: Reply, target: KeyTarget, now: Moment) -> Vec<PromptEffect> {
+    fn replied(&mut self, reply: Reply, target: KeyTarget, now: Moment) -> Effects {
         let (no, tries) = (reply.request.sighting, reply.tries);
-        let asked = match &self.now {
-            Prompt::Told(asked, Stage::Open | Stage::Early { .. }) if asked.no == no => *asked,
-            Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..) => {
-                return vec![PromptEffect::Judge(reply)];
-            }
-        };
+        let waits =
+            |asked: &&mut Asked| asked.no == no && matches!(asked.stage, Stage::Open | Stage::Early { .. });
+        let Some(asked) = self.now.as_mut().filter(waits) else { return vec![PromptEffect::Judge(reply)] };
         let again = (tries < MOST_TRIES).then(|| now + FIRST_TRY_AGAIN * (1 << tries));
         let listens_at = Some(asked.told_at + self.keys_after).filter(|listens_at| now < *listens_at);
         let (due, tries) = match target {
@@ -282,46 +282,36 @@ impl Prompts {
             KeyTarget::Shown(field, reader) => {
                 let listens_at = listens_at.filter(|_| field != Field::Text);
                 match reader {
-                    TtyReader::Nobody => (listens_at.or(again), tries + 1),
-                    TtyReader::Reads | TtyReader::Listens | TtyReader::Unknown => (listens_at, tries),
+                    Waits::Nobody => (listens_at.or(again), tries + 1),
+                    Waits::Read | Waits::Poll | Waits::Unknown => (listens_at, tries),
                 }
             }
         };
         match due {
             Some(due) => {
-                let reply = Reply { tries, ..reply };
-                self.stay(Prompt::Told(asked, Stage::Early { reply, due }))
+                asked.stage = Stage::Early { reply: Reply { tries, ..reply }, due };
+                Vec::new()
             }
             None => {
-                self.now = Prompt::Told(asked, Stage::Open);
+                asked.stage = Stage::Open;
                 vec![PromptEffect::Judge(reply)]
             }
         }
     }
 
-    fn gone(&mut self, no: SightingNo, how: Departure) -> Vec<PromptEffect> {
-        let (is_ours, reply) = match self.take() {
+    fn gone(&mut self, no: SightingNo, how: Departure) -> Effects {
+        let gone = self.now.take_if(|asked| asked.no == no);
+        let (is_ours, reply) = match gone.map(|asked| asked.stage) {
             // Nobody was told of it.
-            Prompt::AwaitingRequest { sighting, .. } if sighting.no == no => return Vec::new(),
-            Prompt::Told(asked, stage) if asked.no == no => match stage {
-                Stage::Open | Stage::Settling => (false, None),
-                Stage::Early { reply, .. } => (false, Some(reply)),
-                Stage::Answering => (true, None),
-            },
-            other @ (Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..)) => {
-                self.now = other;
-                (false, None)
-            }
+            Some(Stage::AwaitingRequest { .. }) => return Vec::new(),
+            Some(Stage::Early { reply, .. }) => (false, Some(reply)),
+            Some(Stage::Answering) => (true, None),
+            Some(Stage::Open | Stage::Settling) | None => (false, None),
         };
         let fate = match how {
-            Departure::Unprompted { .. } if !is_ours => RequestFate::WaitsOn,
-            Departure::Unprompted { .. } | Departure::LocalInput | Departure::Injected | Departure::Ended => {
-                if is_ours {
-                    RequestFate::Answered
-                } else {
-                    RequestFate::Over
-                }
-            }
+            _ if is_ours => RequestFate::Answered,
+            Departure::Unprompted { .. } => RequestFate::WaitsOn,
+            Departure::LocalInput | Departure::Injected | Departure::Ended => RequestFate::Over,
         };
         let mut effects = vec![PromptEffect::EndRequest(no, fate)];
         if is_ours {
@@ -352,14 +342,10 @@ impl Prompts {
     /// What was typed and not read when its prompt is over would answer the next question, which nobody was shown: it is
     /// taken back. The keyboard was held meanwhile, so nothing of a person's is lost. Keys of theirs that come before
     /// anybody can have seen that a dialog is gone are dropped; lines are typed ahead, and wait.
-    fn settled(&mut self, settled: Settled, lies_unread: bool, now: Moment) -> Vec<PromptEffect> {
-        let Settled { delivery, outcome } = settled;
-        self.now = match self.take() {
-            Prompt::Told(asked, Stage::Answering) if asked.no == delivery.sighting => {
-                Prompt::Told(asked, Stage::Settling)
-            }
-            other @ (Prompt::None | Prompt::AwaitingRequest { .. } | Prompt::Told(..)) => other,
-        };
+    fn settled(&mut self, delivery: Delivery, outcome: Outcome, lies_unread: bool, now: Moment) -> Effects {
+        if let Some(stage @ Stage::Answering) = self.stage_of(delivery.sighting) {
+            *stage = Stage::Settling;
+        }
         let is_typed = delivery.via == Via::Keys;
         let mut effects = Vec::new();
         // Of a line that was begun, the kernel does not say that it is there.
@@ -370,7 +356,7 @@ impl Prompts {
             self.keys_late_until = now + UNSEEN;
             effects.push(PromptEffect::DropLateKeys);
         }
-        effects.push(PromptEffect::TellOutcome(settled));
+        effects.push(PromptEffect::TellOutcome(delivery, outcome));
         // A prompt that took no notice of a key may be answered again. What was said by a hook is on its way until the tool
         // ends it, however long that takes: a second answer could meet the first.
         if is_typed && outcome == Outcome::NotTaken {

@@ -1,7 +1,7 @@
 //! Bytes from the tool to the terminal: one buffer, back-pressure instead of a queue.
 //!
 //! The tool is always on a terminal, and there a line ends in CR LF. A person's terminal gets that as it is; a file or a pipe
-//! gets the lines as the tool wrote them ([`LineEnds`]). Whoever looks at the bytes sees what the tool's terminal said.
+//! gets the lines as the tool wrote them ([`Plain`]). Whoever looks at the bytes sees what the tool's terminal said.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -48,16 +48,8 @@ enum Sink {
     HungUp,
 }
 
-/// How lines end in what we write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LineEnds {
-    /// As the tool's terminal ends them, for a terminal: every byte as it came.
-    OfTheTerminal,
-    /// As the tool ended them, for everything else: `run -- printf 'a\n' | od -c` says what `printf` alone says.
-    OfTheTool,
-}
-
-/// The tool's output without the CR that its terminal put before each LF.
+/// The tool's output without the CR that its terminal put before each LF: lines end as the tool ended them, and
+/// `run -- printf 'a\n' | od -c` says what `printf` alone says.
 ///
 /// # Exact where the terminal translates
 /// There each LF has such a CR, so taking one away is all there is to undo; a CR that the tool wrote itself stays. A
@@ -71,8 +63,8 @@ struct Plain {
 }
 
 impl Plain {
-    /// Replaces what was there before.
-    fn take(&mut self, bytes: &[u8]) {
+    /// Replaces what was there before. `is_last`: nothing comes any more.
+    fn take(&mut self, bytes: &[u8], is_last: bool) {
         self.bytes.clear();
         for &byte in bytes {
             if self.holds_cr && byte != b'\n' {
@@ -83,37 +75,20 @@ impl Plain {
                 self.bytes.push(byte);
             }
         }
-    }
-
-    /// Nothing comes any more.
-    fn end(&mut self) {
-        self.bytes.clear();
-        if std::mem::take(&mut self.holds_cr) {
+        if is_last && std::mem::take(&mut self.holds_cr) {
             self.bytes.push(b'\r');
         }
     }
 }
 
-/// What one turn brought.
-#[derive(Debug)]
-pub(crate) enum Turn<'a> {
-    /// These bytes came from the tool and are on their way to the terminal.
-    Data(&'a [u8]),
-    Nothing,
-    /// The tool's side is closed and drained.
-    End,
-}
-
 impl Relay {
-    pub(crate) fn new(reader: ReadHalf, output: HostOutput, line_ends: LineEnds) -> Self {
+    /// A terminal (`is_terminal`) gets every byte as it came.
+    pub(crate) fn new(reader: ReadHalf, output: HostOutput, is_terminal: bool) -> Self {
         Self {
             reader,
             output,
             buffer: vec![0; BUFFER].into(),
-            plain: match line_ends {
-                LineEnds::OfTheTerminal => None,
-                LineEnds::OfTheTool => Some(Plain::default()),
-            },
+            plain: (!is_terminal).then(Plain::default),
             unsent: 0..0,
             sink: Sink::Open,
             has_ended: false,
@@ -178,31 +153,27 @@ impl Relay {
     }
 
     /// # Terminal-first invariant
-    /// The bytes are offered to the terminal before they are returned for anybody to look at.
-    pub(crate) fn pump(&mut self) -> io::Result<Turn<'_>> {
-        match self.reader.read(&mut self.buffer)? {
-            ReadOutcome::Data(count) => {
-                self.unsent = match &mut self.plain {
-                    Some(plain) => {
-                        plain.take(&self.buffer[..count]);
-                        0..plain.bytes.len()
-                    }
-                    None => 0..count,
-                };
-                self.flush()?;
-                Ok(Turn::Data(&self.buffer[..count]))
-            }
-            ReadOutcome::WouldBlock => Ok(Turn::Nothing),
-            ReadOutcome::End => {
-                self.has_ended = true;
-                if let Some(plain) = &mut self.plain {
-                    plain.end();
-                    self.unsent = 0..plain.bytes.len();
-                    self.flush()?;
-                }
-                Ok(Turn::End)
-            }
+    /// The bytes are offered to the terminal before [`Relay::read`] shows them to anybody.
+    pub(crate) fn pump(&mut self) -> io::Result<ReadOutcome> {
+        let outcome = self.reader.read(&mut self.buffer)?;
+        let count = match outcome {
+            ReadOutcome::Data(count) => count,
+            ReadOutcome::WouldBlock => return Ok(outcome),
+            ReadOutcome::End => 0,
+        };
+        self.has_ended = outcome == ReadOutcome::End;
+        self.unsent = 0..count;
+        if let Some(plain) = &mut self.plain {
+            plain.take(&self.buffer[..count], self.has_ended);
+            self.unsent = 0..plain.bytes.len();
         }
+        self.flush()?;
+        Ok(outcome)
+    }
+
+    /// What the last turn brought.
+    pub(crate) fn read(&self, count: usize) -> &[u8] {
+        &self.buffer[..count]
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
@@ -231,10 +202,10 @@ mod tests {
             let mut plain = Plain::default();
             let mut written = Vec::new();
             for piece in [first, second] {
-                plain.take(piece);
+                plain.take(piece, false);
                 written.extend_from_slice(&plain.bytes);
             }
-            plain.end();
+            plain.take(b"", true);
             written.extend_from_slice(&plain.bytes);
             assert_eq!(written.escape_ascii().to_string(), tool.as_bytes().escape_ascii().to_string());
         }

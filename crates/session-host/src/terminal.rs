@@ -7,13 +7,13 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use atlasbridge_pty::{RawTerminal, TerminalChange};
+use atlasbridge_pty::RawTerminal;
 
 #[derive(Debug)]
 pub(crate) struct OuterTerminal {
-    raw: RawTerminal,
-    /// The tool is shown there, or has asked for it.
-    is_needed: bool,
+    pub(crate) raw: RawTerminal,
+    /// The tool is shown there, or was stopped for want of it.
+    pub(crate) is_needed: bool,
 }
 
 impl OuterTerminal {
@@ -31,24 +31,8 @@ impl OuterTerminal {
         self.is_needed && self.raw.is_in_front()
     }
 
-    /// The tool was stopped for want of a terminal.
-    pub(crate) fn need(&mut self) {
-        self.is_needed = true;
-    }
-
     /// Takes the terminal if it is ours to take, and leaves it alone otherwise.
     pub(crate) fn take_or_leave(&mut self) -> io::Result<()> {
         if self.may_take() { self.raw.resume() } else { self.raw.suspend() }
-    }
-
-    /// Gives it back as it was.
-    pub(crate) fn leave(&mut self) {
-        // A terminal that is gone needs no restoring.
-        let _ = self.raw.suspend();
-    }
-
-    /// What to undo, while it is not undone.
-    pub(crate) fn change(&self) -> Option<TerminalChange> {
-        self.raw.change()
     }
 }

@@ -107,7 +107,7 @@ fn run_scenarios(words: &[String], all: bool, json: bool, output: &Output) -> an
     };
     // Blocked, so that an interrupted rehearsal ends its processes before it ends itself.
     let interrupts =
-        Signals::block(&[Signal::Int, Signal::Term, Signal::Hup]).context("taking over signals")?;
+        Signals::block(&[Signal::INT, Signal::TERM, Signal::HUP]).context("taking over signals")?;
     let mut rehearsals = Vec::new();
     for (number, scenario) in chosen.iter().enumerate() {
         output.progress(&format!("{}/{} {} {} …", number + 1, chosen.len(), scenario.id, scenario.name));
@@ -116,7 +116,7 @@ fn run_scenarios(words: &[String], all: bool, json: bool, output: &Output) -> an
         match held {
             Ok(rehearsal) => rehearsals.push(rehearsal),
             Err(RehearseError::Interrupted(signal)) => {
-                return Ok(ExitCode::from(u8::try_from(128 + signal.number()).unwrap_or(1)));
+                return Ok(ExitCode::from(u8::try_from(128 + signal.as_raw()).unwrap_or(1)));
             }
             Err(error) => return Err(error).context(format!("rehearsing {}", scenario.id)),
         }

@@ -22,7 +22,7 @@ use super::{LabConfig, RehearseError};
 use crate::scenario::Scenario;
 
 const PRELUDE: &str = include_str!("../../scenarios/prelude.sh");
-const SIZE: WindowSize = WindowSize { cols: 100, rows: 30, x_pixels: 0, y_pixels: 0 };
+const SIZE: WindowSize = WindowSize { ws_col: 100, ws_row: 30, ws_xpixel: 0, ws_ypixel: 0 };
 /// How long a hub may take to start.
 const HUB_START: Duration = Duration::from_secs(30);
 /// How long a killed process may take to be gone: as long as the kernel needs, and no longer than anybody waits.
@@ -209,7 +209,7 @@ impl Stage {
 
     /// What the terminal shows, rendered.
     fn screen(&self) -> String {
-        let mut detector = Detector::new(DetectorConfig::default(), SIZE.cols, SIZE.rows);
+        let mut detector = Detector::new(DetectorConfig::default(), SIZE.ws_col, SIZE.ws_row);
         detector.observe(Observation::Output(&self.shown), Moment::default());
         detector.screen().text()
     }

@@ -1,9 +1,40 @@
-use atlasbridge_pty::{ChildEvent, LineMode, TtyWait, WindowSize, WriteOutcome};
+use std::os::fd::AsFd;
+
+use atlasbridge_pty::{ChildEvent, LineMode, Signal, TtyWait, WindowSize, WriteOutcome};
+use rustix::termios::{InputModes, LocalModes, SpecialCodeIndex, tcgetattr};
 
 use crate::stage::Stage;
 
-const COOKED: LineMode =
-    LineMode { canonical: true, echo: true, signals: true, cr_to_nl: true, eof: 4, intr: 3, susp: 26 };
+/// What we are told of the line mode, and what the kernel says besides.
+#[derive(Debug, PartialEq)]
+struct Settings {
+    mode: LineMode,
+    /// `intr` and `susp` are signals; otherwise ordinary bytes.
+    signals: bool,
+    /// Enter, which sends CR, arrives as LF.
+    cr_to_nl: bool,
+    intr: u8,
+    susp: u8,
+}
+
+const COOKED: Settings = Settings {
+    mode: LineMode { canonical: true, echo: true, eof: 4 },
+    signals: true,
+    cr_to_nl: true,
+    intr: 3,
+    susp: 26,
+};
+
+fn settings(stage: &Stage) -> Settings {
+    let kernel = tcgetattr(stage.session.reader.as_fd()).unwrap();
+    Settings {
+        mode: stage.session.control.line_mode(),
+        signals: kernel.local_modes.contains(LocalModes::ISIG),
+        cr_to_nl: kernel.input_modes.contains(InputModes::ICRNL),
+        intr: kernel.special_codes[SpecialCodeIndex::VINTR],
+        susp: kernel.special_codes[SpecialCodeIndex::VSUSP],
+    }
+}
 
 #[test]
 fn every_byte_goes_through_both_ways() {
@@ -31,7 +62,7 @@ fn a_tool_starts_on_a_sane_terminal() {
         });
         stage.until_end();
         assert_eq!(stage.text(), "a\r\nb\rc\r\n");
-        assert_eq!(stage.session.control.line_mode(), COOKED);
+        assert_eq!(self::settings(&stage), COOKED);
     }
 }
 
@@ -44,21 +75,20 @@ fn the_tool_starts_with_the_given_settings() {
     second.until_end();
     assert!(second.text().contains("intr = ^B"));
     assert!(second.text().contains(" -echo "));
-    assert_eq!(
-        second.session.control.line_mode(),
-        LineMode { echo: false, intr: 2, cr_to_nl: false, ..COOKED }
-    );
+    let mode = LineMode { echo: false, ..COOKED.mode };
+    assert_eq!(self::settings(&second), Settings { mode, intr: 2, cr_to_nl: false, ..COOKED });
 }
 
 #[test]
 fn the_line_mode_follows_the_tool() {
     let mut stage = Stage::sh("read a; stty raw -echo; read b; stty sane; read c");
-    stage.until_equal(COOKED, |stage| stage.session.control.line_mode());
+    stage.until_equal(COOKED, settings);
     stage.type_in("\r");
-    let raw = LineMode { canonical: false, echo: false, signals: false, cr_to_nl: false, ..COOKED };
-    stage.until_equal(raw, |stage| stage.session.control.line_mode());
+    let mode = LineMode { canonical: false, echo: false, ..COOKED.mode };
+    let raw = Settings { mode, signals: false, cr_to_nl: false, ..COOKED };
+    stage.until_equal(raw, settings);
     stage.type_in("\n");
-    stage.until_equal(COOKED, |stage| stage.session.control.line_mode());
+    stage.until_equal(COOKED, settings);
 }
 
 #[test]
@@ -67,7 +97,11 @@ fn a_new_size_is_signalled() {
     stage.until_output("24 80\r\n");
     // A signal that comes before bash waits is kept until the wait is over.
     stage.until_equal(TtyWait::Poll, |stage| stage.session.control.probe().wait);
-    stage.session.control.resize(WindowSize { cols: 132, rows: 50, x_pixels: 1320, y_pixels: 1000 }).unwrap();
+    stage
+        .session
+        .control
+        .resize(WindowSize { ws_col: 132, ws_row: 50, ws_xpixel: 1320, ws_ypixel: 1000 })
+        .unwrap();
     stage.until_output("50 132\r\n");
 }
 
@@ -79,7 +113,7 @@ fn a_terminal_nobody_reads_says_so_instead_of_blocking() {
     // The kernel buffers some hundred kilobytes at most.
     let refused = (0..1000).any(|_| stage.session.writer.write(&chunk).unwrap() == WriteOutcome::WouldBlock);
     assert!(refused);
-    stage.session.child.kill_tool().unwrap();
+    stage.session.child.signal_tool(Signal::KILL).unwrap();
     assert_eq!(stage.until_end(), ChildEvent::Signaled { signal: libc::SIGKILL });
     // The kernel takes what is typed to nobody; it must only never be an error or a wait.
     stage.session.writer.write(b"x").unwrap();

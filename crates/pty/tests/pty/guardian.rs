@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use atlasbridge_pty::{ChildEvent, GuardianNote, RawTerminal, SpawnConfig, Termios, spawn};
 
 use crate::role::play;
-use crate::stage::{SIZE, Scratch, Stage, fresh_settings, is_dead, until};
+use crate::stage::{SIZE, Scratch, Stage, fresh_settings, is_dead, started, until};
 
 const MODE: &str = "ATLASBRIDGE_TEST_MODE";
 const TOOL: &str = "ATLASBRIDGE_TEST_TOOL";
@@ -31,10 +31,7 @@ pub(crate) fn play_host() {
         terminal.suspend().unwrap();
         session.child.note(&GuardianNote::default()).unwrap();
     }
-    let tool = until("start", || {
-        session.child.next_event().unwrap();
-        session.child.tool_pid()
-    });
+    let tool = until("start", || session.child.next_event().unwrap().as_ref().and_then(started));
     print!("tool={tool} leader={}.", session.child.leader_pid());
     std::io::stdout().flush().unwrap();
     until("never: this process is killed", || mode.is_empty().then_some(()));

@@ -15,11 +15,11 @@ use crate::stage::{SIZE, Scratch, Stage, fresh_settings, until};
 
 /// Stops itself twice, with the signal blocked and read as a session host does.
 pub(crate) fn play_stopping() {
-    let signals = Signals::block(&[Signal::Tstp, Signal::Winch]).unwrap();
+    let signals = Signals::block(&[Signal::TSTP, Signal::WINCH]).unwrap();
     for round in 1..=2 {
         println!("stopping {round}.");
         // Whether it was continued cannot be told in a process whose first thread lets SIGCONT in.
-        stop_self(Signal::Tstp).unwrap();
+        stop_self(Signal::TSTP).unwrap();
         println!("back {round}.");
     }
     assert_eq!(signals.next(), None);
@@ -36,7 +36,7 @@ fn a_host_stops_as_a_job_and_comes_back() {
                 stage.events.iter().filter(|&&event| event == ChildEvent::Stopped { signal: libc::SIGTSTP });
             (stops.count() == round).then_some(())
         });
-        stage.session.child.continue_tool().unwrap();
+        stage.session.child.signal_tool(Signal::CONT).unwrap();
         stage.until_output(&format!("back {round}."));
     }
 }
@@ -80,9 +80,9 @@ fn settings_that_somebody_changed_meanwhile_are_kept() {
     let master = stage.session.reader.as_fd();
     let cooked = stage.session.control.termios().unwrap();
     let terminal = RawTerminal::enter(master, false).unwrap();
-    assert_eq!(*terminal.saved(), cooked);
+    assert_eq!(terminal.change().unwrap().from, cooked);
     let other = RawTerminal::enter(master, true).unwrap();
-    assert_ne!(*other.saved(), cooked);
+    assert_ne!(other.change().unwrap().from, cooked);
     cooked.apply(master).unwrap();
     drop(other);
     drop(terminal);
@@ -235,13 +235,13 @@ fn a_terminal_is_opened_for_us_alone() {
 pub(crate) fn play_nohup() {
     // SAFETY: ignoring a signal runs no code.
     unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
-    let signals = Signals::block(&[Signal::Hup, Signal::Usr1]).unwrap();
+    let signals = Signals::block(&[Signal::HUP, Signal::USR1]).unwrap();
     // SAFETY: sends signals to this thread, which ignores one and has blocked the other.
     unsafe {
         libc::raise(libc::SIGHUP);
         libc::raise(libc::SIGUSR1);
     }
-    assert_eq!(signals.next(), Some(Signal::Usr1));
+    assert_eq!(signals.next(), Some(Signal::USR1));
     assert_eq!(signals.next(), None);
 }
 
@@ -253,7 +253,7 @@ fn what_we_were_started_to_ignore_stays_ignored() {
 
 #[test]
 fn a_signal_waits_to_be_read() {
-    let signals = Signals::block(&[Signal::Usr1, Signal::Winch]).unwrap();
+    let signals = Signals::block(&[Signal::USR1, Signal::WINCH]).unwrap();
     assert_eq!(signals.next(), None);
     // SAFETY: sends signals to this thread, which has just blocked them.
     unsafe {
@@ -263,8 +263,8 @@ fn a_signal_waits_to_be_read() {
     let mut descriptors = [PollFd::new(&signals, PollFlags::IN)];
     assert_eq!(poll(&mut descriptors, Some(crate::stage::LIMIT)).unwrap(), 1);
     let mut seen: Vec<_> = std::iter::from_fn(|| signals.next()).collect();
-    seen.sort_by_key(|signal| signal.number());
-    assert_eq!(seen, [Signal::Usr1, Signal::Winch]);
+    seen.sort_by_key(|signal| signal.as_raw());
+    assert_eq!(seen, [Signal::USR1, Signal::WINCH]);
 }
 
 #[test]

@@ -39,10 +39,10 @@ fn ctrl_z_suspends_and_the_tool_can_be_continued() {
             (count(stage, ChildEvent::Stopped { signal: libc::SIGTSTP }) == round).then_some(())
         });
         assert_eq!(state(tool), Some('T'));
-        stage.session.child.continue_tool().unwrap();
+        stage.session.child.signal_tool(Signal::CONT).unwrap();
         stage.until("going on", |stage| (count(stage, ChildEvent::Continued) == round).then_some(()));
     }
-    stage.session.child.signal_tool(Signal::Term).unwrap();
+    stage.session.child.signal_tool(Signal::TERM).unwrap();
     assert_eq!(stage.until_end(), ChildEvent::Signaled { signal: libc::SIGTERM });
 }
 
@@ -61,7 +61,7 @@ fn signals_reach_the_job_in_front_and_not_its_shell() {
         // Before it is `sleep` it is a copy of the shell, which handles the signal itself.
         (std::fs::read_to_string(format!("/proc/{group}/comm")).ok()? == "sleep\n").then_some(())
     });
-    stage.session.child.signal_foreground(Signal::Int).unwrap();
+    stage.session.child.signal_foreground(Signal::INT).unwrap();
     stage.type_in("echo status $?; exit 5\r");
     stage.until_output("status 130");
     assert_eq!(stage.until_end(), ChildEvent::Exited { code: 5 });
@@ -92,7 +92,7 @@ fn a_stopped_tool_hears_of_the_hang_up_too() {
 #[test]
 fn a_tool_can_be_signalled_before_it_is_known_to_run() {
     let mut stage = Stage::sh("sleep 1000");
-    stage.session.child.signal_tool(Signal::Term).unwrap();
+    stage.session.child.signal_tool(Signal::TERM).unwrap();
     assert_eq!(stage.until_end(), ChildEvent::Signaled { signal: libc::SIGTERM });
 }
 
@@ -100,9 +100,9 @@ fn a_tool_can_be_signalled_before_it_is_known_to_run() {
 fn a_killed_tool_is_reported_and_no_longer_signalled() {
     let mut stage = Stage::sh("trap '' HUP INT TERM; echo ready; while :; do sleep 1000; done");
     stage.until_output("ready");
-    stage.session.child.kill_tool().unwrap();
+    stage.session.child.signal_tool(Signal::KILL).unwrap();
     assert_eq!(stage.until_end(), ChildEvent::Signaled { signal: libc::SIGKILL });
-    let error = stage.session.child.signal_tool(Signal::Term).unwrap_err();
+    let error = stage.session.child.signal_tool(Signal::TERM).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ESRCH));
     assert_eq!(stage.session.child.next_event().unwrap(), None);
 }

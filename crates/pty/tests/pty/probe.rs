@@ -1,4 +1,4 @@
-use atlasbridge_pty::{ChildEvent, Probe, TtyWait};
+use atlasbridge_pty::{ChildEvent, Probe, Signal, TtyWait};
 
 use crate::role::{drop_privileges, play};
 use crate::stage::Stage;
@@ -11,7 +11,7 @@ enum Lines {
 }
 
 fn lines(probe: &Probe) -> Lines {
-    match (probe.canonical, probe.echo) {
+    match (probe.mode.canonical, probe.mode.echo) {
         (true, true) => Lines::Shown,
         (true, false) => Lines::Hidden,
         (false, _) => Lines::Raw,
@@ -116,7 +116,7 @@ fn who_is_stopped_does_not_wait() {
     stage.until_equal(TtyWait::Read, |stage| stage.session.control.probe().wait);
     stage.type_in([26]);
     stage.until_equal(TtyWait::None, |stage| stage.session.control.probe().wait);
-    stage.session.child.continue_tool().unwrap();
+    stage.session.child.signal_tool(Signal::CONT).unwrap();
     stage.until_equal(TtyWait::Read, |stage| stage.session.control.probe().wait);
 }
 

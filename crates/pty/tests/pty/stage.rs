@@ -16,7 +16,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 /// How often to look at what no descriptor announces.
 const GLANCE: Duration = Duration::from_millis(5);
 
-pub(crate) const SIZE: WindowSize = WindowSize { cols: 80, rows: 24, x_pixels: 0, y_pixels: 0 };
+pub(crate) const SIZE: WindowSize = WindowSize { ws_col: 80, ws_row: 24, ws_xpixel: 0, ws_ypixel: 0 };
 
 pub(crate) struct Stage {
     pub(crate) session: Session,
@@ -92,7 +92,7 @@ impl Stage {
 
     #[track_caller]
     pub(crate) fn until_started(&mut self) -> i32 {
-        self.until("start", |stage| stage.session.child.tool_pid())
+        self.until("start", |stage| stage.events.iter().find_map(started))
     }
 
     /// Waits until `measure` gives this.
@@ -225,5 +225,13 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The tool's process, by the event that says that it runs.
+pub(crate) fn started(event: &ChildEvent) -> Option<i32> {
+    match event {
+        ChildEvent::Started { pid } => Some(*pid),
+        _ => None,
     }
 }

@@ -12,7 +12,7 @@ use atlasbridge_model::{Pace, Stroke, Strokes};
 use atlasbridge_pty::WaitingThread;
 use atlasbridge_wire::twin::Outcome;
 
-use super::{Aim, Delivery, Field, Route, Ticket, Via};
+use super::{Aim, Delivery, Field, PASTE, Route, Ticket, Via};
 
 /// How long the screen may take to react before the operator is told that the tool did not take the reply (SPEC 3.5).
 pub(crate) const REACTION_LIMIT: Duration = Duration::from_secs(2);
@@ -142,11 +142,7 @@ impl Injection {
         now: Moment,
     ) -> Self {
         let Ticket { delivery, route } = ticket;
-        let bytes_of = |strokes: &Strokes| strokes.iter().next().map_or(0, |first| first.bytes.len() as u64);
-        let last_bytes = match &route {
-            Route::Type(strokes) | Route::Steer { strokes, .. } => bytes_of(strokes),
-            Route::Say(_) => 0,
-        };
+        let last_bytes = route.first().len() as u64;
         let plan = match route {
             Route::Type(strokes) => {
                 let sends_apart = strokes.len() > 1;
@@ -223,14 +219,8 @@ impl Injection {
             return Next::Over(self.given_up(seen));
         }
         match &self.plan {
-            Plan::Said => Next::WaitUntil(give_up),
-            Plan::Steered { needed, .. } => {
-                let next = seen.needs.as_ref().filter(|needs| needs.len() < *needed);
-                let next = next.and_then(|needs| Some((needs.len(), needs.iter().next()?.clone())));
-                self.steer(next, seen.is_awaited, give_up, now)
-            }
             Plan::Listed { left, .. } if left.is_empty() && self.is_text() => self.insist(seen, give_up, now),
-            Plan::Listed { .. } => self.go_on(seen, give_up, now),
+            Plan::Said | Plan::Listed { .. } | Plan::Steered { .. } => self.go_on(seen, give_up, now),
         }
     }
 
@@ -241,72 +231,59 @@ impl Injection {
         let queued = seen.unread.queued.saturating_sub(*self.queued_before.get_or_insert(seen.unread.queued));
         let limit = self.last_at + (READING_LIMIT + queued).min(REACTION_LIMIT);
         let was_awaited = std::mem::replace(&mut self.is_awaited, seen.unread.is_awaited);
-        match now < limit && (was_awaited || seen.unread.is_awaited) {
-            true => Next::WaitUntil((now + LOOK_FOR_READING.max((now - self.last_at) / 2)).min(limit)),
-            false => Next::Over(Outcome::NotTaken),
+        if now >= limit || !was_awaited && !seen.unread.is_awaited {
+            return Next::Over(Outcome::NotTaken);
         }
+        Next::WaitUntil((now + LOOK_FOR_READING.max((now - self.last_at) / 2)).min(limit))
     }
 
-    /// # No-blind-Enter invariant
-    /// The next key is the first of those that the row needs *now*, by the rows on the screen, and only once they are
-    /// fewer than before: the last key did what it should. A marker that does not move, that moves away, or that cannot
-    /// be seen is waited for, and given up. So Enter is pressed only where the marker was seen on the row.
-    fn steer(
-        &mut self,
-        next: Option<(usize, Stroke)>,
-        is_awaited: bool,
-        give_up: Moment,
-        now: Moment,
-    ) -> Next {
-        let Some((needs, stroke)) = next else {
-            return Next::WaitUntil(give_up);
-        };
-        let ready = self.last_at + self.settle;
+    /// The next stroke, once what is seen asks for it, its time has come, and whoever is to read it waits.
+    fn go_on(&mut self, seen: &Reaction, give_up: Moment, now: Moment) -> Next {
+        let Some((ready, stroke)) = self.following(seen, now) else { return Next::WaitUntil(give_up) };
         if now < ready {
             return Next::WaitUntil(ready.min(give_up));
-        }
-        if !is_awaited {
-            return Next::WaitUntil((now + LOOK_FOR_READING).min(give_up));
-        }
-        if let Plan::Steered { needed, .. } = &mut self.plan {
-            *needed = needs;
-        }
-        self.press(stroke, now)
-    }
-
-    /// The next stroke, once what was typed is seen where the prompt is answered.
-    fn go_on(&mut self, seen: &Reaction, give_up: Moment, now: Moment) -> Next {
-        let is_text = self.is_text();
-        let (last_at, settle, has_reacted) = (self.last_at, self.settle, self.has_reacted);
-        let Plan::Listed { left, echoed_at, .. } = &mut self.plan else {
-            return Next::WaitUntil(give_up);
-        };
-        let Some(stroke) = left.front() else {
-            return Next::WaitUntil(give_up);
-        };
-        let is_enter = stroke.bytes == b"\r";
-        let is_seen = seen.drafted.is_some() || seen.shows_typed || !is_enter;
-        if !has_reacted || seen.presence != Presence::Shown || !is_seen {
-            return Next::WaitUntil(give_up);
-        }
-        // A box that shows no draft though the tool has reacted may be one that is not read so.
-        let echo = match seen.drafted {
-            Some(false) => last_at + LATE_ECHO,
-            Some(true) | None => *echoed_at.get_or_insert(now),
-        };
-        let ready = (last_at + settle).max(match is_text {
-            true => echo + BEFORE_ENTER,
-            false => echo,
-        });
-        if now < ready {
-            return Next::WaitUntil(ready);
         }
         if !seen.is_awaited {
             return Next::WaitUntil((now + LOOK_FOR_READING).min(give_up));
         }
-        match left.pop_front() {
-            Some(stroke) => self.press(stroke, now),
-            None => Next::WaitUntil(give_up),
+        match (&mut self.plan, &seen.needs) {
+            (Plan::Steered { needed, .. }, Some(needs)) => *needed = needs.len(),
+            (Plan::Listed { left, .. }, _) => drop(left.pop_front()),
+            (Plan::Said | Plan::Steered { .. }, _) => {}
+        }
+        self.press(stroke, now)
+    }
+
+    /// The stroke that follows, and how soon it may.
+    ///
+    /// # No-blind-Enter invariant
+    /// Where a marker is led, the next key is the first of those that the row needs *now*, by the rows on the screen, and only
+    /// once they are fewer than before: the last key did what it should. A marker that does not move, that moves away, or that
+    /// cannot be seen is waited for, and given up. So Enter is pressed only where the marker was seen on the row. Where
+    /// strokes are listed, the next one follows once what was typed is seen where the prompt is answered.
+    fn following(&mut self, seen: &Reaction, now: Moment) -> Option<(Moment, Stroke)> {
+        let is_text = self.is_text();
+        let settled = self.last_at + self.settle;
+        match &mut self.plan {
+            Plan::Said => None,
+            Plan::Steered { needed, .. } => {
+                let needs = seen.needs.as_ref().filter(|needs| needs.len() < *needed)?;
+                Some((settled, needs.iter().next()?.clone()))
+            }
+            Plan::Listed { left, echoed_at, .. } => {
+                let stroke = left.front()?;
+                let is_seen = seen.drafted.is_some() || seen.shows_typed || stroke.bytes != b"\r";
+                if !self.has_reacted || seen.presence != Presence::Shown || !is_seen {
+                    return None;
+                }
+                // A box that shows no draft though the tool has reacted may be one that is not read so.
+                let echo = match seen.drafted {
+                    Some(false) => self.last_at + LATE_ECHO,
+                    Some(true) | None => *echoed_at.get_or_insert(now),
+                };
+                let echo = if is_text { echo + BEFORE_ENTER } else { echo };
+                Some((settled.max(echo), stroke.clone()))
+            }
         }
     }
 
@@ -345,10 +322,7 @@ impl Injection {
             || self.delivery.via == Via::Hook
             || seen.drafted == Some(true)
             || seen.unsent;
-        match is_refuted {
-            true => Outcome::NotTaken,
-            false => Outcome::Unknown,
-        }
+        if is_refuted { Outcome::NotTaken } else { Outcome::Unknown }
     }
 
     /// Nothing of the last stroke was read.
@@ -357,10 +331,7 @@ impl Injection {
     }
 
     fn is_text(&self) -> bool {
-        match self.delivery.field {
-            Field::Text => true,
-            Field::KeyDialog | Field::LineDialog => false,
-        }
+        self.delivery.field == Field::Text
     }
 
     /// # A box that still holds the text has not sent it
@@ -369,18 +340,16 @@ impl Injection {
     fn insist(&mut self, seen: &Reaction, give_up: Moment, now: Moment) -> Next {
         let due = self.last_at + INSIST_AFTER;
         let stands = seen.presence == Presence::Shown && seen.drafted == Some(true);
-        let Plan::Listed { insisted, .. } = &mut self.plan else {
-            return Next::WaitUntil(give_up);
-        };
-        if *insisted || !stands {
-            return Next::WaitUntil(give_up);
+        match &mut self.plan {
+            Plan::Listed { insisted: insisted @ false, .. } if stands => {
+                if now < due {
+                    return Next::WaitUntil(due);
+                }
+                *insisted = true;
+                self.press(Stroke { bytes: b"\r".to_vec(), pace: Pace::IfStillThere }, now)
+            }
+            Plan::Said | Plan::Listed { .. } | Plan::Steered { .. } => Next::WaitUntil(give_up),
         }
-        if now < due {
-            return Next::WaitUntil(due);
-        }
-        *insisted = true;
-        let stroke = Stroke { bytes: b"\r".to_vec(), pace: Pace::IfStillThere };
-        self.press(stroke, now)
     }
 
     /// A key of a dialog may be enough by itself; a text without its Enter never is, whatever left the screen meanwhile,
@@ -404,7 +373,7 @@ impl Injection {
 }
 
 /// A pasted text as it stands in its box.
-fn without_marks(pasted: &[u8]) -> String {
+pub(crate) fn without_marks(pasted: &[u8]) -> String {
     let text = String::from_utf8_lossy(pasted);
-    text.replace("\x1b[200~", "").replace("\x1b[201~", "")
+    text.replace(PASTE.0, "").replace(PASTE.1, "")
 }

@@ -1,13 +1,13 @@
 //! What the gate remembers, and its judgement of a request to type: pure, so that races cost a millisecond to test.
 //!
 //! # At-most-once invariant
-//! [`Ledger::judge`] says [`Ruling::Go`] at most once per prompt and at most once per reply, for as long as the
+//! [`Ledger::judge`] gives a [`Route`] at most once per prompt and at most once per reply, for as long as the
 //! ledger lives, and the ledger lives exactly as long as the PTY. A request that comes again is answered with what
 //! became of it.
 
 use std::collections::HashMap;
 
-use atlasbridge_detect::Decision;
+use atlasbridge_detect::{Decision, Waits};
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::{
     Effect, Entry, Fingerprint, Kind, Level, PromptId, ReplyId, SafeDefault, Sighting, SightingNo, Stroke,
@@ -15,7 +15,7 @@ use atlasbridge_model::{
 };
 use atlasbridge_wire::twin::Outcome;
 
-use super::{Aim, Route};
+use super::{Aim, PASTE, Route};
 
 /// A hub's request, after its texts were read into ids.
 #[derive(Debug, Clone)]
@@ -31,17 +31,10 @@ pub(crate) struct InjectRequest {
     pub(crate) value: Option<Value>,
 }
 
-/// Who would get what is typed now, by the kernel's word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TtyReader {
-    /// Somebody is blocked in reading the terminal.
-    Reads,
-    /// An event loop listens to it.
-    Listens,
-    /// Nobody: keys would lie in its queue until the next question.
-    Nobody,
-    /// The kernel would not say: a program of another user.
-    Unknown,
+impl InjectRequest {
+    pub(crate) fn is_for(&self, seen: &Sighting) -> bool {
+        seen.no == self.sighting && seen.fingerprint == self.fingerprint
+    }
 }
 
 /// How the world looks at the moment of the request.
@@ -57,7 +50,9 @@ pub(crate) struct Facts {
     pub(crate) half_typed: bool,
     /// The process group that reads the terminal is not the one that asked.
     pub(crate) other_foreground: bool,
-    pub(crate) reader: TtyReader,
+    /// Who would get what is typed now, by the kernel's word. For nobody keys would lie in the terminal's queue until the
+    /// next question.
+    pub(crate) reader: Waits,
     /// The kernel collects whole lines: nobody can read a single key.
     pub(crate) takes_lines: bool,
     pub(crate) tool_gone: bool,
@@ -67,12 +62,10 @@ pub(crate) struct Facts {
     pub(crate) takes_paste: bool,
 }
 
-/// Whether something may be typed.
+/// Why nothing is typed now.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Ruling<T> {
-    /// Yes, with this; the reply and the prompt are spent.
-    Go(T),
-    /// Not now: refused, or seen before. This became of it.
+pub(crate) enum NotNow {
+    /// Refused, or seen before. This became of it.
     Answered(Outcome),
     /// From a hub that has been replaced: no answer at all.
     FromOldHub,
@@ -99,26 +92,23 @@ impl Ledger {
         self.connected_epoch == self.newest_epoch
     }
 
-    pub(crate) fn judge(&mut self, request: &InjectRequest, facts: &Facts) -> Ruling<Route> {
+    /// How the reply may be typed; then it and its prompt are spent.
+    pub(crate) fn judge(&mut self, request: &InjectRequest, facts: &Facts) -> Result<Route, NotNow> {
         if request.epoch < self.newest_epoch {
-            return Ruling::FromOldHub;
+            return Err(NotNow::FromOldHub);
         }
         self.newest_epoch = request.epoch;
         if let Some(outcome) = self.outcomes.get(&request.reply) {
-            return Ruling::Answered(*outcome);
+            return Err(NotNow::Answered(*outcome));
         }
-        match self.route(request, facts) {
-            Ok(route) => {
-                // Until the write says otherwise: a crash of this very thought must not look like "not typed".
-                self.outcomes.insert(request.reply, Outcome::Unknown);
-                self.typed_for.insert(request.prompt, request.reply);
-                Ruling::Go(route)
-            }
-            Err(outcome) => {
-                self.outcomes.insert(request.reply, outcome);
-                Ruling::Answered(outcome)
-            }
+        let route = self.route(request, facts);
+        // Until the write says otherwise: a crash of this very thought must not look like "not typed".
+        let outcome = route.as_ref().err().copied().unwrap_or(Outcome::Unknown);
+        self.outcomes.insert(request.reply, outcome);
+        if route.is_ok() {
+            self.typed_for.insert(request.prompt, request.reply);
         }
+        route.map_err(NotNow::Answered)
     }
 
     /// What became of a reply, for resends.
@@ -161,15 +151,13 @@ impl Ledger {
 /// What speaks against typing this reply as the world looks now. Asked before the intent is written, and once more
 /// right before the bytes: a disk may be slow, and the screen of that moment counts.
 pub(super) fn objection(request: &InjectRequest, facts: &Facts) -> Option<Outcome> {
-    let stands =
-        |standing: &Sighting| standing.no == request.sighting && standing.fingerprint == request.fingerprint;
     if facts.tool_gone {
         Some(Outcome::ToolGone)
     } else if facts.answered_locally {
         Some(Outcome::AnsweredLocally)
     } else if request.deadline.is_some_and(|deadline| deadline <= facts.now) {
         Some(Outcome::TooLate)
-    } else if !facts.standing.as_ref().is_some_and(stands) || facts.other_foreground {
+    } else if !facts.standing.as_ref().is_some_and(|seen| request.is_for(seen)) || facts.other_foreground {
         Some(Outcome::PromptChanged)
     } else if facts.half_typed {
         Some(Outcome::TypingLocally)
@@ -184,9 +172,7 @@ pub(super) fn objection(request: &InjectRequest, facts: &Facts) -> Option<Outcom
 
 /// The marker stands elsewhere than when the ticket was given out: its first key is not the one that is needed now.
 pub(super) fn astray(route: &Route, request: &InjectRequest, facts: &Facts) -> Option<Outcome> {
-    let Route::Steer { strokes, .. } = route else {
-        return None;
-    };
+    let Route::Steer { strokes, .. } = route else { return None };
     let standing = facts.standing.as_ref().zip(request.value.as_ref());
     let needed = standing.and_then(|(standing, value)| strokes_of(value, standing, facts.takes_paste));
     (needed.as_ref() != Some(strokes)).then_some(Outcome::PromptChanged)
@@ -200,11 +186,11 @@ fn is_heard(request: &InjectRequest, facts: &Facts, standing: &Sighting) -> bool
     match facts.reader {
         // A hook was asked, and waits.
         _ if facts.decision.is_some() => true,
-        TtyReader::Nobody => false,
+        Waits::Nobody => false,
         _ if request.by_silence && level == Level::Low => false,
-        TtyReader::Reads | TtyReader::Listens => true,
-        TtyReader::Unknown if request.by_silence => level == Level::High,
-        TtyReader::Unknown => level >= Level::Medium,
+        Waits::Read | Waits::Poll => true,
+        Waits::Unknown if request.by_silence => level == Level::High,
+        Waits::Unknown => level >= Level::Medium,
     }
 }
 
@@ -258,7 +244,7 @@ fn strokes_of(value: &Value, standing: &Sighting, takes_paste: bool) -> Option<S
 /// The text as a paste, so that a line break is none of its own and no letter is a command, and Enter once it is seen.
 fn pasted(text: &str) -> Option<Strokes> {
     let is_plain = text.chars().all(|char| !char.is_control() || char == '\n');
-    let paste = format!("\x1b[200~{}\x1b[201~", text.replace('\n', "\r"));
+    let paste = [PASTE.0, &text.replace('\n', "\r"), PASTE.1].concat();
     is_plain.then(|| Strokes::then_enter_if_still_there(paste))
 }
 
@@ -312,7 +298,7 @@ mod tests {
             answered_locally: false,
             half_typed: false,
             other_foreground: false,
-            reader: TtyReader::Reads,
+            reader: Waits::Read,
             takes_lines: true,
             tool_gone: false,
             decision: None,
@@ -325,22 +311,19 @@ mod tests {
         let standing = sighting(1);
         let (mut request, mut facts) = (request(1, 1, 1), facts(&standing));
         change(&mut request, &mut facts);
-        assert_eq!(Ledger::default().judge(&request, &facts), Ruling::Answered(expected));
+        assert_eq!(Ledger::default().judge(&request, &facts), Err(NotNow::Answered(expected)));
     }
 
     #[test]
     fn a_fitting_reply_is_typed_once_and_then_remembered() {
         let standing = sighting(1);
         let mut ledger = Ledger::default();
-        assert_eq!(
-            ledger.judge(&request(1, 1, 1), &facts(&standing)),
-            Ruling::Go(Route::Type(Strokes::once("y\r")))
-        );
+        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Ok(Route::Type(Strokes::once("y\r"))));
         ledger.settle(ReplyId::from_random([1; 16]), Outcome::Taken);
-        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Ruling::Answered(Outcome::Taken));
+        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Err(NotNow::Answered(Outcome::Taken)));
         assert_eq!(
             ledger.judge(&request(2, 1, 1), &facts(&standing)),
-            Ruling::Answered(Outcome::PromptChanged)
+            Err(NotNow::Answered(Outcome::PromptChanged))
         );
     }
 
@@ -353,7 +336,7 @@ mod tests {
         refused(|_, facts| facts.answered_locally = true, Outcome::AnsweredLocally);
         refused(|_, facts| facts.half_typed = true, Outcome::TypingLocally);
         refused(|_, facts| facts.now = 1_000, Outcome::TooLate);
-        refused(|_, facts| facts.reader = TtyReader::Nobody, Outcome::NotReading);
+        refused(|_, facts| facts.reader = Waits::Nobody, Outcome::NotReading);
         refused(|_, facts| facts.tool_gone = true, Outcome::ToolGone);
         refused(|request, _| request.value = None, Outcome::NotRecorded);
         let other_label = Value::Choice { row: 0, label: "no".to_owned() };
@@ -401,17 +384,17 @@ mod tests {
             request.by_silence = by_silence;
             request.value = Some(Value::Choice { row: 1, label: "no".to_owned() });
             let facts = Facts { reader, ..facts(&standing) };
-            matches!(Ledger::default().judge(&request, &facts), Ruling::Go(_))
+            Ledger::default().judge(&request, &facts).is_ok()
         };
         let row = |reader, by_silence| [Low, Medium, High].map(|level| goes(reader, level, by_silence));
-        assert_eq!(row(TtyReader::Reads, false), [true, true, true]);
-        assert_eq!(row(TtyReader::Listens, false), [true, true, true]);
-        assert_eq!(row(TtyReader::Unknown, false), [false, true, true]);
-        assert_eq!(row(TtyReader::Nobody, false), [false, false, false]);
-        assert_eq!(row(TtyReader::Reads, true), [false, true, true]);
-        assert_eq!(row(TtyReader::Listens, true), [false, true, true]);
-        assert_eq!(row(TtyReader::Unknown, true), [false, false, true]);
-        assert_eq!(row(TtyReader::Nobody, true), [false, false, false]);
+        assert_eq!(row(Waits::Read, false), [true, true, true]);
+        assert_eq!(row(Waits::Poll, false), [true, true, true]);
+        assert_eq!(row(Waits::Unknown, false), [false, true, true]);
+        assert_eq!(row(Waits::Nobody, false), [false, false, false]);
+        assert_eq!(row(Waits::Read, true), [false, true, true]);
+        assert_eq!(row(Waits::Poll, true), [false, true, true]);
+        assert_eq!(row(Waits::Unknown, true), [false, false, true]);
+        assert_eq!(row(Waits::Nobody, true), [false, false, false]);
     }
 
     #[test]
@@ -426,8 +409,8 @@ mod tests {
             let facts = Facts { takes_lines, ..facts(&standing) };
             Ledger::default().judge(&request(1, 1, 1), &facts)
         };
-        assert_eq!(by_key(true), Ruling::Answered(Outcome::NotReading));
-        assert!(matches!(by_key(false), Ruling::Go(_)));
+        assert_eq!(by_key(true), Err(NotNow::Answered(Outcome::NotReading)));
+        assert!(by_key(false).is_ok());
     }
 
     #[test]
@@ -472,9 +455,7 @@ mod tests {
         let seen = |marked| Facts { takes_lines: false, ..facts(&menu(marked)) };
         let mut request = request(1, 1, 1);
         request.value = Some(Value::Choice { row: 1, label: "no".to_owned() });
-        let Ruling::Go(route) = Ledger::default().judge(&request, &seen(1)) else {
-            panic!("it may be typed")
-        };
+        let Ok(route) = Ledger::default().judge(&request, &seen(1)) else { panic!("it may be typed") };
         assert_eq!(astray(&route, &request, &seen(1)), None);
         assert_eq!(astray(&route, &request, &seen(0)), Some(Outcome::PromptChanged));
     }
@@ -487,7 +468,7 @@ mod tests {
         assert!(ledger.obeys_hub());
         ledger.meet_hub(5);
         assert!(!ledger.obeys_hub());
-        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Ruling::FromOldHub);
+        assert_eq!(ledger.judge(&request(1, 1, 1), &facts(&standing)), Err(NotNow::FromOldHub));
     }
 
     proptest! {
@@ -501,7 +482,7 @@ mod tests {
                 let standing = sighting(shown);
                 let request = InjectRequest { epoch, ..request(reply, prompt, u32::from(prompt)) };
                 let verdict = ledger.judge(&request, &Facts { now, ..facts(&standing) });
-                if let Ruling::Go(_) = verdict {
+                if verdict.is_ok() {
                     prop_assert!(now < 1_000, "typed after the deadline");
                     prop_assert_eq!(shown, u32::from(prompt), "typed into another prompt");
                     prop_assert!(!typed_replies.contains(&reply) && !typed_prompts.contains(&prompt));

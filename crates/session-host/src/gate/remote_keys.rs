@@ -11,6 +11,8 @@ use atlasbridge_detect::{InputModes, Moment};
 use atlasbridge_model::TypingId;
 use atlasbridge_wire::session::{Key, Typing, TypingOutcome};
 
+use super::PASTE;
+
 /// Longest text, in characters. Longer than any prompt takes, shorter than the kernel's line of 4096 bytes.
 const MOST_CHARS: usize = 1000;
 /// Outcomes that are remembered for repeats.
@@ -24,14 +26,13 @@ pub(crate) struct Keys {
 }
 
 /// How things stand at the terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Surroundings {
-    Free,
-    /// Somebody types at the terminal itself.
-    TypedAt,
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Surroundings {
+    pub(crate) tool_gone: bool,
     /// A reply is being injected.
-    Injecting,
-    ToolGone,
+    pub(crate) is_injecting: bool,
+    /// Somebody types at the terminal itself.
+    pub(crate) is_typed_at: bool,
 }
 
 /// What becomes of keys or a line.
@@ -55,25 +56,24 @@ pub(crate) struct RemoteKeys {
 
 impl RemoteKeys {
     /// The keys, if they may be typed.
-    pub(crate) fn judge(
+    pub(crate) fn judge<'a>(
         &mut self,
         id: TypingId,
-        keys: Option<Keys>,
+        keys: Option<&'a Keys>,
         around: Surroundings,
-    ) -> Result<Keys, RemoteProgress> {
+    ) -> Result<&'a Keys, RemoteProgress> {
         if let Some((_, outcome)) = self.outcomes.iter().find(|(known, _)| *known == id) {
             return Err(RemoteProgress::Over(*outcome));
         }
         if self.pending.is_some_and(|(pending, _)| pending == id) {
             return Err(RemoteProgress::UnderWay);
         }
-        let refusal = match (around, keys) {
-            (Surroundings::ToolGone, _) => TypingOutcome::Gone,
-            (_, None) => TypingOutcome::Refused,
-            (_, Some(_)) if self.is_under_way() => TypingOutcome::Busy,
-            (Surroundings::Injecting, Some(_)) => TypingOutcome::Busy,
-            (Surroundings::TypedAt, Some(_)) => TypingOutcome::TypingLocally,
-            (Surroundings::Free, Some(keys)) => return Ok(keys),
+        let refusal = match keys {
+            _ if around.tool_gone => TypingOutcome::Gone,
+            None => TypingOutcome::Refused,
+            Some(_) if self.is_under_way() || around.is_injecting => TypingOutcome::Busy,
+            Some(_) if around.is_typed_at => TypingOutcome::TypingLocally,
+            Some(keys) => return Ok(keys),
         };
         self.settle(id, refusal);
         Err(RemoteProgress::Over(refusal))
@@ -107,10 +107,7 @@ impl RemoteKeys {
 
 /// The bytes of a key or a line, as the tool wants to be typed to. `None`: nothing that may be typed.
 pub(crate) fn keys_of(what: &Typing, modes: InputModes) -> Option<Keys> {
-    let arrow = |letter| match modes.application_cursor {
-        true => vec![0x1b, b'O', letter],
-        false => vec![0x1b, b'[', letter],
-    };
+    let arrow = |letter| vec![0x1b, if modes.application_cursor { b'O' } else { b'[' }, letter];
     let key = match what {
         Typing::Text { text, enter } => return line(text, *enter, modes.bracketed_paste),
         Typing::Unknown(_) => return None,
@@ -138,13 +135,10 @@ fn line(text: &str, enter: bool, bracketed_paste: bool) -> Option<Keys> {
     match (chars, enter) {
         (0, false) => None,
         (0, true) => Some(Keys { first: vec![b'\r'], then_enter: false }),
-        (_, then_enter) => Some(Keys {
-            first: match bracketed_paste && chars > 1 {
-                true => [b"\x1b[200~", text.as_bytes(), b"\x1b[201~"].concat(),
-                false => text.as_bytes().to_vec(),
-            },
-            then_enter,
-        }),
+        (_, then_enter) => {
+            let (begin, end) = if bracketed_paste && chars > 1 { PASTE } else { ("", "") };
+            Some(Keys { first: [begin, text, end].concat().into_bytes(), then_enter })
+        }
     }
 }
 
@@ -200,30 +194,39 @@ mod tests {
     #[test]
     fn an_id_is_typed_once() {
         let mut remote = RemoteKeys::default();
-        let free = Surroundings::Free;
-        assert!(remote.judge(id(1), key(), free).is_ok());
+        let free = Surroundings::default();
+        assert!(remote.judge(id(1), key().as_ref(), free).is_ok());
         remote.await_enter(id(1), Moment(Duration::from_millis(200)));
-        assert_eq!(remote.judge(id(1), key(), free), Err(RemoteProgress::UnderWay));
-        assert_eq!(remote.judge(id(2), key(), free), Err(RemoteProgress::Over(TypingOutcome::Busy)));
+        assert_eq!(remote.judge(id(1), key().as_ref(), free), Err(RemoteProgress::UnderWay));
+        assert_eq!(remote.judge(id(2), key().as_ref(), free), Err(RemoteProgress::Over(TypingOutcome::Busy)));
         assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(199)))), None);
         assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(200)))), Some(id(1)));
         remote.settle(id(1), TypingOutcome::Typed);
-        assert_eq!(remote.judge(id(1), key(), free), Err(RemoteProgress::Over(TypingOutcome::Typed)));
+        assert_eq!(
+            remote.judge(id(1), key().as_ref(), free),
+            Err(RemoteProgress::Over(TypingOutcome::Typed))
+        );
         let busy = Err(RemoteProgress::Over(TypingOutcome::Busy));
-        assert_eq!(remote.judge(id(2), key(), free), busy, "what was refused stays refused");
-        assert!(remote.judge(id(3), key(), free).is_ok());
+        assert_eq!(remote.judge(id(2), key().as_ref(), free), busy, "what was refused stays refused");
+        assert!(remote.judge(id(3), key().as_ref(), free).is_ok());
     }
 
     #[test]
     fn each_objection_in_its_own_word() {
-        let judged = |keys, around| RemoteKeys::default().judge(id(1), keys, around);
-        for (around, outcome) in [
-            (Surroundings::ToolGone, TypingOutcome::Gone),
-            (Surroundings::Injecting, TypingOutcome::Busy),
-            (Surroundings::TypedAt, TypingOutcome::TypingLocally),
+        let (free, keys) = (Surroundings::default(), key());
+        let typed_at = Surroundings { is_typed_at: true, ..free };
+        let injecting = Surroundings { is_injecting: true, ..typed_at };
+        let tool_gone = Surroundings { tool_gone: true, ..injecting };
+        for (keys, around, outcome) in [
+            (None, tool_gone, TypingOutcome::Gone),
+            (keys.as_ref(), tool_gone, TypingOutcome::Gone),
+            (None, injecting, TypingOutcome::Refused),
+            (keys.as_ref(), injecting, TypingOutcome::Busy),
+            (keys.as_ref(), typed_at, TypingOutcome::TypingLocally),
+            (None, free, TypingOutcome::Refused),
         ] {
-            assert_eq!(judged(key(), around), Err(RemoteProgress::Over(outcome)));
+            let judged = RemoteKeys::default().judge(id(1), keys, around);
+            assert_eq!(judged, Err(RemoteProgress::Over(outcome)));
         }
-        assert_eq!(judged(None, Surroundings::Free), Err(RemoteProgress::Over(TypingOutcome::Refused)));
     }
 }

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use atlasbridge_detect::Observation;
+use atlasbridge_detect::{Observation, Waits};
 use atlasbridge_model::{PromptId, ReplyId, Sighting, SightingNo, Strokes};
 use atlasbridge_pty::{PollFlags, Signal, TtyWait, WaitingThread, boot_time};
 use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
 use super::Host;
-use super::stream::Watch;
+use super::seeing::waits;
 use crate::gate::{
-    Aim, Facts, Field, InjectRequest, Injection, Presence, Progress, Reaction, Ruling, Ticket, TtyReader,
-    Unread, Via,
+    Aim, Facts, Field, InjectRequest, Injection, NotNow, Presence, Progress, Reaction, Ticket, Unread, Via,
 };
 use crate::link::FromHub;
 use crate::prompt::{KeyTarget, MOST_TRIES, PromptEffect, PromptEvent, Reply};
@@ -28,7 +27,7 @@ impl Host {
             match heard {
                 FromHub::Hub { epoch } => {
                     self.gate.meet_hub(epoch);
-                    self.watch = Watch::Nobody;
+                    self.watch = None;
                 }
                 // What is no id was never handed out by a hub of this protocol.
                 FromHub::Message(ToSession::Inject(inject)) => {
@@ -47,7 +46,7 @@ impl Host {
                         typed_ms_ago: self.keyboard.typed_ms_ago(),
                     }));
                 }
-                FromHub::Message(ToSession::Stop) => self.stop(Signal::Term),
+                FromHub::Message(ToSession::Stop) => self.stop(Signal::TERM),
                 // The link keeps its own books, and what a newer hub says besides is not for us.
                 FromHub::Message(ToSession::Noted { .. } | ToSession::Unknown) => {}
                 FromHub::Message(ToSession::Watch { on }) => self.on_watch(on),
@@ -57,7 +56,7 @@ impl Host {
             }
         }
         if !self.link.is_up() {
-            self.watch = Watch::Nobody;
+            self.watch = None;
         } else if flags.contains(PollFlags::OUT) {
             self.show();
         }
@@ -70,16 +69,11 @@ impl Host {
         let request = &reply.request;
         let is_other = |injection: &Injection| injection.delivery.sighting != request.sighting;
         let is_busy = self.gate.injection().is_some_and(is_other);
-        let (reader, waiting) = match is_busy {
-            true => (TtyReader::Nobody, None),
-            false => self.reader(reply.tries),
-        };
+        let (reader, waiting) = if is_busy { (Waits::Nobody, None) } else { self.reader(reply.tries) };
         let mut facts = self.facts(request, reader);
         facts.decision = facts.decision.filter(|_| !is_busy);
-        let target = match facts.decision.is_some() || !self.gate.is_new(request) {
-            true => KeyTarget::NeedsNoKey,
-            false => self.key_target(request, &facts),
-        };
+        let needs_no_key = facts.decision.is_some() || !self.gate.is_new(request);
+        let target = if needs_no_key { KeyTarget::NeedsNoKey } else { self.key_target(request, &facts) };
         let mut effects = self.prompts.step(PromptEvent::Reply(reply, target), self.now());
         if let Some(PromptEffect::Judge(reply)) = effects.pop() {
             self.judge(&reply.request, facts, waiting);
@@ -90,9 +84,9 @@ impl Host {
         let is_new = self.gate.is_new(request);
         let reader = facts.reader;
         let outcome = match self.gate.claim(request, facts) {
-            Ruling::Go(ticket) => self.type_reply(ticket, request, (reader, waiting)),
-            Ruling::Answered(outcome) => outcome,
-            Ruling::FromOldHub => return,
+            Ok(ticket) => self.type_reply(ticket, request, (reader, waiting)),
+            Err(NotNow::Answered(outcome)) => outcome,
+            Err(NotNow::FromOldHub) => return,
         };
         self.tell_outcome(request.reply, request.prompt, outcome);
         if is_new && self.is_left_open(request, outcome) {
@@ -102,12 +96,12 @@ impl Host {
 
     /// Its prompt has gone before anybody took its keys: without one, the gate grants nothing.
     pub(super) fn refuse(&mut self, request: &InjectRequest) {
-        let facts = Facts { standing: None, ..self.facts(request, TtyReader::Nobody) };
+        let facts = Facts { standing: None, ..self.facts(request, Waits::Nobody) };
         self.judge(request, facts, None);
     }
 
     fn key_target(&self, request: &InjectRequest, facts: &Facts) -> KeyTarget {
-        let is_it = |seen: &Sighting| seen.no == request.sighting && seen.fingerprint == request.fingerprint;
+        let is_it = |seen: &Sighting| request.is_for(seen);
         match &facts.standing {
             Some(seen) if is_it(seen) => KeyTarget::Shown(Field::of(Some(seen)), facts.reader),
             None if self.detector.current().is_some_and(is_it) => KeyTarget::HalfDrawn,
@@ -138,16 +132,12 @@ impl Host {
     }
 
     /// Who would read what is typed now. Processes of other sessions are looked at only at the last try: there are many.
-    fn reader(&self, tries: u32) -> (TtyReader, Option<WaitingThread>) {
+    fn reader(&self, tries: u32) -> (Waits, Option<WaitingThread>) {
         let probe = self.control.probe();
-        let reader = match probe.wait {
-            TtyWait::Read => TtyReader::Reads,
-            TtyWait::Poll => TtyReader::Listens,
-            TtyWait::Unknown => TtyReader::Unknown,
-            TtyWait::None if tries >= MOST_TRIES && self.control.is_awaited_elsewhere() => TtyReader::Listens,
-            TtyWait::None => TtyReader::Nobody,
-        };
-        (reader, probe.waiting)
+        let reader = waits(probe.wait);
+        let is_elsewhere =
+            reader == Waits::Nobody && tries >= MOST_TRIES && self.control.is_awaited_elsewhere();
+        (if is_elsewhere { Waits::Poll } else { reader }, probe.waiting)
     }
 
     /// # Screen-of-the-moment invariant
@@ -158,7 +148,7 @@ impl Host {
         &mut self,
         ticket: Ticket,
         request: &InjectRequest,
-        (reader, waiting): (TtyReader, Option<WaitingThread>),
+        (reader, waiting): (Waits, Option<WaitingThread>),
     ) -> twin::Outcome {
         if self.gate.intend(&ticket).is_err() {
             return self.gate.void(ticket, twin::Outcome::NotRecorded);
@@ -196,7 +186,7 @@ impl Host {
         outcome
     }
 
-    pub(super) fn facts(&self, request: &InjectRequest, reader: TtyReader) -> Facts {
+    pub(super) fn facts(&self, request: &InjectRequest, reader: Waits) -> Facts {
         let decision = request.value.as_ref().and_then(|value| self.hooks.decision(request.sighting, value));
         // What is said to the request's own connection needs no screen where none has shown it: a clock that runs there
         // would otherwise keep every answer out.
@@ -253,9 +243,9 @@ impl Host {
         match progress {
             Progress::Waits => {}
             Progress::Pressed { whole } => self.observe(Observation::Injected { whole }),
-            Progress::Over(settled) => {
+            Progress::Over(delivery, outcome) => {
                 let lies_unread = self.control.unread_input().is_some_and(|unread| unread > 0);
-                self.step(PromptEvent::Settled(settled, lies_unread));
+                self.step(PromptEvent::Settled { delivery, outcome, lies_unread });
             }
         }
     }

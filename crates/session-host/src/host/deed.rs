@@ -53,9 +53,7 @@ impl Host {
     pub(super) fn hear_of_deed(&mut self, event: &HookEvent) {
         let Some(deed) = &mut self.deed else { return };
         let is_its = |asked: &HookRequest| matches!(event, HookEvent::Done(_)) && event.answers(asked);
-        let Some(asked) = deed.asked.as_ref().filter(|asked| is_its(asked)) else {
-            return;
-        };
+        let Some(asked) = deed.asked.as_ref().filter(|asked| is_its(asked)) else { return };
         deed.has_run = true;
         if deed.answer == Effect::Refuses {
             let told = format!("the tool says that it ran what was refused: {}", asked.title());

@@ -38,20 +38,12 @@ impl Host {
     fn on_hook_event(&mut self, event: &HookEvent) {
         self.hear_of_deed(event);
         let released = self.hooks.release(event);
-        match event {
-            // Told only where nothing else is known: it comes seconds after the dialog that it speaks of.
-            HookEvent::Waits { message }
-                if self.detector.current().is_none() && self.hooks.has_nothing_to_tell() =>
-            {
-                self.observe(Observation::Told(ToolWord::Waits { title: message }));
-            }
-            HookEvent::Asks(_)
-            | HookEvent::Done(_)
-            | HookEvent::Finished { .. }
-            | HookEvent::Works
-            | HookEvent::Waits { .. }
-            | HookEvent::Ended
-            | HookEvent::Other => {}
+        // Told only where nothing else is known: it comes seconds after the dialog that it speaks of.
+        if let HookEvent::Waits { message } = event
+            && self.detector.current().is_none()
+            && self.hooks.has_nothing_to_tell()
+        {
+            self.observe(Observation::Told(ToolWord::Waits { title: message }));
         }
         if released || matches!(event, HookEvent::Done(_) | HookEvent::Finished { .. } | HookEvent::Ended) {
             self.tell_what_waits();
@@ -60,10 +52,9 @@ impl Host {
 
     /// A request was answered or withdrawn: the detector hears of the next one, or that there is none.
     pub(super) fn tell_what_waits(&mut self) {
-        match self.hooks.announce_next() {
-            Some(title) => self.observe(Observation::Told(ToolWord::Waits { title: &title })),
-            None => self.observe(Observation::Told(ToolWord::GoesOn)),
-        }
+        let title = self.hooks.announce_next();
+        let word = title.as_ref().map_or(ToolWord::GoesOn, |title| ToolWord::Waits { title });
+        self.observe(Observation::Told(word));
     }
 
     /// What the tool told about the prompt that was just seen.
@@ -75,15 +66,12 @@ impl Host {
             }
             return;
         }
-        match self.hooks.pair_new(sighting) {
-            Pairing::Nobody | Pairing::Same(_) => {}
-            Pairing::Other => {
-                self.events.drift(sighting.no, "other_request", self.now());
-                self.link.notice(
-                    "the tool asked for one thing by its hook while its screen showed another; such a dialog is answered by \
-                     its keys alone. ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment",
-                );
-            }
+        if self.hooks.pair_new(sighting) == Pairing::Other {
+            self.events.drift(sighting.no, "other_request", self.now());
+            self.link.notice(
+                "the tool asked for one thing by its hook while its screen showed another; such a dialog is answered by \
+                 its keys alone. ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment",
+            );
         }
     }
 }

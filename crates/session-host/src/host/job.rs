@@ -5,21 +5,20 @@ use atlasbridge_pty::{ChildEvent, GuardianNote, PollFd, PollFlags, Signal, Stop,
 use atlasbridge_wire::session::{End, Report};
 
 use super::{Host, LAST_WORDS, Phase, STOP_GRACE, terminal_size};
-use crate::terminal::OuterTerminal;
 
 impl Host {
     pub(super) fn on_signals(&mut self) {
         while let Some(signal) = self.signals.next() {
             match signal {
-                Signal::Winch => self.resize(),
-                Signal::Child => self.child.reap(),
-                Signal::Term => self.stop(Signal::Term),
-                Signal::Hup => self.stop(Signal::Hup),
-                Signal::Int | Signal::Quit | Signal::Tstp => self.pass_on(signal),
-                Signal::Usr1 | Signal::Usr2 => drop(self.child.signal_tool_alone(signal)),
-                Signal::Cont => self.come_back(),
+                Signal::WINCH => self.resize(),
+                Signal::CHILD => self.child.reap(),
+                Signal::TERM => self.stop(Signal::TERM),
+                Signal::HUP => self.stop(Signal::HUP),
+                Signal::INT | Signal::QUIT | Signal::TSTP => self.pass_on(signal),
+                Signal::USR1 | Signal::USR2 => drop(self.child.signal_tool_alone(signal)),
+                Signal::CONT => self.come_back(),
                 // Not asked for: they act, or are ignored.
-                Signal::Ttin | Signal::Ttou | Signal::Pipe => {}
+                _ => {}
             }
         }
     }
@@ -30,7 +29,7 @@ impl Host {
             Some(terminal) if !terminal.is_ours() => self.child.signal_tool(signal),
             Some(_) | None => self.child.signal_foreground(signal),
         };
-        if matches!(self.phase, Phase::LastWords { .. }) && signal != Signal::Tstp {
+        if matches!(self.phase, Phase::LastWords { .. }) && signal != Signal::TSTP {
             self.relay.give_up();
         }
     }
@@ -38,18 +37,18 @@ impl Host {
     pub(super) fn resize(&mut self) {
         let size = terminal_size();
         let _ = self.control.resize(size);
-        self.observe(Observation::Resized { cols: size.cols, rows: size.rows });
-        self.watch.stir();
+        self.observe(Observation::Resized { cols: size.ws_col, rows: size.ws_row });
+        self.stir();
     }
 
     /// Asks the tool to end, and sees to it that it does.
     pub(super) fn stop(&mut self, signal: Signal) {
         let _ = self.child.signal_tool(signal);
-        let _ = self.child.continue_tool();
+        let _ = self.child.signal_tool(Signal::CONT);
         match self.phase {
             Phase::Running => {
                 self.phase =
-                    Phase::Ending { kill_at: self.now() + STOP_GRACE, hung_up: signal == Signal::Hup };
+                    Phase::Ending { kill_at: self.now() + STOP_GRACE, hung_up: signal == Signal::HUP };
             }
             Phase::LastWords { .. } => self.relay.give_up(),
             Phase::Ending { .. } | Phase::LastNotes { .. } => {}
@@ -74,7 +73,7 @@ impl Host {
                 ChildEvent::Exited { code } => End::Exited { code },
                 ChildEvent::Signaled { signal } if was_asked => End::Terminated { code: 128 + signal },
                 ChildEvent::Signaled { signal } => End::Signaled { signal },
-                ChildEvent::LeaderLost => End::Signaled { signal: Signal::Hup.number() },
+                ChildEvent::LeaderLost => End::Signaled { signal: Signal::HUP.as_raw() },
             };
             self.phase = Phase::LastWords { end, until: self.now() + LAST_WORDS, heard: 0 };
         }
@@ -83,10 +82,10 @@ impl Host {
     /// The tool was stopped, by Ctrl-Z or for want of a terminal: stop as well, so that the shell takes over; go on
     /// when it continues us.
     pub(super) fn on_stopped(&mut self, number: i32) {
-        let signal = Signal::from_number(number);
-        let wants_terminal = matches!(signal, Some(Signal::Ttin | Signal::Ttou));
+        let signal = Signal::from_named_raw(number);
+        let wants_terminal = matches!(signal, Some(Signal::TTIN | Signal::TTOU));
         if wants_terminal && let Some(terminal) = &mut self.keyboard.terminal {
-            terminal.need();
+            terminal.is_needed = true;
             if terminal.may_take() {
                 self.come_back();
                 return;
@@ -94,13 +93,13 @@ impl Host {
         }
         self.show_what_was_said();
         self.leave_terminal();
-        let stop = stop_self(signal.unwrap_or(Signal::Tstp));
+        let stop = stop_self(signal.unwrap_or(Signal::TSTP));
         if matches!(stop, Ok(Stop::Continued)) {
             self.come_back();
         } else if wants_terminal {
             // Nobody will ever bring us in front: it may wait for a key, but not ask for the terminal in a circle.
             let _ = self.child.set_foreground(true);
-            let _ = self.child.continue_tool();
+            let _ = self.child.signal_tool(Signal::CONT);
         } else if signal.is_some() {
             // In such a place the kernel does not let Ctrl-Z stop anybody.
             self.come_back();
@@ -111,20 +110,21 @@ impl Host {
     pub(super) fn come_back(&mut self) {
         if let Some(terminal) = &mut self.keyboard.terminal {
             let _ = terminal.take_or_leave();
-            if let Some(change) = terminal.change() {
+            if let Some(change) = terminal.raw.change() {
                 let _ = self.control.lend(change.from);
             }
             let _ = self.child.set_foreground(terminal.is_ours());
         }
         self.tell_guardian();
         self.resize();
-        let _ = self.child.continue_tool();
+        let _ = self.child.signal_tool(Signal::CONT);
     }
 
     /// The terminal first: the shell's prompt must not come out in raw mode.
     pub(super) fn leave_terminal(&mut self) {
         if let Some(terminal) = &mut self.keyboard.terminal {
-            terminal.leave();
+            // A terminal that is gone needs no restoring.
+            let _ = terminal.raw.suspend();
         }
         self.tell_guardian();
     }
@@ -147,7 +147,7 @@ impl Host {
     }
 
     pub(super) fn tell_guardian(&self) {
-        let restore = self.keyboard.terminal.as_ref().and_then(OuterTerminal::change);
+        let restore = self.keyboard.terminal.as_ref().and_then(|terminal| terminal.raw.change());
         let alternate_screen = self.detector.screen().is_alternate();
         let _ = self.child.note(&GuardianNote { restore, alternate_screen });
     }

@@ -25,7 +25,7 @@ const HAS_THE_WORD: Duration = Duration::from_secs(2);
 const HALF_A_LINE: Duration = Duration::from_secs(30);
 
 pub(super) struct Keyboard {
-    input: HostInput,
+    pub(super) input: HostInput,
     /// The terminal that it belongs to, if it is one.
     pub(super) terminal: Option<OuterTerminal>,
     state: KeyboardState,
@@ -64,10 +64,6 @@ impl Keyboard {
             last_key: None,
             is_half_typed: false,
         }
-    }
-
-    pub(super) fn input(&self) -> &HostInput {
-        &self.input
     }
 
     pub(super) fn next_deadline(&self) -> Option<Moment> {
@@ -165,9 +161,7 @@ impl Host {
     }
 
     pub(super) fn end_input(&mut self, now: Moment) {
-        let KeyboardState::Ending { look_at, again_after } = self.keyboard.state else {
-            return;
-        };
+        let KeyboardState::Ending { look_at, again_after } = self.keyboard.state else { return };
         if look_at > now {
             return;
         }

@@ -6,7 +6,6 @@ use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
 
 use super::Host;
-use crate::gate::Settled;
 use crate::pause;
 use crate::prompt::{PromptEffect, PromptEvent, RequestFate};
 use crate::relay::Backlog;
@@ -32,10 +31,8 @@ impl Host {
                     DetectorEvent::Drift { no, how } => self.on_drift(no, how),
                     DetectorEvent::Seen(sighting) => {
                         let by = self.control.foreground_group();
-                        self.step(match self.hooks.awaits_request(&sighting) {
-                            true => PromptEvent::SeenWithoutRequest(sighting, by),
-                            false => PromptEvent::Seen(sighting, by),
-                        });
+                        let awaits_request = self.hooks.awaits_request(&sighting);
+                        self.step(PromptEvent::Seen { sighting: sighting.into(), by, awaits_request });
                     }
                     DetectorEvent::Gone { no, how } => self.step(PromptEvent::Gone(no, how)),
                 }
@@ -52,19 +49,17 @@ impl Host {
     pub(super) fn ask_kernel(&mut self) -> Option<KernelWait> {
         pause::point("host-ask-kernel");
         let probe = self.control.probe();
-        let wait = match (self.relay.backlog(), probe.wait) {
-            (Backlog::More, _) => return None,
+        let wait = match self.relay.backlog() {
+            Backlog::More => return None,
             // Whatever it waits for, it is not on the screen.
-            (Backlog::Flood, _) | (Backlog::Nothing, TtyWait::Unknown) => Waits::Unknown,
-            (Backlog::Nothing, TtyWait::Read) => Waits::Read,
-            (Backlog::Nothing, TtyWait::Poll) => Waits::Poll,
-            (Backlog::Nothing, TtyWait::None) => Waits::Nobody,
+            Backlog::Flood => Waits::Unknown,
+            Backlog::Nothing => waits(probe.wait),
         };
         Some(KernelWait {
             wait,
-            canonical: probe.canonical,
+            canonical: probe.mode.canonical,
             // Where we switched the echo off, its absence says nothing about a secret.
-            echo: probe.echo || !self.keyboard.is_shown,
+            echo: probe.mode.echo || !self.keyboard.is_shown,
         })
     }
 
@@ -103,7 +98,7 @@ impl Host {
             ),
             PromptEffect::TakeBackKeys => {}
             PromptEffect::DropLateKeys => self.drop_late_keys(),
-            PromptEffect::TellOutcome(Settled { delivery, outcome }) => {
+            PromptEffect::TellOutcome(delivery, outcome) => {
                 self.tell_outcome(delivery.reply, delivery.prompt, outcome);
             }
             PromptEffect::OfferAgain if self.reads_all() => self.observe(Observation::Untaken),
@@ -155,5 +150,15 @@ impl Host {
                 }
             });
         }
+    }
+}
+
+/// The kernel's word, in the detector's terms and the gate's.
+pub(super) fn waits(wait: TtyWait) -> Waits {
+    match wait {
+        TtyWait::Read => Waits::Read,
+        TtyWait::Poll => Waits::Poll,
+        TtyWait::None => Waits::Nobody,
+        TtyWait::Unknown => Waits::Unknown,
     }
 }

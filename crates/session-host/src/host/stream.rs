@@ -25,14 +25,7 @@ const SCREEN_CHARS: usize = 4000;
 /// Most text of one answer to `lines`, in bytes: as JSON it is twice as much at worst, and fits a frame.
 const LINES_BYTES: usize = 400 * 1024;
 
-/// Whether somebody watches, and what they have seen.
-#[derive(Debug, Default)]
-pub(super) enum Watch {
-    #[default]
-    Nobody,
-    Somebody(Watcher),
-}
-
+/// What somebody who watches has seen.
 #[derive(Debug)]
 pub(super) struct Watcher {
     /// The picture as the hub has it.
@@ -44,28 +37,16 @@ pub(super) struct Watcher {
     resume_at: u16,
 }
 
-impl Watch {
-    pub(super) fn begin(now: Moment) -> Self {
-        Watch::Somebody(Watcher { known: None, is_stale: true, not_before: now, resume_at: 0 })
-    }
-
-    /// The screen may look different now.
-    pub(super) fn stir(&mut self) {
-        if let Watch::Somebody(watcher) = self {
-            watcher.is_stale = true;
-        }
+impl Watcher {
+    fn new(now: Moment) -> Self {
+        Self { known: None, is_stale: true, not_before: now, resume_at: 0 }
     }
 
     /// When there is something to show.
     pub(super) fn due(&self) -> Option<Moment> {
-        match self {
-            Watch::Somebody(watcher) if watcher.is_stale => Some(watcher.not_before),
-            Watch::Somebody(_) | Watch::Nobody => None,
-        }
+        self.is_stale.then_some(self.not_before)
     }
-}
 
-impl Watcher {
     /// What to send, if the screen looks different from what is known.
     fn change_to(&mut self, picture: &Picture, now: Moment) -> Option<Change> {
         self.is_stale = false;
@@ -100,16 +81,22 @@ fn cut(change: &mut Change, resume_at: &mut u16) -> bool {
 
 impl Host {
     pub(super) fn on_watch(&mut self, is_on: bool) {
-        self.watch = if is_on { Watch::begin(self.now()) } else { Watch::Nobody };
+        self.watch = is_on.then(|| Watcher::new(self.now()));
+    }
+
+    /// The screen may look different now.
+    pub(super) fn stir(&mut self) {
+        if let Some(watcher) = &mut self.watch {
+            watcher.is_stale = true;
+        }
     }
 
     /// There is room in the socket: show what changed.
     pub(super) fn show(&mut self) {
         let now = self.now();
-        if !self.link.has_sent_all() || self.watch.due().is_none_or(|due| due > now) {
-            return;
-        }
-        if let Watch::Somebody(watcher) = &mut self.watch
+        if let Some(watcher) = &mut self.watch
+            && self.link.has_sent_all()
+            && watcher.due().is_some_and(|due| due <= now)
             && let Some(change) = watcher.change_to(&self.detector.screen().picture(), now)
         {
             self.link.send(&FromSession::Picture((&change).into()));
@@ -162,16 +149,9 @@ mod tests {
         }
     }
 
-    fn watcher() -> Watcher {
-        match Watch::begin(Moment::default()) {
-            Watch::Somebody(watcher) => watcher,
-            Watch::Nobody => unreachable!("somebody has begun"),
-        }
-    }
-
     #[test]
     fn a_still_screen_is_shown_once() {
-        let mut watcher = watcher();
+        let mut watcher = Watcher::new(Moment::default());
         let picture = picture(3, 4, 'a');
         assert!(watcher.change_to(&picture, Moment::default()).is_some_and(|change| change.is_whole));
         assert_eq!(watcher.change_to(&picture, Moment::default()), None);
@@ -180,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_screen_too_large_for_a_frame_comes_in_parts_and_every_row_has_its_turn() {
-        let mut watcher = watcher();
+        let mut watcher = Watcher::new(Moment::default());
         let mut seen = Picture::default();
         let mut last = None;
         for letter in "abcdefghijkl".chars() {

@@ -1,16 +1,15 @@
 //! Each race that was ever mended, as a row: what happens, when, and what follows from it in words.
 
 use super::*;
-use crate::gate::Delivery;
 use atlasbridge_model::{
     Confidence, Constraints, Detail, Entry, Excerpt, Fingerprint, Kind, PromptId, ReplyId, Takes,
 };
 use proptest::prelude::*;
 
 const KEYS_AFTER: Duration = Duration::from_millis(100);
-const NOBODY: KeyTarget = KeyTarget::Shown(Field::Text, TtyReader::Nobody);
-const READS: KeyTarget = KeyTarget::Shown(Field::Text, TtyReader::Reads);
-const DIALOG: KeyTarget = KeyTarget::Shown(Field::KeyDialog, TtyReader::Listens);
+const NOBODY: KeyTarget = KeyTarget::Shown(Field::Text, Waits::Nobody);
+const READS: KeyTarget = KeyTarget::Shown(Field::Text, Waits::Read);
+const DIALOG: KeyTarget = KeyTarget::Shown(Field::KeyDialog, Waits::Poll);
 const WITHDRAWN: Departure = Departure::Unprompted { echoed: false };
 
 fn at(millis: u64) -> Moment {
@@ -34,11 +33,11 @@ fn sighting(no: u32) -> Sighting {
 }
 
 fn seen(no: u32) -> PromptEvent {
-    PromptEvent::Seen(sighting(no), Some(7))
+    PromptEvent::Seen { sighting: Box::new(sighting(no)), by: Some(7), awaits_request: false }
 }
 
 fn drawn(no: u32) -> PromptEvent {
-    PromptEvent::SeenWithoutRequest(sighting(no), Some(7))
+    PromptEvent::Seen { sighting: Box::new(sighting(no)), by: Some(7), awaits_request: true }
 }
 
 fn gone(no: u32, how: Departure) -> PromptEvent {
@@ -71,7 +70,7 @@ fn settled(no: u32, (field, via): (Field, Via), outcome: Outcome, lies_unread: b
         field,
         via,
     };
-    PromptEvent::Settled(Settled { delivery, outcome }, lies_unread)
+    PromptEvent::Settled { delivery, outcome, lies_unread }
 }
 
 fn in_words(effect: &PromptEffect) -> String {
@@ -92,7 +91,7 @@ fn in_words(effect: &PromptEffect) -> String {
         PromptEffect::ReportLeft(no, how) => format!("report {}: {how:?}", no.0),
         PromptEffect::TakeBackKeys => "take keys back".to_owned(),
         PromptEffect::DropLateKeys => "drop late keys".to_owned(),
-        PromptEffect::TellOutcome(settled) => format!("outcome {:?}", settled.outcome),
+        PromptEffect::TellOutcome(_, outcome) => format!("outcome {outcome:?}"),
         PromptEffect::OfferAgain => "offer again".to_owned(),
     }
 }
@@ -349,11 +348,11 @@ proptest! {
                     | PromptEffect::LookLast(_)
                     | PromptEffect::TakeBackKeys
                     | PromptEffect::DropLateKeys
-                    | PromptEffect::TellOutcome(_)
+                    | PromptEffect::TellOutcome(..)
                     | PromptEffect::OfferAgain => {}
                 }
             }
-            let waits = matches!(prompts.now, Prompt::Told(_, Stage::Early { .. }));
+            let waits = matches!(prompts.now, Some(Asked { stage: Stage::Early { .. }, .. }));
             prop_assert_eq!(unanswered.is_some(), waits, "a reply waits as long as it is not answered");
         }
     }
