@@ -83,11 +83,13 @@ impl fmt::Display for Recovery {
     }
 }
 
-/// How far the file is known to be on the disk.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Mark {
-    pub(crate) seq: u64,
-    pub(crate) bytes: u64,
+record! {
+    /// How far the file is known to be on the disk.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(crate) struct Mark {
+        pub(crate) seq: u64,
+        pub(crate) bytes: u64,
+    }
 }
 
 impl Mark {
@@ -108,8 +110,6 @@ impl Mark {
         Ok(())
     }
 }
-
-record!(Mark { seq, bytes });
 
 /// The file, locked against a second hub, with its known end.
 #[derive(Debug)]
@@ -435,6 +435,3 @@ async fn records(
     const SQL: &str = "SELECT * FROM audit_events WHERE seq BETWEEN $1 AND $2 ORDER BY seq";
     sql::all(conn, SQL, (first, last)).await
 }
-
-// As it was hashed.
-record!(AuditRecord { seq, ts, event, session_id, prompt_id, value, source, decided_by, prev_hash, hash });

@@ -17,12 +17,14 @@ pub struct PastPrompt {
     pub reply: Option<Reply>,
 }
 
-/// Counted over the whole audit log, which forgets nothing: these never go down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    pub prompts_total: u64,
-    pub replies_total: u64,
-    pub rejected_total: u64,
+record! {
+    /// Counted over the whole audit log, which forgets nothing: these never go down.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct Counts {
+        pub prompts_total: u64,
+        pub replies_total: u64,
+        pub rejected_total: u64,
+    }
 }
 
 impl Store {
@@ -95,8 +97,6 @@ impl Store {
         sql::all(&self.reader, sqlx::AssertSqlSafe(sql), cells).await
     }
 }
-
-record!(Counts { prompts_total, replies_total, rejected_total });
 
 /// Written so that an index can be used where one session is meant.
 fn of_session(column: &str, search: &Search) -> String {

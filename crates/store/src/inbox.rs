@@ -66,14 +66,16 @@ pub struct ChatChange {
     pub value: Option<String>,
 }
 
-/// A question of ours that waits for a tap. `what` is the hub's own note of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewAsk {
-    pub token: String,
-    pub channel: String,
-    pub target: String,
-    pub what: String,
-    pub expires_at: Timestamp,
+record! {
+    /// A question of ours that waits for a tap. `what` is the hub's own note of it.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct NewAsk {
+        pub token: String,
+        pub channel: String,
+        pub target: String,
+        pub what: String,
+        pub expires_at: Timestamp,
+    }
 }
 
 /// Numbers that are remembered below the highest. A service repeats what was not confirmed, never so much of it.
@@ -180,8 +182,6 @@ impl Store {
         self.one(what, NUMBER, (channel, key)).await
     }
 }
-
-record!(NewAsk { token, channel, target, what, expires_at });
 
 const NUMBER: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = $2";
 const OFFSET: &str = "offset";

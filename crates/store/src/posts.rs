@@ -15,26 +15,28 @@ use crate::store::{BackendError, Draft, Store, StoreError, looking_up};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PostId(pub i64);
 
-/// One message of a prompt on a target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Post {
-    pub id: PostId,
-    pub channel: String,
-    pub target: String,
-    pub prompt: PromptId,
-    pub session: SessionId,
-    /// The right to answer that the message carries. Where the prompt has another one by now, it was offered again.
-    pub nonce: Nonce,
-    /// `None`: not known to be sent.
-    pub address: Option<String>,
-    /// How much of the detail is shown.
-    pub level: u8,
-    pub wanted: i64,
-    pub shown: i64,
-    /// When it may first be sent, on the clock of its prompt's boot.
-    pub not_before: BootTime,
-    /// Why nothing more is done for it.
-    pub dead: Option<String>,
+record! {
+    /// One message of a prompt on a target.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Post {
+        pub id: PostId,
+        pub channel: String,
+        pub target: String,
+        pub prompt: PromptId = "prompt_id",
+        pub session: SessionId = "session_id",
+        /// The right to answer that the message carries. Where the prompt has another one by now, it was offered again.
+        pub nonce: Nonce,
+        /// `None`: not known to be sent.
+        pub address: Option<String>,
+        /// How much of the detail is shown.
+        pub level: u8,
+        pub wanted: i64,
+        pub shown: i64,
+        /// When it may first be sent, on the clock of its prompt's boot.
+        pub not_before: BootTime,
+        /// Why nothing more is done for it.
+        pub dead: Option<String>,
+    }
 }
 
 /// A post that must be sent or edited, and what it is about.
@@ -267,18 +269,3 @@ pub(crate) async fn show_more(draft: &mut Draft, post: PostId, level: u8) -> Res
     draft.run(SQL, (post, level)).await?;
     Ok(())
 }
-
-record!(Post {
-    id,
-    channel,
-    target,
-    prompt: "prompt_id",
-    session: "session_id",
-    nonce,
-    address,
-    level,
-    wanted,
-    shown,
-    not_before,
-    dead
-});

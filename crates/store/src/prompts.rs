@@ -14,23 +14,25 @@ use sqlx::sqlite::SqliteConnection;
 
 use crate::rows;
 use crate::sessions::SessionRecord;
-use crate::sql::{self, unreadable};
+use crate::sql::{self, record, unreadable};
 use crate::store::{BackendError, Draft, Store, StoreError};
 
-/// A prompt as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PromptRecord {
-    pub id: PromptId,
-    pub session: SessionId,
-    pub sighting: Sighting,
-    pub state: PromptState,
-    pub nonce: Nonce,
-    pub created_at: Timestamp,
-    /// For showing; `deadline` decides.
-    pub expires_at: Option<Timestamp>,
-    pub deadline: Option<BootTime>,
-    /// The boot on whose clock `deadline` stands.
-    pub boot_id: String,
+record! {
+    /// A prompt as it is stored.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct PromptRecord {
+        pub id: PromptId,
+        pub session: SessionId = "session_id",
+        pub sighting: Sighting => rows::sighting,
+        pub state: PromptState => rows::state,
+        pub nonce: Nonce,
+        pub created_at: Timestamp,
+        /// For showing; `deadline` decides.
+        pub expires_at: Option<Timestamp>,
+        pub deadline: Option<BootTime>,
+        /// The boot on whose clock `deadline` stands.
+        pub boot_id: String,
+    }
 }
 
 impl PromptRecord {
@@ -67,17 +69,19 @@ impl PromptRecord {
     }
 }
 
-/// A reply as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
-    pub id: ReplyId,
-    pub prompt: PromptId,
-    pub session: SessionId,
-    /// `None` for a secret that was read back: it was never written.
-    pub value: Option<Value>,
-    pub source: Source,
-    pub decided_by: String,
-    pub at: Timestamp,
+record! {
+    /// A reply as it is stored.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Reply {
+        pub id: ReplyId,
+        pub prompt: PromptId = "prompt_id",
+        pub session: SessionId = "session_id",
+        /// `None` for a secret that was read back: it was never written.
+        pub value: Option<Value> => rows::value,
+        pub source: Source,
+        pub decided_by: String,
+        pub at: Timestamp = "created_at",
+    }
 }
 
 /// A sighting to be recorded, with the random parts that the hub made for it.

@@ -8,24 +8,28 @@ use atlasbridge_model::audit::{ChainError, Link};
 use atlasbridge_model::{PromptId, SessionId, Timestamp};
 use serde::Deserialize;
 
+use crate::sql::record;
+
 /// Longest line that is looked at, in bytes. Ours have about 400; members are cut long before this is reached.
 pub(crate) const LONGEST_LINE: u64 = 128 << 10;
 
-/// A record of the audit log, whole. Unknown and repeated members are refused; a missing one shows when the line is
-/// written again.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AuditRecord {
-    pub seq: u64,
-    pub ts: String,
-    pub event: String,
-    pub session_id: Option<String>,
-    pub prompt_id: Option<String>,
-    pub value: Option<String>,
-    pub source: Option<String>,
-    pub decided_by: Option<String>,
-    pub prev_hash: String,
-    pub hash: String,
+record! {
+    /// A record of the audit log, whole. Unknown and repeated members are refused; a missing one shows when the line is
+    /// written again.
+    #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct AuditRecord {
+        pub seq: u64,
+        pub ts: String,
+        pub event: String,
+        pub session_id: Option<String>,
+        pub prompt_id: Option<String>,
+        pub value: Option<String>,
+        pub source: Option<String>,
+        pub decided_by: Option<String>,
+        pub prev_hash: String,
+        pub hash: String,
+    }
 }
 
 impl AuditRecord {
