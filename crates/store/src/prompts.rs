@@ -10,11 +10,10 @@ use atlasbridge_model::lifecycle::{Event, PromptState, Resolution, Step, step};
 use atlasbridge_model::{
     BootTime, IdempotencyKey, Kind, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Span, Timestamp,
 };
-use sqlx::sqlite::SqliteConnection;
 
 use crate::rows;
 use crate::sessions::SessionRecord;
-use crate::sql::{self, record, unreadable};
+use crate::sql::{record, unreadable};
 use crate::store::{BackendError, Draft, Store, StoreError};
 
 record! {
@@ -318,21 +317,6 @@ async fn insert(draft: &mut Draft, prompt: &PromptRecord) -> Result<(), BackendE
     Ok(())
 }
 
-const BY_ID: &str = "SELECT * FROM prompts WHERE id = $1";
-const REPLY_OF: &str = "SELECT * FROM replies WHERE prompt_id = $1";
-
-/// The prompt as the running transaction sees it.
-pub(crate) async fn load(
-    conn: &mut SqliteConnection,
-    id: PromptId,
-) -> Result<Option<PromptRecord>, BackendError> {
-    sql::one(conn, BY_ID, id).await
-}
-
-/// The reply that won a prompt, as the running transaction sees it.
-pub(crate) async fn load_reply(
-    conn: &mut SqliteConnection,
-    prompt: PromptId,
-) -> Result<Option<Reply>, BackendError> {
-    sql::one(conn, REPLY_OF, prompt).await
-}
+pub(crate) const BY_ID: &str = "SELECT * FROM prompts WHERE id = $1";
+/// The reply that won a prompt.
+pub(crate) const REPLY_OF: &str = "SELECT * FROM replies WHERE prompt_id = $1";

@@ -3,10 +3,9 @@
 use atlasbridge_model::answer::Source;
 use atlasbridge_model::audit::EventName;
 use atlasbridge_model::{Now, SessionId, Timestamp};
-use sqlx::sqlite::SqliteConnection;
 
 use crate::notices;
-use crate::sql::{self, record, stored};
+use crate::sql::{record, stored};
 use crate::store::{BackendError, Draft, Store, StoreError};
 
 record! {
@@ -124,18 +123,10 @@ impl Store {
     }
 }
 
-const BY_ID: &str = "SELECT * FROM sessions WHERE id = $1";
+pub(crate) const BY_ID: &str = "SELECT * FROM sessions WHERE id = $1";
 
 fn recording(session: SessionId) -> String {
     format!("recording session {session}")
-}
-
-/// The session as the running transaction sees it.
-pub(crate) async fn load(
-    conn: &mut SqliteConnection,
-    id: SessionId,
-) -> Result<Option<SessionRecord>, BackendError> {
-    sql::one(conn, BY_ID, id).await
 }
 
 async fn begin(draft: &mut Draft, session: SessionRecord) -> Result<bool, BackendError> {

@@ -176,15 +176,8 @@ pub(crate) async fn set_unsent(draft: &mut Draft, reply: ReplyId, why: &str) -> 
     draft.note(EventName::ReplyRejected, Some(text.session), None, why, by).await
 }
 
-const WAITING: &str = "SELECT * FROM queued_texts WHERE session_id = $1 AND state = 'waiting'";
-
-/// The instruction that waits for a session's tool, as the running transaction sees it.
-pub(crate) async fn load_waiting(
-    draft: &mut Draft,
-    session: SessionId,
-) -> Result<Option<QueuedText>, BackendError> {
-    draft.one(WAITING, session).await
-}
+/// The instruction that waits for a session's tool.
+pub(crate) const WAITING: &str = "SELECT * FROM queued_texts WHERE session_id = $1 AND state = 'waiting'";
 
 fn heard_at(row: &SqliteRow) -> Result<Option<HeardAt>, BackendError> {
     let (target, reply_to): (Option<String>, _) = (get(row, "target")?, get(row, "reply_to")?);
