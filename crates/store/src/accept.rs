@@ -10,12 +10,11 @@ use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
 use atlasbridge_model::{Kind, Nonce, Now, PromptId, ReplyId, SessionId};
 
 use crate::inbox::{self, CameBy, FollowUp, Once};
-use crate::moves::{Moved, insert_reply};
+use crate::moves::{self, Behind, Moved};
 use crate::offers;
-use crate::posts::{self, Answerable};
-use crate::prompts::{PromptRecord, Reply, load};
+use crate::prompts::{self, PromptRecord, Reply};
 use crate::store::{BackendError, Draft, Store, StoreError};
-use crate::texts;
+use crate::texts::{self, QueuedText};
 
 /// An answer that fits its prompt, and who sent it. Whether it is the one is decided here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,15 +97,11 @@ fn recording(prompt: PromptId) -> String {
 }
 
 async fn spend_text(draft: &mut Draft, prompt: PromptId) -> Result<Option<Outcome>, BackendError> {
-    let Some(found) = load(&mut draft.conn, prompt).await? else {
-        return Ok(None);
-    };
+    let Some(found) = draft.one::<PromptRecord>(prompts::BY_ID, prompt).await? else { return Ok(None) };
     if found.sighting.kind != Kind::Idle || found.state != PromptState::AwaitingReply {
         return Ok(None);
     }
-    let Some(queued) = texts::load_waiting(draft, found.session).await? else {
-        return Ok(None);
-    };
+    let Some(queued) = draft.one::<QueuedText>(texts::WAITING, found.session).await? else { return Ok(None) };
     // The sender was asked when it was queued, where its first character means something else.
     let rules = Rules { as_is: true, ..Rules::default() };
     let value = match answer::check(&Said::Text(queued.text), &found.sighting, rules) {
@@ -136,7 +131,7 @@ async fn spend_text(draft: &mut Draft, prompt: PromptId) -> Result<Option<Outcom
 /// Asks the table of the lifecycle what an answer would make of the prompt, and lets the guard say whether it was the
 /// first: state, session, nonce, boot, deadline and pace, in one statement.
 async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, BackendError> {
-    let Some(mut prompt) = load(&mut draft.conn, answer.prompt).await? else {
+    let Some(prompt) = draft.one::<PromptRecord>(prompts::BY_ID, answer.prompt).await? else {
         return refuse(draft, answer, Refusal::UnknownPrompt, None).await;
     };
     if prompt.session != answer.session {
@@ -163,12 +158,7 @@ async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, B
         decided_by: answer.decided_by,
         at: draft.now.wall,
     };
-    insert_reply(draft, &reply).await?;
-    posts::touch(draft, reply.prompt, Answerable::of(&state)).await?;
-    let value = reply.value.as_ref().map(Value::on_record).unwrap_or_default();
-    let by = Some((&reply.source, reply.decided_by.clone()));
-    draft.note(EventName::ReplyReceived, Some(reply.session), Some(reply.prompt), value, by).await?;
-    prompt.state = state;
+    let prompt = moves::moved(draft, prompt, state, Behind::Reply(&reply)).await?;
     Ok(Outcome::Won { reply, moved: Moved { prompt, effects } })
 }
 
@@ -203,24 +193,21 @@ fn is_limited(source: &Source) -> bool {
 }
 
 /// Why the guard let nothing through though the prompt waits. The state was looked at before the nonce: who taps an old
-/// button hears that the prompt was answered, not that it never was. A wrong nonce is told as little as an unknown prompt.
+/// button hears that the prompt was answered, not that it never was.
 async fn lost(
     draft: &mut Draft,
     answer: AcceptedAnswer,
     prompt: &PromptRecord,
 ) -> Result<Outcome, BackendError> {
     if prompt.nonce != answer.nonce {
-        return match offers::was_offered(draft, answer.prompt, &answer.nonce).await? {
-            true => refuse(draft, answer, Refusal::Replaced, None).await,
-            false => refuse(draft, answer, Refusal::UnknownPrompt, Some("wrong_nonce")).await,
-        };
+        let refusal = offers::refusal(draft, answer.prompt, answer.nonce).await?;
+        let word = (refusal == Refusal::UnknownPrompt).then_some("wrong_nonce");
+        return refuse(draft, answer, refusal, word).await;
     }
     // All is well but for how often this session was answered.
-    let refusal = match pause(draft, answer.session).await? {
-        true => Refusal::TooMany,
-        false => Refusal::Paused,
-    };
-    refuse(draft, answer, refusal, None).await
+    const PAUSE: &str = "UPDATE sessions SET paused_at = $1 WHERE id = $2 AND paused_at IS NULL";
+    let is_new = draft.run(PAUSE, (draft.now.wall, answer.session)).await? == 1;
+    refuse(draft, answer, if is_new { Refusal::TooMany } else { Refusal::Paused }, None).await
 }
 
 /// On record, with a word of its own where the sender is told less than is known.
@@ -236,10 +223,4 @@ async fn refuse(
         .note(EventName::ReplyRejected, Some(session), Some(prompt), value, Some((&source, decided_by)))
         .await?;
     Ok(Outcome::Refused(refusal))
-}
-
-/// `false`: it was paused before.
-async fn pause(draft: &mut Draft, session: SessionId) -> Result<bool, BackendError> {
-    const SQL: &str = "UPDATE sessions SET paused_at = $1 WHERE id = $2 AND paused_at IS NULL";
-    Ok(draft.run(SQL, (draft.now.wall, session)).await? == 1)
 }

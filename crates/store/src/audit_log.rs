@@ -10,17 +10,17 @@
 //! `verify` goes on naming it.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atlasbridge_model::audit::ChainEnd;
 use sqlx::sqlite::SqliteConnection;
 
-use crate::record::{AuditRecord, LONGEST_LINE, Line, read_line, tail};
-use crate::schema::{Migration, beside, sync_directory_of};
+use crate::record::{AuditRecord, LONGEST_LINE, Line, end_of, read_line, tail};
+use crate::schema::{Migration, beside, private_file, sync_directory_of};
 use crate::sql::{self, record};
 use crate::store::{BackendError, OpenError, head, insert};
 
@@ -83,11 +83,13 @@ impl fmt::Display for Recovery {
     }
 }
 
-/// How far the file is known to be on the disk.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Mark {
-    pub(crate) seq: u64,
-    pub(crate) bytes: u64,
+record! {
+    /// How far the file is known to be on the disk.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub(crate) struct Mark {
+        pub(crate) seq: u64,
+        pub(crate) bytes: u64,
+    }
 }
 
 impl Mark {
@@ -109,36 +111,31 @@ impl Mark {
     }
 }
 
-record!(Mark { seq, bytes });
-
 /// The file, locked against a second hub, with its known end.
 #[derive(Debug)]
 pub(crate) struct AuditLog {
     file: File,
     path: PathBuf,
-    mark: Mark,
+    /// How far it is known to be on the disk.
+    pub(crate) mark: Mark,
 }
 
 impl AuditLog {
     /// Opens or creates the file for its owner alone. The lock goes away with the process, however that ends.
     pub(crate) async fn lock(path: &Path) -> Result<Self, OpenError> {
         let owned = path.to_owned();
-        let locked = tokio::task::spawn_blocking(move || -> Result<Self, TryLockError> {
-            let file = private_log(&owned).map_err(TryLockError::Error)?;
+        let locked = tokio::task::spawn_blocking(move || -> io::Result<Self> {
+            let file = private_file(&owned)?;
+            sync_directory_of(&owned)?;
             lock_patiently(&file)?;
             Ok(Self { file, path: owned, mark: Mark::default() })
         });
-        let locked = locked
-            .await
-            .unwrap_or_else(|_| Err(TryLockError::Error(io::Error::other("the opening was interrupted"))));
-        locked.map_err(|error| match error {
-            TryLockError::WouldBlock => OpenError::InUse { path: path.to_owned() },
-            TryLockError::Error(source) => OpenError::AuditLog { path: path.to_owned(), source },
+        let locked = locked.await.unwrap_or_else(|_| Err(io::Error::other("the opening was interrupted")));
+        let path = path.to_owned();
+        locked.map_err(|source| {
+            let is_in_use = source.kind() == io::ErrorKind::WouldBlock;
+            if is_in_use { OpenError::InUse { path } } else { OpenError::AuditLog { path, source } }
         })
-    }
-
-    pub(crate) fn mark(&self) -> Mark {
-        self.mark
     }
 
     /// Appends whole lines, the last of which is record `seq`, and waits for the disk.
@@ -192,9 +189,10 @@ impl AuditLog {
         }
         let length = self.file.metadata()?.len();
         let mut recovery = Recovery::default();
-        let kept = match length < mark.bytes {
-            true => self.keep_what_is_left(mark, length, &mut recovery)?,
-            false => self.keep_what_is_sound(mark, conn, &mut recovery).await?,
+        let kept = if length < mark.bytes {
+            self.keep_what_is_left(mark, &mut recovery)?
+        } else {
+            self.keep_what_is_sound(mark, conn, &mut recovery).await?
         };
         let end = head(conn).await?;
         self.mark = Mark { seq: kept, bytes: self.file.metadata()?.len() };
@@ -206,11 +204,8 @@ impl AuditLog {
     }
 
     /// The file is shorter than it was: lines are gone. The hole stays a hole; what came after the mark follows it.
-    fn keep_what_is_left(&mut self, mark: Mark, length: u64, recovery: &mut Recovery) -> io::Result<u64> {
-        let last_break = self.last_break(length)?;
-        if last_break < length {
-            recovery.torn = Some(self.set_aside(last_break, mark.seq)?);
-        }
+    fn keep_what_is_left(&mut self, mark: Mark, recovery: &mut Recovery) -> io::Result<u64> {
+        recovery.torn = self.set_torn_end_aside(mark.seq)?;
         let last = tail(&self.path, 1).ok().and_then(|mut records| records.pop());
         recovery.missing = Some(Missing { have: last.map_or(0, |record| record.seq), expected: mark.seq });
         Ok(mark.seq)
@@ -250,11 +245,7 @@ impl AuditLog {
             None => walk.end.next_seq - 1,
         };
         sqlx::query("COMMIT").execute(conn).await?;
-        let length = self.file.metadata()?.len();
-        let last_break = self.last_break(length)?;
-        if last_break < length {
-            recovery.torn = Some(self.set_aside(last_break, bad.seq)?);
-        }
+        recovery.torn = self.set_torn_end_aside(bad.seq)?;
         Ok(last.max(mark.seq))
     }
 
@@ -278,26 +269,29 @@ impl AuditLog {
             return Ok(mark.seq == 0);
         };
         let expected = format!("{}\n", record.line());
-        let Some(start) = mark.bytes.checked_sub(expected.len() as u64) else {
-            return Ok(false);
-        };
+        let Some(start) = mark.bytes.checked_sub(expected.len() as u64) else { return Ok(false) };
         let mut found = vec![0; expected.len()];
         self.file.read_exact_at(&mut found, start)?;
         Ok(found == expected.as_bytes())
     }
 
-    /// Where the last whole line before `length` ends.
-    fn last_break(&self, length: u64) -> io::Result<u64> {
-        let start = length.saturating_sub(LONGEST_LINE);
-        let mut end = vec![0; (length - start) as usize];
-        self.file.read_exact_at(&mut end, start)?;
-        let last = end.iter().rposition(|&byte| byte == b'\n');
-        Ok(last.map_or(start, |index| start + index as u64 + 1))
+    /// What follows the last whole line.
+    fn set_torn_end_aside(&mut self, seq: u64) -> io::Result<Option<Torn>> {
+        let (start, end) = end_of(&self.file, LONGEST_LINE)?;
+        let whole = end.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        if whole == end.len() {
+            return Ok(None);
+        }
+        self.set_aside(start + whole as u64, seq).map(Some)
     }
 
     /// Moves everything from `offset` on to a file of its own. The copy is on the disk before the original goes.
     fn set_aside(&mut self, offset: u64, seq: u64) -> io::Result<Torn> {
-        let (mut aside, path) = self.new_torn_file(seq)?;
+        let mut path = beside(&self.path, &format!(".torn-{seq}"));
+        while fs::symlink_metadata(&path).is_ok() {
+            path = beside(&path, "+");
+        }
+        let mut aside = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         let mut reader = &self.file;
         reader.seek(SeekFrom::Start(offset))?;
         let bytes = io::copy(&mut reader.take(u64::MAX), &mut aside)?;
@@ -308,28 +302,13 @@ impl AuditLog {
         Ok(Torn { bytes, file: path })
     }
 
-    fn new_torn_file(&self, seq: u64) -> io::Result<(File, PathBuf)> {
-        let mut suffix = format!(".torn-{seq}");
-        loop {
-            let path = beside(&self.path, &suffix);
-            let mut options = OpenOptions::new();
-            match options.write(true).create_new(true).mode(0o600).open(&path) {
-                Ok(file) => return Ok((file, path)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => suffix.push('+'),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
     /// Writes the table's records after the mark to the file.
     async fn export(&mut self, conn: &mut SqliteConnection) -> Result<u64, BackendError> {
         let mut exported = 0;
         loop {
             let first = self.mark.seq + 1;
             let batch = records(conn, first, first + EXPORT_BATCH).await?;
-            let Some(last) = batch.last() else {
-                return Ok(exported);
-            };
+            let Some(last) = batch.last() else { return Ok(exported) };
             let lines: String = batch.iter().map(|record| record.line() + "\n").collect();
             self.append_now(&lines, last.seq).map_err(BackendError::AuditLog)?;
             exported += batch.len() as u64;
@@ -352,13 +331,6 @@ fn lock_patiently(file: &File) -> Result<(), TryLockError> {
         }
     }
     file.try_lock()
-}
-
-fn private_log(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
-    file.set_permissions(Permissions::from_mode(0o600))?;
-    sync_directory_of(path)?;
-    Ok(file)
 }
 
 /// A walk over the lines after the mark.
@@ -389,15 +361,15 @@ impl Walk {
         conn: &mut SqliteConnection,
     ) -> Result<(), BackendError> {
         let length = line.len() as u64 + 1;
-        let record = match AuditRecord::canonical(line, &mut self.scratch) {
-            Ok(record) if record.link().hash(&mut self.scratch) == record.hash => record,
-            Ok(_) | Err(_) => {
-                self.bad_line(length);
-                return Ok(());
-            }
+        let scratch = &mut self.scratch;
+        let sound = AuditRecord::canonical(line, scratch).ok();
+        let Some(record) = sound.filter(|record| record.link().hash(scratch) == record.hash) else {
+            self.bad_line(length);
+            return Ok(());
         };
+        let mut end = self.end.clone();
         let follows = self.bad.is_none()
-            && self.end.clone().follow(&record.link(), &record.hash, &mut self.scratch).is_ok()
+            && end.follow(&record.link(), &record.hash, scratch).is_ok()
             && (record.seq > known || end_at(conn, record.seq).await?.hash == record.hash);
         if !follows {
             self.bad_line(length);
@@ -406,7 +378,7 @@ impl Walk {
                 insert(conn, &record.link(), &record.hash).await?;
                 self.imported += 1;
             }
-            self.end = ChainEnd { next_seq: record.seq + 1, hash: record.hash.clone() };
+            self.end = end;
             self.offset += length;
         }
         self.last_sound = Some(record);
@@ -435,6 +407,3 @@ async fn records(
     const SQL: &str = "SELECT * FROM audit_events WHERE seq BETWEEN $1 AND $2 ORDER BY seq";
     sql::all(conn, SQL, (first, last)).await
 }
-
-// As it was hashed.
-record!(AuditRecord { seq, ts, event, session_id, prompt_id, value, source, decided_by, prev_hash, hash });

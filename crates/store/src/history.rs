@@ -1,13 +1,12 @@
 //! Looking back: past prompts, the audit table, and figures. Reads only.
 
-use atlasbridge_model::PromptId;
 pub use atlasbridge_model::Search;
 
-use crate::prompts::{PromptRecord, Reply, load, load_reply};
+use crate::prompts::{PromptRecord, Reply};
 use crate::record::AuditRecord;
-use crate::sessions::{self, SessionRecord};
-use crate::sql::{self, Record, record};
-use crate::store::{BackendError, Store, StoreError, looking_up};
+use crate::sessions::SessionRecord;
+use crate::sql::{Record, record};
+use crate::store::{Store, StoreError};
 
 /// A prompt of the past or the present, with all that belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,19 +16,46 @@ pub struct PastPrompt {
     pub reply: Option<Reply>,
 }
 
-/// Counted over the whole audit log, which forgets nothing: these never go down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    pub prompts_total: u64,
-    pub replies_total: u64,
-    pub rejected_total: u64,
+record! {
+    /// Counted over the whole audit log, which forgets nothing: these never go down.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct Counts {
+        pub prompts_total: u64,
+        pub replies_total: u64,
+        pub rejected_total: u64,
+    }
 }
 
 impl Store {
     /// Newest first. Prompts of the same moment are never torn apart, so a page may be a little longer than asked for,
     /// and the time of its last prompt is where the next one begins.
     pub async fn search_prompts(&self, search: &Search) -> Result<Vec<PastPrompt>, StoreError> {
-        self.read_prompts(search).await.map_err(looking_up("past prompts"))
+        const TEXT: &str =
+            "(q.excerpt || ' ' || q.detail || ' ' || q.kind || ' ' || q.status || ' ' || q.id || ' '
+            || s.tool || ' ' || s.cwd || ' ' || COALESCE(s.label, ''))";
+        let matching = format!(
+            "FROM prompts q JOIN sessions s ON s.id = q.session_id
+             WHERE {} AND ($2 IS NULL OR q.created_at < $2) AND {}",
+            of_session("q.session_id", search),
+            found_in(TEXT)
+        );
+        let sql = format!(
+            "SELECT q.* {matching} AND q.created_at >= COALESCE(
+                 (SELECT q.created_at {matching} ORDER BY q.created_at DESC LIMIT 1 OFFSET $6 - 1),
+                 -9223372036854775808)
+             ORDER BY q.created_at DESC, q.rowid DESC"
+        );
+        if search.most == 0 {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for prompt in self.found::<PromptRecord>("past prompts", sql, search).await? {
+            // Forgotten since: then it is not part of the past any more.
+            if let Some(session) = self.session(prompt.session).await? {
+                found.push(PastPrompt { reply: self.reply_of(prompt.id).await?, prompt, session });
+            }
+        }
+        Ok(found)
     }
 
     /// Newest first.
@@ -41,7 +67,7 @@ impl Store {
             of_session("session_id", search),
             found_in(TEXT)
         );
-        self.found(sql, search).await.map_err(looking_up("the audit log"))
+        self.found("the audit log", sql, search).await
     }
 
     pub async fn figures(&self) -> Result<Counts, StoreError> {
@@ -52,51 +78,20 @@ impl Store {
         Ok(self.one("the figures", SQL, ()).await?.unwrap_or_default())
     }
 
-    async fn read_prompts(&self, search: &Search) -> Result<Vec<PastPrompt>, BackendError> {
-        const TEXT: &str =
-            "(q.excerpt || ' ' || q.detail || ' ' || q.kind || ' ' || q.status || ' ' || q.id || ' '
-            || s.tool || ' ' || s.cwd || ' ' || COALESCE(s.label, ''))";
-        let matching = format!(
-            "FROM prompts q JOIN sessions s ON s.id = q.session_id
-             WHERE {} AND ($2 IS NULL OR q.created_at < $2) AND {}",
-            of_session("q.session_id", search),
-            found_in(TEXT)
-        );
-        let sql = format!(
-            "SELECT q.id {matching} AND q.created_at >= COALESCE(
-                 (SELECT q.created_at {matching} ORDER BY q.created_at DESC LIMIT 1 OFFSET $6 - 1),
-                 -9223372036854775808)
-             ORDER BY q.created_at DESC, q.rowid DESC"
-        );
-        if search.most == 0 {
-            return Ok(Vec::new());
-        }
-        let mut found = Vec::new();
-        for id in self.found::<PromptId>(sql, search).await? {
-            let mut conn = self.reader.acquire().await?;
-            // Forgotten since: then it is not part of the past any more.
-            let Some(prompt) = load(&mut conn, id).await? else {
-                continue;
-            };
-            let Some(session) = sessions::load(&mut conn, prompt.session).await? else {
-                continue;
-            };
-            found.push(PastPrompt { reply: load_reply(&mut conn, id).await?, prompt, session });
-        }
-        Ok(found)
-    }
-
     /// `$1` session, `$2` before, `$3` to `$5` patterns, `$6` most.
-    async fn found<T: Record>(&self, sql: String, search: &Search) -> Result<Vec<T>, BackendError> {
+    async fn found<T: Record>(
+        &self,
+        what: &'static str,
+        sql: String,
+        search: &Search,
+    ) -> Result<Vec<T>, StoreError> {
         let text = search.text.as_deref().filter(|text| !text.is_empty());
         let (lower, upper) = (text.map(str::to_lowercase), text.map(str::to_uppercase));
         let patterns = (text.map(pattern), lower.as_deref().map(pattern), upper.as_deref().map(pattern));
         let cells = (search.session, search.before, patterns, search.most);
-        sql::all(&self.reader, sqlx::AssertSqlSafe(sql), cells).await
+        self.all(what, sqlx::AssertSqlSafe(sql), cells).await
     }
 }
-
-record!(Counts { prompts_total, replies_total, rejected_total });
 
 /// Written so that an index can be used where one session is meant.
 fn of_session(column: &str, search: &Search) -> String {

@@ -66,14 +66,16 @@ pub struct ChatChange {
     pub value: Option<String>,
 }
 
-/// A question of ours that waits for a tap. `what` is the hub's own note of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewAsk {
-    pub token: String,
-    pub channel: String,
-    pub target: String,
-    pub what: String,
-    pub expires_at: Timestamp,
+record! {
+    /// A question of ours that waits for a tap. `what` is the hub's own note of it.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct NewAsk {
+        pub token: String,
+        pub channel: String,
+        pub target: String,
+        pub what: String,
+        pub expires_at: Timestamp,
+    }
 }
 
 /// Numbers that are remembered below the highest. A service repeats what was not confirmed, never so much of it.
@@ -129,17 +131,16 @@ impl Store {
     /// beginning, for none was handled, or so long ago that the numbers may have begun anew.
     pub async fn offset(&self, channel: &str, now: Now) -> Result<Option<i64>, StoreError> {
         const WHAT: &str = "the number of the last update";
-        let handled_at = self.channel_number(WHAT, channel, HANDLED_AT).await?;
-        match handled_at.is_some_and(|at| are_numbers_valid(at, now)) {
-            true => self.channel_number(WHAT, channel, OFFSET).await,
-            false => Ok(None),
+        let handled_at: Option<i64> = self.one(WHAT, NUMBER, (channel, HANDLED_AT)).await?;
+        if !handled_at.is_some_and(|at| are_numbers_valid(at, now)) {
+            return Ok(None);
         }
+        self.one(WHAT, NUMBER, (channel, OFFSET)).await
     }
 
     /// When the channel last heard from its service.
     pub async fn polled_at(&self, channel: &str) -> Result<Option<Timestamp>, StoreError> {
-        let polled = self.channel_number("the last poll", channel, POLLED_AT).await?;
-        Ok(polled.map(Timestamp))
+        self.one("the last poll", NUMBER, (channel, POLLED_AT)).await
     }
 
     pub async fn set_polled_at(&self, channel: &str, now: Now) -> Result<(), StoreError> {
@@ -170,18 +171,7 @@ impl Store {
         const SQL: &str = "SELECT * FROM asks WHERE token = $1 AND expires_at > $2";
         self.one("a question", SQL, (token, now.wall)).await
     }
-
-    async fn channel_number(
-        &self,
-        what: &'static str,
-        channel: &str,
-        key: &str,
-    ) -> Result<Option<i64>, StoreError> {
-        self.one(what, NUMBER, (channel, key)).await
-    }
 }
-
-record!(NewAsk { token, channel, target, what, expires_at });
 
 const NUMBER: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = $2";
 const OFFSET: &str = "offset";
@@ -195,25 +185,23 @@ fn are_numbers_valid(handled_at: i64, now: Now) -> bool {
 async fn handle(
     draft: &mut Draft,
     came: Option<CameBy>,
-    handled: FollowUp,
+    mut handled: FollowUp,
 ) -> Result<Handling, BackendError> {
     if !is_first(draft, came.as_ref()).await? {
         return Ok(Handling::Repeated);
     }
-    if let Some(token) = &handled.take_ask
-        && !take_ask(draft, token).await?
+    if let Some(token) = handled.take_ask.take()
+        && !take_ask(draft, &token).await?
     {
         return Ok(Handling::AskGone);
     }
-    follow(draft, handled).await?;
+    apply(draft, handled).await?;
     Ok(Handling::Done)
 }
 
 /// Puts the number of an update on record. `false`: it was handled before.
-pub(crate) async fn is_first(draft: &mut Draft, came: Option<&CameBy>) -> Result<bool, BackendError> {
-    let Some(came) = came else {
-        return Ok(true);
-    };
+async fn is_first(draft: &mut Draft, came: Option<&CameBy>) -> Result<bool, BackendError> {
+    let Some(came) = came else { return Ok(true) };
     let offset = offset_of_lasting_numbers(draft, &came.channel).await?;
     if offset.is_some_and(|offset| came.update < offset.saturating_sub(REMEMBERED)) {
         return Ok(false);
@@ -248,17 +236,12 @@ async fn set_number(draft: &mut Draft, channel: &str, key: &str, value: i64) -> 
     Ok(())
 }
 
-/// What follows from an answer or a cancellation. The prompt's own guard was the judge of that: a question that is
-/// gone changes nothing any more.
+/// All that follows. A question that is gone changes nothing any more: an answer or a cancellation had the prompt's own guard
+/// for a judge, and where the question itself is the judge, `handle` has taken it.
 pub(crate) async fn apply(draft: &mut Draft, handled: FollowUp) -> Result<(), BackendError> {
     if let Some(token) = &handled.take_ask {
         take_ask(draft, token).await?;
     }
-    follow(draft, handled).await
-}
-
-/// Everything but the question.
-async fn follow(draft: &mut Draft, handled: FollowUp) -> Result<(), BackendError> {
     if let Some(event) = handled.audit {
         draft.record(event).await?;
     }

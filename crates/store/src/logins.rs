@@ -8,15 +8,17 @@ use atlasbridge_model::{Now, Timestamp};
 use crate::sql::record;
 use crate::store::{BackendError, Draft, Store, StoreError};
 
-/// A device that came by a link.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Login {
-    /// On record as the one who answers from there, such as `web:3f9c`.
-    pub name: String,
-    pub device: String,
-    pub created_at: Timestamp,
-    pub seen_at: Timestamp,
-    pub revoked_at: Option<Timestamp>,
+record! {
+    /// A device that came by a link.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Login {
+        /// On record as the one who answers from there, such as `web:3f9c`.
+        pub name: String,
+        pub device: String,
+        pub created_at: Timestamp,
+        pub seen_at: Timestamp,
+        pub revoked_at: Option<Timestamp>,
+    }
 }
 
 /// A link that a browser opened, and the login that it is to become.
@@ -133,5 +135,3 @@ async fn on_record(draft: &mut Draft, what: &str, decided_by: String) -> Result<
     let by = (&Source::Channel("web".to_owned()), decided_by);
     draft.note(EventName::ConfigReloaded, None, None, what, Some(by)).await
 }
-
-record!(Login { name, device, created_at, seen_at, revoked_at });

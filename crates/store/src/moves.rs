@@ -14,8 +14,8 @@ use atlasbridge_model::{Nonce, Now, PromptId, ReplyId, SessionId};
 
 use crate::inbox::{CameBy, FollowUp, Once};
 use crate::offers;
-use crate::posts::{self, Answerable};
-use crate::prompts::{PromptRecord, Reply, load, load_reply};
+use crate::posts;
+use crate::prompts::{self, PromptRecord, Reply};
 use crate::rows;
 use crate::store::{BackendError, Draft, Store, StoreError};
 
@@ -94,7 +94,7 @@ fn recording(prompt: PromptId) -> String {
     format!("recording what became of prompt {prompt}")
 }
 
-pub(crate) async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(), BackendError> {
+async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(), BackendError> {
     const SQL: &str =
         "INSERT INTO replies (id, prompt_id, session_id, kind, choice_row, value, source, decided_by, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
@@ -110,7 +110,7 @@ async fn pass_deadline(
     prompt: PromptId,
     fallback: Option<(ReplyId, Value)>,
 ) -> Result<Advance, BackendError> {
-    let Some(found) = load(&mut draft.conn, prompt).await? else {
+    let Some(found) = draft.one::<PromptRecord>(prompts::BY_ID, prompt).await? else {
         return Ok(Advance::Refused(Refusal::UnknownPrompt));
     };
     if let Some((_, value)) = &fallback
@@ -119,45 +119,37 @@ async fn pass_deadline(
         return Err(BackendError::UnsafeFallback);
     }
     let event = Event::Deadline { fallback: fallback.as_ref().map(|(reply, _)| *reply) };
-    let behind = match fallback {
-        None => Behind::Nobody,
-        Some((id, value)) => Behind::Deadline(Reply {
-            id,
-            prompt,
-            session: found.session,
-            value: Some(value),
-            source: Source::Timeout,
-            decided_by: Source::Timeout.to_string(),
-            at: draft.now.wall,
-        }),
-    };
-    perform(draft, found, event, behind).await
+    let reply = fallback.map(|(id, value)| Reply {
+        id,
+        prompt,
+        session: found.session,
+        value: Some(value),
+        source: Source::Timeout,
+        decided_by: Source::Timeout.to_string(),
+        at: draft.now.wall,
+    });
+    perform(draft, found, event, reply.as_ref().map_or(Behind::Nobody, Behind::Reply)).await
 }
 
 /// What is refused is on record too, with its reason.
 async fn leave_to_terminal(draft: &mut Draft, cancel: Cancel) -> Result<Advance, BackendError> {
-    let Cancel { prompt, nonce, source, decided_by } = cancel;
-    let found = load(&mut draft.conn, prompt).await?;
+    let found: Option<PromptRecord> = draft.one(prompts::BY_ID, cancel.prompt).await?;
     let session = found.as_ref().map(|found| found.session);
     let advance = match found {
         None => Advance::Refused(Refusal::UnknownPrompt),
-        Some(found) if found.nonce != nonce => {
-            Advance::Refused(match offers::was_offered(draft, found.id, &nonce).await? {
-                true => Refusal::Replaced,
-                false => Refusal::UnknownPrompt,
-            })
+        Some(found) if found.nonce != cancel.nonce => {
+            Advance::Refused(offers::refusal(draft, found.id, cancel.nonce).await?)
         }
         Some(found) => {
-            let behind = Behind::Operator { source: source.to_string(), decided_by: decided_by.clone() };
             let late = found.refusal();
-            match perform(draft, found, Event::CanceledByOperator, behind).await? {
+            match perform(draft, found, Event::CanceledByOperator, Behind::Operator(&cancel)).await? {
                 Advance::Refused(_) => Advance::Refused(late),
                 moved @ Advance::Moved(_) => moved,
             }
         }
     };
     if let Advance::Refused(refusal) = &advance {
-        let (prompt, by) = (session.map(|_| prompt), Some((&source, decided_by)));
+        let (prompt, by) = (session.map(|_| cancel.prompt), Some((&cancel.source, cancel.decided_by)));
         draft.note(EventName::ReplyRejected, session, prompt, refusal.name(), by).await?;
     }
     Ok(advance)
@@ -166,7 +158,11 @@ async fn leave_to_terminal(draft: &mut Draft, cancel: Cancel) -> Result<Advance,
 async fn advance(draft: &mut Draft, prompt: PromptId, event: Event) -> Result<Advance, BackendError> {
     match event {
         Event::Answered { .. } | Event::Deadline { .. } => return Err(BackendError::OtherDoor),
-        Event::Left { .. } | Event::HostLost => note_left(draft, prompt).await?,
+        Event::Left { .. } | Event::HostLost => {
+            // The dialog is gone, whatever had become of its prompt before.
+            const LEFT: &str = "UPDATE prompts SET left_at = $1 WHERE id = $2 AND left_at IS NULL";
+            draft.run(LEFT, (draft.now.wall, prompt)).await?;
+        }
         Event::Routed { .. }
         | Event::Promoted
         | Event::CanceledByOperator
@@ -174,17 +170,10 @@ async fn advance(draft: &mut Draft, prompt: PromptId, event: Event) -> Result<Ad
         | Event::Taken { .. }
         | Event::NotApplied { .. } => {}
     }
-    match load(&mut draft.conn, prompt).await? {
+    match draft.one(prompts::BY_ID, prompt).await? {
         Some(found) => perform(draft, found, event, Behind::Nobody).await,
         None => Ok(Advance::Refused(Refusal::UnknownPrompt)),
     }
-}
-
-/// The dialog is gone, whatever had become of its prompt before.
-async fn note_left(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendError> {
-    const SQL: &str = "UPDATE prompts SET left_at = $1 WHERE id = $2 AND left_at IS NULL";
-    draft.run(SQL, (draft.now.wall, prompt)).await?;
-    Ok(())
 }
 
 async fn promote(draft: &mut Draft, session: SessionId) -> Result<Option<PromptRecord>, BackendError> {
@@ -201,21 +190,22 @@ async fn promote(draft: &mut Draft, session: SessionId) -> Result<Option<PromptR
 }
 
 /// Who or what is behind a move, where the event does not say it.
-enum Behind {
+#[derive(Clone, Copy)]
+pub(crate) enum Behind<'a> {
     /// The event says all that there is to say.
     Nobody,
     /// The operator who leaves it to the terminal.
-    Operator { source: String, decided_by: String },
-    /// With the reply of the safe default, in case the prompt may have it.
-    Deadline(Reply),
+    Operator(&'a Cancel),
+    /// The answer that won, or the safe default, in case the prompt may have it.
+    Reply(&'a Reply),
 }
 
 /// One move: ask the table of the lifecycle, change the row if it still stands as it was read, put it on record.
 async fn perform(
     draft: &mut Draft,
-    mut prompt: PromptRecord,
+    prompt: PromptRecord,
     event: Event,
-    behind: Behind,
+    behind: Behind<'_>,
 ) -> Result<Advance, BackendError> {
     let deadline = prompt.deadline_under(&draft.boot_id);
     let (state, effects) = match step(&prompt.state, &event, deadline, draft.now) {
@@ -228,18 +218,31 @@ async fn perform(
             reason: String::new(),
         }));
     }
+    let prompt = moved(draft, prompt, state, behind).await?;
+    Ok(Advance::Moved(Moved { prompt, effects }))
+}
+
+/// What belongs to a move once its guard has let it through: its reply, its messages and its record.
+pub(crate) async fn moved(
+    draft: &mut Draft,
+    mut prompt: PromptRecord,
+    state: PromptState,
+    behind: Behind<'_>,
+) -> Result<PromptRecord, BackendError> {
     prompt.state = state;
     if prompt.state.is_over() || matches!(prompt.state, PromptState::Injected { .. }) {
         mask_reply(draft, prompt.id).await?;
     }
-    posts::touch(draft, prompt.id, Answerable::of(&prompt.state)).await?;
+    posts::touch(draft, &prompt).await?;
     // A queued prompt expires without its fallback: only the new state says whether there is a reply.
-    if let (Behind::Deadline(reply), PromptState::Expired { fallback: Some(_) }) = (&behind, &prompt.state) {
+    if let Behind::Reply(reply) = behind
+        && rows::reply_and_source(&prompt.state).0.is_some()
+    {
         insert_reply(draft, reply).await?;
     }
     let record = on_record(draft, &prompt, behind).await?;
     draft.record(record).await?;
-    Ok(Advance::Moved(Moved { prompt, effects }))
+    Ok(prompt)
 }
 
 /// # Kept-no-longer-than-needed invariant
@@ -254,12 +257,11 @@ async fn mask_reply(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendEr
 /// `false`: another move came since it was read. Columns of an earlier state are kept: a prompt that failed
 /// still knows which reply it had.
 async fn update(draft: &mut Draft, prompt: &PromptRecord, state: &PromptState) -> Result<bool, BackendError> {
-    let is_answerable = matches!(Answerable::of(state), Answerable::Yes);
     let (reply, source) = rows::reply_and_source(state);
     const SQL: &str = "UPDATE prompts SET status = $1, reason = $2, reply_id = COALESCE($3, reply_id),
              source = COALESCE($4, source), nonce_used = CASE WHEN $5 THEN 1 ELSE nonce_used END, changed_at = $6
          WHERE id = $7 AND status = $8";
-    let now = (state.status(), state.reason(), reply, source, !is_answerable, draft.now.wall);
+    let now = (state.status(), state.reason(), reply, source, !posts::is_answerable(state), draft.now.wall);
     Ok(draft.run(SQL, (now, prompt.id, prompt.state.status())).await? == 1)
 }
 
@@ -267,9 +269,9 @@ async fn update(draft: &mut Draft, prompt: &PromptRecord, state: &PromptState) -
 async fn on_record(
     draft: &mut Draft,
     prompt: &PromptRecord,
-    behind: Behind,
+    behind: Behind<'_>,
 ) -> Result<AuditEvent, BackendError> {
-    let reply = load_reply(&mut draft.conn, prompt.id).await?;
+    let reply: Option<Reply> = draft.one(prompts::REPLY_OF, prompt.id).await?;
     let typed = || match &reply {
         Some(Reply { value: Some(value), .. }) => value.on_record(),
         Some(_) => "secret".to_owned(),
@@ -287,7 +289,7 @@ async fn on_record(
         PromptState::Failed { why } => (EventName::ReplyRejected, why.as_str().to_owned()),
     };
     let (source, decided_by) = match (behind, &prompt.state, reply) {
-        (Behind::Operator { source, decided_by }, ..) => (Some(source), Some(decided_by)),
+        (Behind::Operator(by), ..) => (Some(by.source.to_string()), Some(by.decided_by.clone())),
         (_, PromptState::Resolved { how: Resolution::AnsweredLocally }, _) => {
             (Some(Source::Keyboard.to_string()), None)
         }

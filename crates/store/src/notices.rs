@@ -21,16 +21,18 @@ pub struct NewNotice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NoticeId(pub i64);
 
-/// A message that waits to be sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    pub id: NoticeId,
-    pub channel: String,
-    pub target: String,
-    pub session: Option<SessionId>,
-    pub body: String,
-    pub reply_to: Option<String>,
-    pub created_at: Timestamp,
+record! {
+    /// A message that waits to be sent.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Notice {
+        pub id: NoticeId,
+        pub channel: String,
+        pub target: String,
+        pub session: Option<SessionId> = "session_id",
+        pub body: String,
+        pub reply_to: Option<String>,
+        pub created_at: Timestamp,
+    }
 }
 
 /// Notices that are done with are kept so long, in milliseconds, for an operator who looks for what was said.
@@ -75,5 +77,3 @@ pub(crate) async fn forget_old(draft: &mut Draft) -> Result<(), BackendError> {
     draft.run(SQL, draft.now.wall.0.saturating_sub(KEPT_MS)).await?;
     Ok(())
 }
-
-record!(Notice { id, channel, target, session: "session_id", body, reply_to, created_at });

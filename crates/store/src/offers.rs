@@ -1,10 +1,11 @@
 //! Offers: the right to answer that a message carries, and what becomes of the message when there is a newer one.
 
+use atlasbridge_model::answer::Refusal;
 use atlasbridge_model::audit::EventName;
 use atlasbridge_model::{Nonce, Now, PromptId};
 
-use crate::posts::{self, Answerable, Post};
-use crate::prompts::{PromptRecord, load};
+use crate::posts::{self, Post};
+use crate::prompts::{self, PromptRecord};
 use crate::store::{BackendError, Draft, Store, StoreError};
 
 /// The prompt behind a card that a person tapped, and the whole of the right that the card carried: the present one
@@ -26,15 +27,10 @@ impl Store {
         address: &str,
         now: Now,
     ) -> Result<Option<Post>, StoreError> {
-        let found = Found {
-            prompt: offered.prompt.id,
-            nonce: offered.nonce,
-            channel: channel.to_owned(),
-            target: target.to_owned(),
-            address: address.to_owned(),
-        };
+        let (prompt, nonce) = (offered.prompt.id, offered.nonce);
+        let at = (channel.to_owned(), target.to_owned(), address.to_owned());
         const WHAT: &str = "recording a message that was found again";
-        self.write(WHAT, now, move |draft| Box::pin(adopt(draft, found))).await
+        self.write(WHAT, now, move |draft| Box::pin(adopt(draft, prompt, nonce, at))).await
     }
 
     /// Offers a waiting prompt again under a new right to answer, wherever it was offered; the old messages are
@@ -89,36 +85,31 @@ fn is_same(known: &[u8], given: &[u8]) -> bool {
     known.len() == given.len() && std::hint::black_box(differences) == 0
 }
 
-/// Whether this was the right to answer of an earlier offer.
-pub(crate) async fn was_offered(
+/// Why a right to answer that is not the present one is worth nothing: it was that of an earlier offer, or never was one,
+/// which is told as little as an unknown prompt.
+pub(crate) async fn refusal(
     draft: &mut Draft,
     prompt: PromptId,
-    nonce: &Nonce,
-) -> Result<bool, BackendError> {
+    nonce: Nonce,
+) -> Result<Refusal, BackendError> {
     const SQL: &str = "SELECT 1 FROM posts WHERE prompt_id = $1 AND nonce = $2 LIMIT 1";
-    Ok(draft.one::<i64>(SQL, (prompt, nonce)).await?.is_some())
+    let was_offered = draft.one::<i64>(SQL, (prompt, nonce)).await?.is_some();
+    Ok(if was_offered { Refusal::Replaced } else { Refusal::UnknownPrompt })
 }
 
-/// A message in a chat that no post knows.
-struct Found {
+/// A message in a chat that no post knows: its channel, its target and its address.
+async fn adopt(
+    draft: &mut Draft,
     prompt: PromptId,
     nonce: Nonce,
-    channel: String,
-    target: String,
-    address: String,
-}
-
-async fn adopt(draft: &mut Draft, found: Found) -> Result<Option<Post>, BackendError> {
-    let Some(prompt) = load(&mut draft.conn, found.prompt).await? else {
-        return Ok(None);
-    };
-    if let Some(known) = draft.one(posts::AT, (&found.channel, &found.address)).await? {
+    (channel, target, address): (String, String, String),
+) -> Result<Option<Post>, BackendError> {
+    let Some(prompt) = draft.one::<PromptRecord>(prompts::BY_ID, prompt).await? else { return Ok(None) };
+    if let Some(known) = draft.one(posts::AT, (&channel, &address)).await? {
         return Ok(Some(known));
     }
-    let closed = match Answerable::of(&prompt.state) {
-        Answerable::Yes if found.nonce == prompt.nonce => None,
-        Answerable::Yes | Answerable::No => Some(1_i64),
-    };
+    let is_closed = nonce != prompt.nonce || !posts::is_answerable(&prompt.state);
+    let closed = is_closed.then_some(1_i64);
     // Its row may have been made and not filled, or filled by a second sending: then this is one more copy.
     const SQL: &str =
         "INSERT INTO posts (channel, target, prompt_id, session_id, nonce, copy, address, closed, not_before)
@@ -128,7 +119,6 @@ async fn adopt(draft: &mut Draft, found: Found) -> Result<Option<Post>, BackendE
          WHERE true
          ON CONFLICT (channel, target, prompt_id, nonce, copy) DO UPDATE SET address = excluded.address, dead = NULL
          RETURNING *";
-    let Found { channel, target, nonce, address, .. } = found;
     let of = (prompt.id, prompt.session, nonce);
     draft.one(SQL, (channel, target, of, address, closed, draft.now.boot)).await
 }
@@ -164,7 +154,7 @@ async fn replace_nonce(
             (prompt, nonce),
         )
         .await?;
-    let record = load(&mut draft.conn, prompt).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let record = draft.one::<PromptRecord>(prompts::BY_ID, prompt).await?.ok_or(sqlx::Error::RowNotFound)?;
     draft.note(EventName::PromptRouted, Some(record.session), Some(prompt), "offered again", None).await?;
     Ok(Some(record))
 }

@@ -6,7 +6,7 @@
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::{BootTime, Nonce, Now, PromptId, SessionId};
 
-use crate::prompts::{PromptRecord, Reply, load, load_reply};
+use crate::prompts::{self, PromptRecord, Reply};
 use crate::sessions::{self, SessionRecord};
 use crate::sql::{self, record};
 use crate::store::{BackendError, Draft, Store, StoreError, looking_up};
@@ -15,26 +15,28 @@ use crate::store::{BackendError, Draft, Store, StoreError, looking_up};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PostId(pub i64);
 
-/// One message of a prompt on a target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Post {
-    pub id: PostId,
-    pub channel: String,
-    pub target: String,
-    pub prompt: PromptId,
-    pub session: SessionId,
-    /// The right to answer that the message carries. Where the prompt has another one by now, it was offered again.
-    pub nonce: Nonce,
-    /// `None`: not known to be sent.
-    pub address: Option<String>,
-    /// How much of the detail is shown.
-    pub level: u8,
-    pub wanted: i64,
-    pub shown: i64,
-    /// When it may first be sent, on the clock of its prompt's boot.
-    pub not_before: BootTime,
-    /// Why nothing more is done for it.
-    pub dead: Option<String>,
+record! {
+    /// One message of a prompt on a target.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Post {
+        pub id: PostId,
+        pub channel: String,
+        pub target: String,
+        pub prompt: PromptId = "prompt_id",
+        pub session: SessionId = "session_id",
+        /// The right to answer that the message carries. Where the prompt has another one by now, it was offered again.
+        pub nonce: Nonce,
+        /// `None`: not known to be sent.
+        pub address: Option<String>,
+        /// How much of the detail is shown.
+        pub level: u8,
+        pub wanted: i64,
+        pub shown: i64,
+        /// When it may first be sent, on the clock of its prompt's boot.
+        pub not_before: BootTime,
+        /// Why nothing more is done for it.
+        pub dead: Option<String>,
+    }
 }
 
 /// A post that must be sent or edited, and what it is about.
@@ -192,10 +194,12 @@ impl Store {
         let found: Vec<Post> = sql::all(&mut *view, sqlx::AssertSqlSafe(sql), cells).await?;
         let mut due = Vec::with_capacity(found.len());
         for post in found {
+            let prompt = sql::one(&mut *view, prompts::BY_ID, post.prompt).await?;
+            let session = sql::one(&mut *view, sessions::BY_ID, post.session).await?;
             due.push(DuePost {
-                prompt: load(&mut view, post.prompt).await?.ok_or(sqlx::Error::RowNotFound)?,
-                session: sessions::load(&mut view, post.session).await?.ok_or(sqlx::Error::RowNotFound)?,
-                reply: load_reply(&mut view, post.prompt).await?,
+                prompt: prompt.ok_or(sqlx::Error::RowNotFound)?,
+                session: session.ok_or(sqlx::Error::RowNotFound)?,
+                reply: sql::one(&mut *view, prompts::REPLY_OF, post.prompt).await?,
                 post,
             });
         }
@@ -225,39 +229,27 @@ const POSTED_TWICE: &str =
      FROM posts p WHERE id = $1";
 
 /// Whether a message of a prompt may have buttons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answerable {
-    Yes,
-    No,
-}
-
-impl Answerable {
-    pub(crate) fn of(state: &PromptState) -> Self {
-        match state {
-            PromptState::Created | PromptState::Routed | PromptState::AwaitingReply => Answerable::Yes,
-            PromptState::ReplyReceived { .. }
-            | PromptState::Expired { .. }
-            | PromptState::Injected { .. }
-            | PromptState::Resolved { .. }
-            | PromptState::Canceled { .. }
-            | PromptState::Failed { .. } => Answerable::No,
-        }
+pub(crate) fn is_answerable(state: &PromptState) -> bool {
+    match state {
+        PromptState::Created | PromptState::Routed | PromptState::AwaitingReply => true,
+        PromptState::ReplyReceived { .. }
+        | PromptState::Expired { .. }
+        | PromptState::Injected { .. }
+        | PromptState::Resolved { .. }
+        | PromptState::Canceled { .. }
+        | PromptState::Failed { .. } => false,
     }
 }
 
 /// The prompt has moved: what shows it must be shown anew, and what was not sent yet need not be sent once nobody can
 /// answer. A message that says that it was replaced stays as it is.
-pub(crate) async fn touch(
-    draft: &mut Draft,
-    prompt: PromptId,
-    answerable: Answerable,
-) -> Result<(), BackendError> {
+pub(crate) async fn touch(draft: &mut Draft, prompt: &PromptRecord) -> Result<(), BackendError> {
     const SQL: &str = "UPDATE posts SET wanted = wanted + 1,
              closed = CASE WHEN $2 THEN COALESCE(closed, wanted + 1) ELSE closed END,
              dead = CASE WHEN $2 AND address IS NULL THEN 'the prompt was over' ELSE dead END
          WHERE prompt_id = $1 AND (dead IS NULL OR address IS NULL)
              AND nonce = (SELECT nonce FROM prompts WHERE id = $1)";
-    draft.run(SQL, (prompt, answerable == Answerable::No)).await?;
+    draft.run(SQL, (prompt.id, !is_answerable(&prompt.state))).await?;
     Ok(())
 }
 
@@ -267,18 +259,3 @@ pub(crate) async fn show_more(draft: &mut Draft, post: PostId, level: u8) -> Res
     draft.run(SQL, (post, level)).await?;
     Ok(())
 }
-
-record!(Post {
-    id,
-    channel,
-    target,
-    prompt: "prompt_id",
-    session: "session_id",
-    nonce,
-    address,
-    level,
-    wanted,
-    shown,
-    not_before,
-    dead
-});

@@ -10,27 +10,28 @@ use atlasbridge_model::lifecycle::{Event, PromptState, Resolution, Step, step};
 use atlasbridge_model::{
     BootTime, IdempotencyKey, Kind, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Span, Timestamp,
 };
-use sqlx::sqlite::SqliteConnection;
 
 use crate::rows;
 use crate::sessions::SessionRecord;
-use crate::sql::{self, unreadable};
+use crate::sql::{record, unreadable};
 use crate::store::{BackendError, Draft, Store, StoreError};
 
-/// A prompt as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PromptRecord {
-    pub id: PromptId,
-    pub session: SessionId,
-    pub sighting: Sighting,
-    pub state: PromptState,
-    pub nonce: Nonce,
-    pub created_at: Timestamp,
-    /// For showing; `deadline` decides.
-    pub expires_at: Option<Timestamp>,
-    pub deadline: Option<BootTime>,
-    /// The boot on whose clock `deadline` stands.
-    pub boot_id: String,
+record! {
+    /// A prompt as it is stored.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct PromptRecord {
+        pub id: PromptId,
+        pub session: SessionId = "session_id",
+        pub sighting: Sighting => rows::sighting,
+        pub state: PromptState => rows::state,
+        pub nonce: Nonce,
+        pub created_at: Timestamp,
+        /// For showing; `deadline` decides.
+        pub expires_at: Option<Timestamp>,
+        pub deadline: Option<BootTime>,
+        /// The boot on whose clock `deadline` stands.
+        pub boot_id: String,
+    }
 }
 
 impl PromptRecord {
@@ -67,17 +68,19 @@ impl PromptRecord {
     }
 }
 
-/// A reply as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
-    pub id: ReplyId,
-    pub prompt: PromptId,
-    pub session: SessionId,
-    /// `None` for a secret that was read back: it was never written.
-    pub value: Option<Value>,
-    pub source: Source,
-    pub decided_by: String,
-    pub at: Timestamp,
+record! {
+    /// A reply as it is stored.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Reply {
+        pub id: ReplyId,
+        pub prompt: PromptId = "prompt_id",
+        pub session: SessionId = "session_id",
+        /// `None` for a secret that was read back: it was never written.
+        pub value: Option<Value> => rows::value,
+        pub source: Source,
+        pub decided_by: String,
+        pub at: Timestamp = "created_at",
+    }
 }
 
 /// A sighting to be recorded, with the random parts that the hub made for it.
@@ -314,21 +317,6 @@ async fn insert(draft: &mut Draft, prompt: &PromptRecord) -> Result<(), BackendE
     Ok(())
 }
 
-const BY_ID: &str = "SELECT * FROM prompts WHERE id = $1";
-const REPLY_OF: &str = "SELECT * FROM replies WHERE prompt_id = $1";
-
-/// The prompt as the running transaction sees it.
-pub(crate) async fn load(
-    conn: &mut SqliteConnection,
-    id: PromptId,
-) -> Result<Option<PromptRecord>, BackendError> {
-    sql::one(conn, BY_ID, id).await
-}
-
-/// The reply that won a prompt, as the running transaction sees it.
-pub(crate) async fn load_reply(
-    conn: &mut SqliteConnection,
-    prompt: PromptId,
-) -> Result<Option<Reply>, BackendError> {
-    sql::one(conn, REPLY_OF, prompt).await
-}
+pub(crate) const BY_ID: &str = "SELECT * FROM prompts WHERE id = $1";
+/// The reply that won a prompt.
+pub(crate) const REPLY_OF: &str = "SELECT * FROM replies WHERE prompt_id = $1";

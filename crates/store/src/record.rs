@@ -1,31 +1,36 @@
 //! One line of the audit log, read back: from files that anybody may have written.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use atlasbridge_model::audit::{ChainError, Link};
 use atlasbridge_model::{PromptId, SessionId, Timestamp};
 use serde::Deserialize;
 
+use crate::sql::record;
+
 /// Longest line that is looked at, in bytes. Ours have about 400; members are cut long before this is reached.
 pub(crate) const LONGEST_LINE: u64 = 128 << 10;
 
-/// A record of the audit log, whole. Unknown and repeated members are refused; a missing one shows when the line is
-/// written again.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AuditRecord {
-    pub seq: u64,
-    pub ts: String,
-    pub event: String,
-    pub session_id: Option<String>,
-    pub prompt_id: Option<String>,
-    pub value: Option<String>,
-    pub source: Option<String>,
-    pub decided_by: Option<String>,
-    pub prev_hash: String,
-    pub hash: String,
+record! {
+    /// A record of the audit log, whole. Unknown and repeated members are refused; a missing one shows when the line is
+    /// written again.
+    #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct AuditRecord {
+        pub seq: u64,
+        pub ts: String,
+        pub event: String,
+        pub session_id: Option<String>,
+        pub prompt_id: Option<String>,
+        pub value: Option<String>,
+        pub source: Option<String>,
+        pub decided_by: Option<String>,
+        pub prev_hash: String,
+        pub hash: String,
+    }
 }
 
 impl AuditRecord {
@@ -53,10 +58,7 @@ impl AuditRecord {
         let record: Self = serde_json::from_slice(line).map_err(|_| Flaw::NoRecord)?;
         scratch.clear();
         record.link().write(Some(&record.hash), scratch);
-        match scratch.as_bytes() == line {
-            true => Ok(record),
-            false => Err(Flaw::NotCanonical),
-        }
+        if scratch.as_bytes() == line { Ok(record) } else { Err(Flaw::NotCanonical) }
     }
 }
 
@@ -145,36 +147,30 @@ impl Iterator for Records {
 
 /// The last `count` records, oldest first, read from the end of the file.
 pub fn tail(path: &Path, count: usize) -> Result<Vec<AuditRecord>, ReadError> {
-    let text = last_lines(path, count).map_err(|source| unreadable(path, source))?;
-    let whole = text.iter().rposition(|&byte| byte == b'\n').unwrap_or(0);
-    let lines: Vec<&[u8]> =
-        text[..whole].split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
-    lines[lines.len().saturating_sub(count)..].iter().map(|line| parse(line, path)).collect()
+    let file = File::open(path).map_err(|source| unreadable(path, source))?;
+    let mut most = 64 << 10;
+    loop {
+        let (start, end) = end_of(&file, most).map_err(|source| unreadable(path, source))?;
+        let mut lines: Vec<&[u8]> = end.split(|&byte| byte == b'\n').collect();
+        // What follows the last break is being written, or will be repaired; what comes before the first begins earlier.
+        lines.pop();
+        lines.drain(..usize::from(start > 0).min(lines.len()));
+        lines.retain(|line| !line.is_empty());
+        if start == 0 || lines.len() >= count {
+            let first = lines.len().saturating_sub(count);
+            return lines[first..].iter().map(|line| parse(line, path)).collect();
+        }
+        most *= 2;
+    }
 }
 
-/// At least the last `count` whole lines, if there are so many, and what follows them.
-fn last_lines(path: &Path, count: usize) -> io::Result<Vec<u8>> {
-    const BLOCK: u64 = 64 << 10;
-    let mut file = File::open(path)?;
-    let mut start = file.metadata()?.len();
-    let mut text: Vec<u8> = Vec::new();
-    let mut breaks = 0;
-    // One break more than lines: the one before the first.
-    while start > 0 && breaks <= count {
-        let size = BLOCK.min(start);
-        start -= size;
-        let mut block = vec![0; size as usize];
-        file.seek(SeekFrom::Start(start))?;
-        file.read_exact(&mut block)?;
-        breaks += block.iter().filter(|&&byte| byte == b'\n').count();
-        block.append(&mut text);
-        text = block;
-    }
-    if start > 0 {
-        let first_break = text.iter().position(|&byte| byte == b'\n').unwrap_or(0);
-        text.drain(..=first_break);
-    }
-    Ok(text)
+/// The last bytes of a file, at most so many, and where they begin.
+pub(crate) fn end_of(file: &File, most: u64) -> io::Result<(u64, Vec<u8>)> {
+    let length = file.metadata()?.len();
+    let start = length.saturating_sub(most);
+    let mut end = vec![0; (length - start) as usize];
+    file.read_exact_at(&mut end, start)?;
+    Ok((start, end))
 }
 
 fn parse(line: &[u8], path: &Path) -> Result<AuditRecord, ReadError> {
@@ -206,11 +202,8 @@ pub(crate) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
 
 /// `2026-01-02T03:04:05.678Z`. A clock beyond the year 9999 is shown as its end.
 pub fn rfc3339(at: Timestamp) -> String {
-    let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or(match at.0 < 0 {
-        true => jiff::Timestamp::MIN,
-        false => jiff::Timestamp::MAX,
-    });
-    format!("{at:.3}")
+    let beyond = if at.0 < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
+    format!("{:.3}", jiff::Timestamp::from_millisecond(at.0).unwrap_or(beyond))
 }
 
 fn unreadable(path: &Path, source: io::Error) -> ReadError {

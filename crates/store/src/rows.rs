@@ -14,27 +14,10 @@ use atlasbridge_model::{
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 
-use crate::prompts::{PromptRecord, Reply};
-use crate::sql::{Record, get, stored, unreadable};
+use crate::sql::{get, stored, unreadable};
 use crate::store::BackendError;
 
-impl Record for PromptRecord {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok(Self {
-            id: get(row, "id")?,
-            session: get(row, "session_id")?,
-            sighting: sighting(row)?,
-            state: state(row)?,
-            nonce: get(row, "nonce")?,
-            created_at: get(row, "created_at")?,
-            expires_at: get(row, "expires_at")?,
-            deadline: get(row, "deadline")?,
-            boot_id: get(row, "boot_id")?,
-        })
-    }
-}
-
-fn sighting(row: &SqliteRow) -> Result<Sighting, BackendError> {
+pub(crate) fn sighting(row: &SqliteRow) -> Result<Sighting, BackendError> {
     let (excerpt, detail): (String, String) = (get(row, "excerpt")?, get(row, "detail")?);
     let choices: Option<String> = get(row, "choices")?;
     Ok(Sighting {
@@ -93,7 +76,7 @@ stored! {
         |name| Failure::ALL.into_iter().find(|known| known.as_str() == name);
 }
 
-fn state(row: &SqliteRow) -> Result<PromptState, BackendError> {
+pub(crate) fn state(row: &SqliteRow) -> Result<PromptState, BackendError> {
     Ok(match get::<String>(row, "status")?.as_str() {
         "created" => PromptState::Created,
         "routed" => PromptState::Routed,
@@ -137,21 +120,7 @@ pub(crate) fn reply_and_source(state: &PromptState) -> (Option<String>, Option<S
     }
 }
 
-impl Record for Reply {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok(Self {
-            id: get(row, "id")?,
-            prompt: get(row, "prompt_id")?,
-            session: get(row, "session_id")?,
-            value: value(row)?,
-            source: get(row, "source")?,
-            decided_by: get(row, "decided_by")?,
-            at: get(row, "created_at")?,
-        })
-    }
-}
-
-fn value(row: &SqliteRow) -> Result<Option<Value>, BackendError> {
+pub(crate) fn value(row: &SqliteRow) -> Result<Option<Value>, BackendError> {
     let text = || get::<String>(row, "value");
     Ok(Some(match get::<String>(row, "kind")?.as_str() {
         "choice" => Value::Choice { row: get::<u32>(row, "choice_row")? as usize, label: text()? },

@@ -13,7 +13,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use crate::store::{BackendError, OpenError};
 
 /// Each runs once, in order, in one transaction with its row in `schema_version`. Never edit one that was released.
-const MIGRATIONS: &[&str] = &[
+pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_channels.sql"),
     include_str!("../migrations/0003_hooks.sql"),
@@ -39,11 +39,6 @@ pub struct Migration {
     pub backup: Option<PathBuf>,
 }
 
-/// Opens the database for writing, creates or migrates it.
-pub(crate) async fn open(path: &Path, now: Now) -> Result<(SqliteConnection, Option<Migration>), OpenError> {
-    open_with(path, now, MIGRATIONS).await
-}
-
 /// How others may look at it while the hub runs.
 pub(crate) fn reading(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new().filename(path).read_only(true).busy_timeout(BUSY)
@@ -61,12 +56,14 @@ fn writing(path: &Path) -> SqliteConnectOptions {
         .busy_timeout(BUSY)
 }
 
-async fn open_with(
+/// Opens the database for writing, creates or migrates it.
+pub(crate) async fn open(
     path: &Path,
     now: Now,
     migrations: &[&'static str],
 ) -> Result<(SqliteConnection, Option<Migration>), OpenError> {
-    let size = private_file(path).map_err(|source| database(path, source.into()))?;
+    let size = private_file(path).and_then(|file| file.metadata());
+    let size = size.map_err(|source| database(path, source.into()))?.len();
     let mut conn = writing(path).connect().await.map_err(|source| broken(path, source))?;
     if size <= CHECKED_BYTES {
         check(&mut conn, path).await?;
@@ -79,21 +76,17 @@ async fn open_with(
     if from == known {
         return Ok((conn, None));
     }
-    let backup = match from {
-        0 => None,
-        _ => Some(back_up(&mut conn, path).await?),
-    };
+    let backup = if from == 0 { None } else { Some(back_up(&mut conn, path).await?) };
     migrate(&mut conn, from, migrations, now).await.map_err(|source| database(path, source))?;
     let migration = Migration { from, to: known, backup };
     Ok((conn, Some(migration)))
 }
 
-/// Makes the file if it is missing, for its owner alone either way, and says how large it is. The `-wal` and `-shm`
-/// files take its mode.
-fn private_file(path: &Path) -> io::Result<u64> {
+/// Makes the file if it is missing, for its owner alone either way. The `-wal` and `-shm` files of a database take its mode.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
     file.set_permissions(Permissions::from_mode(0o600))?;
-    Ok(file.metadata()?.len())
+    Ok(file)
 }
 
 async fn check(conn: &mut SqliteConnection, path: &Path) -> Result<(), OpenError> {
@@ -219,12 +212,12 @@ mod tests {
     async fn an_old_database_is_copied_and_migrated() {
         let directory = directory("old");
         let path = directory.join("atlasbridge.db");
-        let (conn, created) = open_with(&path, NOW, &MIGRATIONS[..1]).await.unwrap();
+        let (conn, created) = open(&path, NOW, &MIGRATIONS[..1]).await.unwrap();
         assert_eq!(created.unwrap().backup, None, "there was nothing to copy");
         conn.close().await.unwrap();
 
         let two = [MIGRATIONS[0], SECOND];
-        let (mut conn, migrated) = open_with(&path, NOW, &two).await.unwrap();
+        let (mut conn, migrated) = open(&path, NOW, &two).await.unwrap();
         let migrated = migrated.unwrap();
         assert_eq!((migrated.from, migrated.to), (1, 2));
         sqlx::query("SELECT colour FROM sessions").fetch_all(&mut conn).await.unwrap();
@@ -233,9 +226,9 @@ mod tests {
         let backup = migrated.backup.unwrap();
         assert_eq!(backup, directory.join("atlasbridge.db.bak"));
         assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
-        let (_, again) = open_with(&backup, NOW, &MIGRATIONS[..1]).await.unwrap();
+        let (_, again) = open(&backup, NOW, &MIGRATIONS[..1]).await.unwrap();
         assert_eq!(again, None, "the copy is whole, and old");
-        let (_, again) = open_with(&path, NOW, &two).await.unwrap();
+        let (_, again) = open(&path, NOW, &two).await.unwrap();
         assert_eq!(again, None);
         fs::remove_dir_all(directory).unwrap();
     }
@@ -244,7 +237,7 @@ mod tests {
     async fn an_instruction_that_waited_before_a_migration_waits_after_it() {
         let directory = directory("instructions");
         let path = directory.join("atlasbridge.db");
-        let (mut conn, _) = open_with(&path, NOW, &MIGRATIONS[..3]).await.unwrap();
+        let (mut conn, _) = open(&path, NOW, &MIGRATIONS[..3]).await.unwrap();
         for sql in [
             "INSERT INTO sessions (id, tool, command, cwd, host_pid, host_started, boot_id, started_at, status)
              VALUES ('s', 'claude', '[]', '/', 1, 1, 'b', 1, 'active')",
@@ -254,7 +247,7 @@ mod tests {
             sqlx::query(sql).execute(&mut conn).await.unwrap();
         }
         conn.close().await.unwrap();
-        let (mut conn, _) = open_with(&path, NOW, MIGRATIONS).await.unwrap();
+        let (mut conn, _) = open(&path, NOW, MIGRATIONS).await.unwrap();
         let (reply, text, state): (String, String, String) =
             sqlx::query_as("SELECT reply_id, text, state FROM queued_texts")
                 .fetch_one(&mut conn)
@@ -271,9 +264,9 @@ mod tests {
         let directory = directory("fails");
         let path = directory.join("atlasbridge.db");
         let two = [MIGRATIONS[0], "CREATE TABLE half (a TEXT); CREATE TABLE sessions (a TEXT);"];
-        open_with(&path, NOW, &two[..1]).await.unwrap().0.close().await.unwrap();
-        assert!(matches!(open_with(&path, NOW, &two).await, Err(OpenError::Database { .. })));
-        let (mut conn, migrated) = open_with(&path, NOW, &two[..1]).await.unwrap();
+        open(&path, NOW, &two[..1]).await.unwrap().0.close().await.unwrap();
+        assert!(matches!(open(&path, NOW, &two).await, Err(OpenError::Database { .. })));
+        let (mut conn, migrated) = open(&path, NOW, &two[..1]).await.unwrap();
         assert_eq!(migrated, None);
         assert!(sqlx::query("SELECT * FROM half").fetch_all(&mut conn).await.is_err());
         fs::remove_dir_all(directory).unwrap();

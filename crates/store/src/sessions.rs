@@ -3,32 +3,33 @@
 use atlasbridge_model::answer::Source;
 use atlasbridge_model::audit::EventName;
 use atlasbridge_model::{Now, SessionId, Timestamp};
-use sqlx::sqlite::SqliteConnection;
 
 use crate::notices;
-use crate::sql::{self, record, stored};
+use crate::sql::{record, stored};
 use crate::store::{BackendError, Draft, Store, StoreError};
 
-/// What is known of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionRecord {
-    pub id: SessionId,
-    pub tool: String,
-    pub command: Vec<String>,
-    pub cwd: String,
-    pub label: Option<String>,
-    pub host_pid: i32,
-    /// Clock ticks since boot, field 22 of `/proc/PID/stat`: with the pid it names one process.
-    pub host_started: u64,
-    pub leader_pid: Option<i32>,
-    pub tool_pid: Option<i32>,
-    pub boot_id: String,
-    pub started_at: Timestamp,
-    pub ended_at: Option<Timestamp>,
-    pub exit_code: Option<i32>,
-    pub status: SessionStatus,
-    /// Its channels answered too often: nothing from there is accepted until an operator resumes it.
-    pub paused_at: Option<Timestamp>,
+record! {
+    /// What is known of a session.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct SessionRecord {
+        pub id: SessionId,
+        pub tool: String,
+        pub command: Vec<String>,
+        pub cwd: String,
+        pub label: Option<String>,
+        pub host_pid: i32,
+        /// Clock ticks since boot, field 22 of `/proc/PID/stat`: with the pid it names one process.
+        pub host_started: u64,
+        pub leader_pid: Option<i32>,
+        pub tool_pid: Option<i32>,
+        pub boot_id: String,
+        pub started_at: Timestamp,
+        pub ended_at: Option<Timestamp>,
+        pub exit_code: Option<i32>,
+        pub status: SessionStatus,
+        /// Its channels answered too often: nothing from there is accepted until an operator resumes it.
+        pub paused_at: Option<Timestamp>,
+    }
 }
 
 /// An operator lets the channels of a session answer again.
@@ -122,18 +123,10 @@ impl Store {
     }
 }
 
-const BY_ID: &str = "SELECT * FROM sessions WHERE id = $1";
+pub(crate) const BY_ID: &str = "SELECT * FROM sessions WHERE id = $1";
 
 fn recording(session: SessionId) -> String {
     format!("recording session {session}")
-}
-
-/// The session as the running transaction sees it.
-pub(crate) async fn load(
-    conn: &mut SqliteConnection,
-    id: SessionId,
-) -> Result<Option<SessionRecord>, BackendError> {
-    sql::one(conn, BY_ID, id).await
 }
 
 async fn begin(draft: &mut Draft, session: SessionRecord) -> Result<bool, BackendError> {
@@ -208,21 +201,3 @@ async fn forget(draft: &mut Draft, before: Timestamp) -> Result<u64, BackendErro
     notices::forget_old(draft).await?;
     draft.run("DELETE FROM sessions WHERE status <> 'active' AND ended_at < $1", before).await
 }
-
-record!(SessionRecord {
-    id,
-    tool,
-    command,
-    cwd,
-    label,
-    host_pid,
-    host_started,
-    leader_pid,
-    tool_pid,
-    boot_id,
-    started_at,
-    ended_at,
-    exit_code,
-    status,
-    paused_at
-});

@@ -68,17 +68,24 @@ pub(crate) trait Record: Sized {
     fn read(row: &SqliteRow) -> Result<Self, BackendError>;
 }
 
-/// Each field of a record stands in the column of its name, or of the one that is said.
+/// A struct that is a row. Each field stands in the column of its name, or of the one that is said after `=`; after `=>` is
+/// who reads a field that stands in several.
 macro_rules! record {
-    ($type:ident { $($field:ident $(: $column:literal)?),* $(,)? }) => {
+    ($(#[$about:meta])* $sight:vis struct $type:ident {
+        $($(#[$meaning:meta])* $seen:vis $field:ident: $kind:ty $(= $column:literal)? $(=> $read:path)?,)*
+    }) => {
+        $(#[$about])*
+        $sight struct $type { $($(#[$meaning])* $seen $field: $kind,)* }
+
         impl $crate::sql::Record for $type {
             fn read(row: &sqlx::sqlite::SqliteRow) -> Result<Self, $crate::store::BackendError> {
-                Ok(Self { $($field: $crate::sql::get(row, $crate::sql::record!(@ $field $($column)?))?),* })
+                Ok(Self { $($field: $crate::sql::record!(@ row $field $(= $column)? $(=> $read)?)?,)* })
             }
         }
     };
-    (@ $field:ident) => { stringify!($field) };
-    (@ $field:ident $column:literal) => { $column };
+    (@ $row:ident $field:ident) => { $crate::sql::get($row, stringify!($field)) };
+    (@ $row:ident $field:ident = $column:literal) => { $crate::sql::get($row, $column) };
+    (@ $row:ident $field:ident => $read:path) => { $read($row) };
 }
 pub(crate) use record;
 

@@ -38,7 +38,7 @@ pub struct StoreConfig {
 /// The handle. Clones share one writer.
 #[derive(Debug, Clone)]
 pub struct Store {
-    writer: Arc<Mutex<Writer>>,
+    writer: Arc<Mutex<Draft>>,
     /// Reads see what is committed and never wait for the disk.
     pub(crate) reader: SqlitePool,
     pub(crate) boot_id: Arc<str>,
@@ -106,14 +106,10 @@ pub enum BackendError {
 #[error("{attempted}")]
 pub struct StoreError {
     attempted: Cow<'static, str>,
-    pub(crate) source: BackendError,
+    source: BackendError,
 }
 
 impl StoreError {
-    pub fn cause(&self) -> &BackendError {
-        &self.source
-    }
-
     /// The audit log can no longer be written: only a restart, through recovery, makes it whole.
     pub fn is_store_lost(&self) -> bool {
         match self.source {
@@ -144,7 +140,7 @@ impl Store {
     pub async fn open(config: StoreConfig, now: Now) -> Result<(Store, Recovery), OpenError> {
         // The lock comes first: whatever follows may write.
         let mut log = AuditLog::lock(&config.audit_log).await?;
-        let (mut conn, migration) = schema::open(&config.database, now).await?;
+        let (mut conn, migration) = schema::open(&config.database, now, schema::MIGRATIONS).await?;
         let (end, mut recovery) = log.recover(&mut conn).await.map_err(OpenError::Recovery)?;
         recovery.migration = migration;
         let reader = SqlitePoolOptions::new()
@@ -155,20 +151,18 @@ impl Store {
             .await
             .map_err(|source| OpenError::Database { path: config.database.clone(), source: source.into() })?;
         let boot_id: Arc<str> = config.boot_id.into();
-        let writer = Writer {
-            draft: Draft {
-                conn,
-                now,
-                boot_id: boot_id.clone(),
-                end,
-                lines: String::new(),
-                must_scrub: false,
-                is_book_keeping: false,
-            },
-            marked: log.mark(),
+        let draft = Draft {
+            conn,
+            now,
+            boot_id: boot_id.clone(),
+            marked: log.mark,
             log: Some(log),
+            end,
+            lines: String::new(),
+            must_scrub: false,
+            is_book_keeping: false,
         };
-        let store = Store { writer: Arc::new(Mutex::new(writer)), reader, boot_id, counts: Arc::default() };
+        let store = Store { writer: Arc::new(Mutex::new(draft)), reader, boot_id, counts: Arc::default() };
         Ok((store, recovery))
     }
 
@@ -182,13 +176,8 @@ impl Store {
     pub async fn close(self) -> Result<(), StoreError> {
         self.reader.close().await;
         self.writer.lock().await.note_mark().await.map_err(attempting(WRITING_THE_LOG))?;
-        match Arc::into_inner(self.writer) {
-            Some(writer) => {
-                let closed = writer.into_inner().draft.conn.close().await;
-                closed.map_err(attempting("closing the database"))
-            }
-            None => Ok(()),
-        }
+        let Some(writer) = Arc::into_inner(self.writer) else { return Ok(()) };
+        writer.into_inner().conn.close().await.map_err(attempting("closing the database"))
     }
 
     /// Grows with everything that is written, by whichever handle: a caller that has acted on what was there at one number
@@ -222,7 +211,7 @@ impl Store {
             let written = writer.transact(now, work).await;
             // An error too: a commit may have been made before the rest failed.
             counts.all.fetch_add(1, Ordering::Release);
-            if !std::mem::take(&mut writer.draft.is_book_keeping) {
+            if !std::mem::take(&mut writer.is_book_keeping) {
                 counts.seen.fetch_add(1, Ordering::Release);
             }
             written
@@ -269,66 +258,17 @@ const READERS: u32 = 2;
 
 pub(crate) type Work<'d, T> = Pin<Box<dyn Future<Output = Result<T, BackendError>> + Send + 'd>>;
 
-/// The one who writes.
-#[derive(Debug)]
-struct Writer {
-    draft: Draft,
-    /// `None`: poisoned. It is taken out for each transaction and comes back only from an orderly end, so a panic
-    /// poisons too.
-    log: Option<AuditLog>,
-    /// What the database knows of the file's length; one transaction behind it, at most.
-    marked: Mark,
-}
-
-impl Writer {
-    async fn transact<T, W>(&mut self, now: Now, work: W) -> Result<T, BackendError>
-    where
-        T: Send + 'static,
-        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T>,
-    {
-        let log = self.log.take().ok_or(BackendError::Poisoned)?;
-        let before = self.draft.end.clone();
-        match self.draft.carry_out(now, self.marked, log.mark(), work).await {
-            Ok(value) => {
-                self.marked = log.mark();
-                let lines = std::mem::take(&mut self.draft.lines);
-                self.log = Some(log.append(lines, self.draft.end.next_seq - 1).await?);
-                if std::mem::take(&mut self.draft.must_scrub) {
-                    // What is in the write-ahead log is there until it is written over. A reader of this moment
-                    // keeps it for as long; then the next one who scrubs, or the next start, takes it away.
-                    let scrubbed = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
-                    let _ = scrubbed.execute(&mut self.draft.conn).await;
-                }
-                Ok(value)
-            }
-            Err(error) => {
-                self.draft.end = before;
-                self.draft.lines.clear();
-                self.draft.must_scrub = false;
-                if self.draft.is_undone().await {
-                    self.log = Some(log);
-                }
-                Err(error)
-            }
-        }
-    }
-
-    async fn note_mark(&mut self) -> Result<(), BackendError> {
-        let mark = self.log.as_ref().ok_or(BackendError::Poisoned)?.mark();
-        if mark != self.marked {
-            mark.save(&mut self.draft.conn).await?;
-            self.marked = mark;
-        }
-        Ok(())
-    }
-}
-
-/// A transaction under way, and the records drafted in it.
+/// The one who writes: a transaction under way, and the records drafted in it.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) conn: SqliteConnection,
     pub(crate) now: Now,
     pub(crate) boot_id: Arc<str>,
+    /// `None`: poisoned. It is taken out for each transaction and comes back only from an orderly end, so a panic
+    /// poisons too.
+    log: Option<AuditLog>,
+    /// What the database knows of the file's length; one transaction behind it, at most.
+    marked: Mark,
     end: ChainEnd,
     lines: String,
     /// Something was overwritten that must not be found in what the database has put aside.
@@ -338,25 +278,52 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    async fn carry_out<T, W>(
-        &mut self,
-        now: Now,
-        marked: Mark,
-        mark: Mark,
-        work: W,
-    ) -> Result<T, BackendError>
+    async fn transact<T, W>(&mut self, now: Now, work: W) -> Result<T, BackendError>
     where
+        T: Send + 'static,
         W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T>,
     {
+        let log = self.log.take().ok_or(BackendError::Poisoned)?;
+        let before = self.end.clone();
         self.now = now;
-        // IMMEDIATE: a transaction that reads first and writes later must not find out at the end that it lost.
-        sqlx::query("BEGIN IMMEDIATE").execute(&mut self.conn).await?;
-        let value = work(self).await?;
-        if marked != mark && !self.lines.is_empty() {
-            mark.save(&mut self.conn).await?;
+        let done: Result<T, BackendError> = async {
+            // IMMEDIATE: a transaction that reads first and writes later must not find out at the end that it lost.
+            sqlx::query("BEGIN IMMEDIATE").execute(&mut self.conn).await?;
+            let value = work(self).await?;
+            if self.marked != log.mark && !self.lines.is_empty() {
+                log.mark.save(&mut self.conn).await?;
+            }
+            sqlx::query("COMMIT").execute(&mut self.conn).await?;
+            Ok(value)
         }
-        sqlx::query("COMMIT").execute(&mut self.conn).await?;
-        Ok(value)
+        .await;
+        let lines = std::mem::take(&mut self.lines);
+        let must_scrub = std::mem::take(&mut self.must_scrub);
+        if done.is_ok() {
+            self.marked = log.mark;
+            self.log = Some(log.append(lines, self.end.next_seq - 1).await?);
+            if must_scrub {
+                // What is in the write-ahead log is there until it is written over. A reader of this moment
+                // keeps it for as long; then the next one who scrubs, or the next start, takes it away.
+                let scrubbed = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
+                let _ = scrubbed.execute(&mut self.conn).await;
+            }
+        } else {
+            self.end = before;
+            if self.is_undone().await {
+                self.log = Some(log);
+            }
+        }
+        done
+    }
+
+    async fn note_mark(&mut self) -> Result<(), BackendError> {
+        let mark = self.log.as_ref().ok_or(BackendError::Poisoned)?.mark;
+        if mark != self.marked {
+            mark.save(&mut self.conn).await?;
+            self.marked = mark;
+        }
+        Ok(())
     }
 
     /// Rolls back, and asks the table whether that is what happened: a COMMIT that reports an error has nearly

@@ -10,20 +10,22 @@ use atlasbridge_model::{ReplyId, SessionId};
 use sqlx::sqlite::SqliteRow;
 
 use crate::prompts::PromptRecord;
-use crate::sql::{Record, get};
+use crate::sql::{Record, get, record};
 use crate::store::{BackendError, Draft, Store, StoreError};
 
-/// The next instruction for a tool that does not take one yet.
-#[derive(Clone, PartialEq, Eq)]
-pub struct QueuedText {
-    /// The id of the reply that it becomes.
-    pub reply: ReplyId,
-    pub session: SessionId,
-    pub text: String,
-    pub source: Source,
-    pub decided_by: String,
-    /// Where its sender hears what became of it; nowhere, if they look for themselves.
-    pub heard_at: Option<HeardAt>,
+record! {
+    /// The next instruction for a tool that does not take one yet.
+    #[derive(Clone, PartialEq, Eq)]
+    pub struct QueuedText {
+        /// The id of the reply that it becomes.
+        pub reply: ReplyId = "reply_id",
+        pub session: SessionId = "session_id",
+        pub text: String,
+        pub source: Source,
+        pub decided_by: String,
+        /// Where its sender hears what became of it; nowhere, if they look for themselves.
+        pub heard_at: Option<HeardAt> => heard_at,
+    }
 }
 
 /// A chat of the channel that the text came from, and the message that brought it.
@@ -77,7 +79,8 @@ impl Store {
     pub async fn unsent_text(&self, session: SessionId) -> Result<Option<(QueuedText, String)>, StoreError> {
         const SQL: &str = "SELECT * FROM queued_texts WHERE session_id = $1 AND state = 'unsent'
              ORDER BY created_at DESC, rowid DESC";
-        self.one(QUEUED, SQL, session).await
+        let unsent: Option<InState> = self.one(QUEUED, SQL, session).await?;
+        Ok(unsent.and_then(|unsent| Some((unsent.text, unsent.why?))))
     }
 
     /// Texts that wait or are on their way, oldest first.
@@ -134,7 +137,7 @@ async fn take_back(
     const SQL: &str =
         "DELETE FROM queued_texts WHERE reply_id = $1 AND state IN ('waiting', 'unsent') RETURNING *";
     match draft.one::<InState>(SQL, reply).await? {
-        Some(InState { text, state }) if state == "waiting" => {
+        Some(InState { text, state, .. }) if state == "waiting" => {
             let by = Some((source, decided_by));
             let value = "queued text taken back";
             draft.note(EventName::ReplyReceived, Some(text.session), None, value, by).await
@@ -160,7 +163,7 @@ async fn mask_text(draft: &mut Draft, reply: ReplyId) -> Result<(), BackendError
 /// One that never reached a prompt is on record here; what became of a prompt is on record with it.
 pub(crate) async fn set_unsent(draft: &mut Draft, reply: ReplyId, why: &str) -> Result<(), BackendError> {
     const OPEN: &str = "SELECT * FROM queued_texts WHERE reply_id = $1 AND state IN ('waiting', 'sent')";
-    let Some(InState { text, state }) = draft.one(OPEN, reply).await? else {
+    let Some(InState { text, state, .. }) = draft.one(OPEN, reply).await? else {
         return Ok(());
     };
     const UNSENT: &str = "UPDATE queued_texts SET state = 'unsent', why = $2 WHERE reply_id = $1";
@@ -173,45 +176,20 @@ pub(crate) async fn set_unsent(draft: &mut Draft, reply: ReplyId, why: &str) -> 
     draft.note(EventName::ReplyRejected, Some(text.session), None, why, by).await
 }
 
-const WAITING: &str = "SELECT * FROM queued_texts WHERE session_id = $1 AND state = 'waiting'";
+/// The instruction that waits for a session's tool.
+pub(crate) const WAITING: &str = "SELECT * FROM queued_texts WHERE session_id = $1 AND state = 'waiting'";
 
-/// The instruction that waits for a session's tool, as the running transaction sees it.
-pub(crate) async fn load_waiting(
-    draft: &mut Draft,
-    session: SessionId,
-) -> Result<Option<QueuedText>, BackendError> {
-    draft.one(WAITING, session).await
+fn heard_at(row: &SqliteRow) -> Result<Option<HeardAt>, BackendError> {
+    let (target, reply_to): (Option<String>, _) = (get(row, "target")?, get(row, "reply_to")?);
+    Ok(target.map(|target| HeardAt { target, reply_to }))
 }
 
-impl Record for QueuedText {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        let (target, reply_to): (Option<String>, _) = (get(row, "target")?, get(row, "reply_to")?);
-        Ok(Self {
-            reply: get(row, "reply_id")?,
-            session: get(row, "session_id")?,
-            text: get(row, "text")?,
-            source: get(row, "source")?,
-            decided_by: get(row, "decided_by")?,
-            heard_at: target.map(|target| HeardAt { target, reply_to }),
-        })
-    }
-}
-
-/// With why it was not sent.
-impl Record for (QueuedText, String) {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok((QueuedText::read(row)?, get(row, "why")?))
-    }
-}
-
-/// A text, and whether it waits, was sent, or was not.
-struct InState {
-    text: QueuedText,
-    state: String,
-}
-
-impl Record for InState {
-    fn read(row: &SqliteRow) -> Result<Self, BackendError> {
-        Ok(Self { text: QueuedText::read(row)?, state: get(row, "state")? })
+record! {
+    /// A text, and whether it waits, was sent, or was not.
+    struct InState {
+        text: QueuedText => Record::read,
+        state: String,
+        /// Why it was not.
+        why: Option<String>,
     }
 }

@@ -12,10 +12,9 @@ use std::time::Duration;
 use atlasbridge_model::audit::ChainEnd;
 use sqlx::ConnectOptions;
 
-use crate::audit_log::Mark;
 use crate::record::{AuditRecord, Flaw, LONGEST_LINE, Line, read_line};
 use crate::schema;
-use crate::sql::get;
+use crate::sql::{self, record};
 use crate::store::BackendError;
 
 /// What was found.
@@ -85,7 +84,7 @@ pub fn verify(audit_log: &Path, database: Option<&Path>) -> Result<Verification,
         }
         (Err(error), _) => return Err(log_error(error)),
     };
-    let walked = Walk::new(file, table.as_ref()).run().map_err(log_error)?;
+    let walked = walk(file, table.as_ref()).map_err(log_error)?;
     let (Some(table), Some(database)) = (table, database) else {
         return Ok(walked.without_table());
     };
@@ -95,29 +94,23 @@ pub fn verify(audit_log: &Path, database: Option<&Path>) -> Result<Verification,
 /// How often, and how long each time, a verification waits for a hub that is just writing: one append takes 1 to 2 ms.
 const PATIENCE: (u32, Duration) = (20, Duration::from_millis(10));
 
-/// What the table says.
-#[derive(Debug)]
-struct Table {
-    /// What the file was known to have on the disk.
-    mark: u64,
-    last: u64,
-    hash: String,
-    count: u64,
-    first: u64,
+record! {
+    /// What the table says.
+    #[derive(Debug)]
+    struct Table {
+        /// What the file was known to have on the disk.
+        mark: u64,
+        last: u64,
+        hash: String,
+        count: u64,
+        first: u64,
+    }
 }
 
 impl Table {
     fn has_gaps(&self) -> bool {
         self.count > 0 && self.count != self.last - self.first + 1
     }
-}
-
-struct Walk<'t> {
-    reader: BufReader<File>,
-    table: Option<&'t Table>,
-    end: ChainEnd,
-    line_no: u64,
-    offset: u64,
 }
 
 /// How far the file is good.
@@ -133,58 +126,42 @@ enum Stopped {
     Bad(Flaw),
 }
 
-impl<'t> Walk<'t> {
-    fn new(file: File, table: Option<&'t Table>) -> Self {
-        Self {
-            reader: BufReader::with_capacity(256 << 10, file),
-            table,
-            end: ChainEnd::default(),
-            line_no: 0,
-            offset: 0,
-        }
-    }
-
-    fn run(mut self) -> io::Result<Walked> {
-        let mut line = Vec::new();
-        let mut scratch = String::new();
-        let mut waits = PATIENCE.0;
-        let stopped = loop {
-            match read_line(&mut self.reader, &mut line)? {
-                Line::Whole => {
-                    if let Err(flaw) = self.follow(&line, &mut scratch) {
-                        break Stopped::Bad(flaw);
-                    }
-                    self.line_no += 1;
-                    self.offset += line.len() as u64 + 1;
+fn walk(file: File, table: Option<&Table>) -> io::Result<Walked> {
+    let mut reader = BufReader::with_capacity(256 << 10, file);
+    let (mut line, mut scratch) = (Vec::new(), String::new());
+    let (mut end, mut lines, mut offset) = (ChainEnd::default(), 0, 0);
+    let mut waits = PATIENCE.0;
+    let stopped = loop {
+        let is_behind = table.is_some_and(|table| end.next_seq <= table.last);
+        match read_line(&mut reader, &mut line)? {
+            Line::Whole => {
+                if let Err(flaw) = follow(&mut end, &line, table, &mut scratch) {
+                    break Stopped::Bad(flaw);
                 }
-                Line::Torn if line.len() as u64 == LONGEST_LINE => break Stopped::Bad(Flaw::TooLong),
-                Line::End if !self.is_behind() => break Stopped::AtEnd,
-                Line::End | Line::Torn if waits > 0 => {
-                    waits -= 1;
-                    std::thread::sleep(PATIENCE.1);
-                    self.reader.seek(SeekFrom::Start(self.offset))?;
-                }
-                Line::End => break Stopped::AtEnd,
-                Line::Torn => break Stopped::Torn,
+                lines += 1;
+                offset += line.len() as u64 + 1;
             }
-        };
-        Ok(Walked { end: self.end, lines: self.line_no, stopped })
-    }
-
-    fn follow(&mut self, line: &[u8], scratch: &mut String) -> Result<(), Flaw> {
-        let record = AuditRecord::canonical(line, scratch)?;
-        let link = record.link();
-        let known = self.table.filter(|table| table.last == link.seq);
-        if known.is_some_and(|table| table.hash != record.hash) {
-            return Err(Flaw::NotInTable);
+            Line::Torn if line.len() as u64 == LONGEST_LINE => break Stopped::Bad(Flaw::TooLong),
+            Line::End if !is_behind => break Stopped::AtEnd,
+            Line::End | Line::Torn if waits > 0 => {
+                waits -= 1;
+                std::thread::sleep(PATIENCE.1);
+                reader.seek(SeekFrom::Start(offset))?;
+            }
+            Line::End => break Stopped::AtEnd,
+            Line::Torn => break Stopped::Torn,
         }
-        self.end.follow(&link, &record.hash, scratch)?;
-        Ok(())
-    }
+    };
+    Ok(Walked { end, lines, stopped })
+}
 
-    fn is_behind(&self) -> bool {
-        self.table.is_some_and(|table| self.end.next_seq <= table.last)
+fn follow(end: &mut ChainEnd, line: &[u8], table: Option<&Table>, scratch: &mut String) -> Result<(), Flaw> {
+    let record = AuditRecord::canonical(line, scratch)?;
+    if table.is_some_and(|table| table.last == record.seq && table.hash != record.hash) {
+        return Err(Flaw::NotInTable);
     }
+    end.follow(&record.link(), &record.hash, scratch)?;
+    Ok(())
 }
 
 impl Walked {
@@ -227,15 +204,12 @@ fn look(database: &Path) -> Result<Table, VerifyError> {
 }
 
 async fn ask(database: &Path) -> Result<Table, BackendError> {
-    let mut conn = schema::reading(database).connect().await?;
-    // One snapshot for the mark and the head.
-    sqlx::query("BEGIN").execute(&mut conn).await?;
-    let mark = Mark::load(&mut conn).await?.seq;
+    // One statement: one picture of the mark (`Mark`) and the head.
     const SQL: &str =
         "SELECT COUNT(*) AS count, COALESCE(MIN(seq), 0) AS first, COALESCE(MAX(seq), 0) AS last,
-             COALESCE((SELECT hash FROM audit_events ORDER BY seq DESC LIMIT 1), '') AS hash
+             COALESCE((SELECT hash FROM audit_events ORDER BY seq DESC LIMIT 1), '') AS hash,
+             COALESCE((SELECT value FROM channel_state WHERE channel = 'audit_log' AND key = 'exported_seq'), 0) AS mark
          FROM audit_events";
-    let row = sqlx::query(SQL).fetch_one(&mut conn).await?;
-    let (first, last) = (get(&row, "first")?, get(&row, "last")?);
-    Ok(Table { mark, last, hash: get(&row, "hash")?, count: get(&row, "count")?, first })
+    let mut conn = schema::reading(database).connect().await?;
+    Ok(sql::one(&mut conn, SQL, ()).await?.ok_or(sqlx::Error::RowNotFound)?)
 }

@@ -5,7 +5,7 @@ use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::{Do, Event, NotApplied, PromptState, Resolution};
 use atlasbridge_model::{Constraints, Nonce, PromptId, ReplyId, SessionId, Sighting, Span, Takes};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, BackendError, Moved, Outcome, PromptRecord, Store, StoreConfig,
+    AcceptedAnswer, Advance, BackendError, Moved, Outcome, PromptRecord, Store, StoreConfig, StoreError,
 };
 
 use crate::world::{
@@ -205,12 +205,16 @@ async fn the_deadline_types_the_safe_default_once() {
     );
 }
 
+fn cause(error: &StoreError) -> &BackendError {
+    std::error::Error::source(error).unwrap().downcast_ref().unwrap()
+}
+
 #[tokio::test]
 async fn silence_never_approves() {
     let (_dir, store, prompt) = waiting().await;
     let fallback = Some((ReplyId::from_random(random()), yes()));
     let expired = store.expire(prompt.id, fallback, at(600)).await;
-    assert!(matches!(expired.unwrap_err().cause(), BackendError::UnsafeFallback));
+    assert!(matches!(cause(&expired.unwrap_err()), BackendError::UnsafeFallback));
     assert_eq!(store.prompt(prompt.id).await.unwrap().unwrap().state, PromptState::AwaitingReply);
 }
 
@@ -219,10 +223,10 @@ async fn answers_and_deadlines_have_their_own_doors() {
     let (_dir, store, prompt) = waiting().await;
     let event = Event::Deadline { fallback: None };
     let advanced = store.advance(prompt.id, &event, at(600)).await;
-    assert!(matches!(advanced.unwrap_err().cause(), BackendError::OtherDoor));
+    assert!(matches!(cause(&advanced.unwrap_err()), BackendError::OtherDoor));
     let event = Event::Answered { reply: ReplyId::from_random(random()), source: Source::Command };
     let advanced = store.advance(prompt.id, &event, at(1)).await;
-    assert!(matches!(advanced.unwrap_err().cause(), BackendError::OtherDoor));
+    assert!(matches!(cause(&advanced.unwrap_err()), BackendError::OtherDoor));
 }
 
 #[tokio::test]
