@@ -97,17 +97,7 @@ impl FromStr for Nonce {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let wrong = IdError { what: "nonce" };
-        if text.len() != 32
-            || !text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-        {
-            return Err(wrong);
-        }
-        let mut bytes = [0; 16];
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[index * 2..index * 2 + 2], 16).map_err(|_| wrong.clone())?;
-        }
-        Ok(Self(bytes))
+        sixteen_bytes(text).map(Self).ok_or(IdError { what: "nonce" })
     }
 }
 

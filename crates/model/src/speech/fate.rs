@@ -246,12 +246,9 @@ pub fn because(reason: Option<&str>) -> Option<String> {
     if reason == Resolution::AnsweredLocally.as_str() {
         return Some("the keyboard was first, your answer was not typed".to_owned());
     }
-    let canceled = Cancellation::ALL.into_iter().find(|why| why.as_str() == reason).map(cancellation);
-    let failed = || {
-        let why = Failure::ALL.into_iter().find(|why| why.as_str() == reason)?;
-        Some(failure(why, Takes::NOTHING))
-    };
-    canceled.or_else(failed).map(|cause| cause.told(Audience::Command))
+    let canceled = reason.parse().map(cancellation);
+    let cause = canceled.or_else(|_| reason.parse().map(|why| failure(why, Takes::NOTHING)));
+    cause.ok().map(|cause| cause.told(Audience::Command))
 }
 
 /// What became of a text that was kept for its tool's next wait.
