@@ -89,14 +89,8 @@ pub enum Report {
 }
 
 /// What cannot be read is not kept either.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Unread;
-
-impl Serialize for Unread {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_unit()
-    }
-}
 
 impl<'de> Deserialize<'de> for Unread {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
