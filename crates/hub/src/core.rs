@@ -32,6 +32,7 @@ use atlasbridge_store::{
 };
 use atlasbridge_wire::journal::Trace;
 use atlasbridge_wire::session::Inject;
+use atlasbridge_wire::twin;
 
 use self::acts::{Act, Asker, Change, Committed, Event, Follows, NewSighting, Outward, QueuedRefused, Shown};
 use self::channels::{Channels, Subscription};
@@ -349,7 +350,7 @@ impl Core {
                 epoch: self.epoch,
                 deadline: delivery.prompt.deadline.filter(|_| !is_default).map(|deadline| deadline.0),
                 by_silence: is_default,
-                value: value.map(Into::into),
+                value: value.cloned().map(twin::Value),
             }
         };
         let injects = undelivered.iter().map(inject);

@@ -148,6 +148,7 @@ pub enum Refusal {
 
 /// Does `said` fit this prompt? If so, what is to be typed?
 pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, Refusal> {
+    let choices = sighting.choices.as_ref();
     let value = match said {
         Said::Cancel => return Ok(Checked::Cancel),
         Said::UseDefault => default_value(sighting)?,
@@ -157,17 +158,12 @@ pub fn check(said: &Said, sighting: &Sighting, rules: Rules) -> Result<Checked, 
             Value::Refused { reason: within(typeable(reason, true)?, sighting)? }
         }
         Said::DenyWith(_) => return Err(Refusal::NoReason),
-        Said::Row(row) => choice_value(sighting, *row).ok_or_else(|| Refusal::NotAChoice {
-            given: (row + 1).to_string(),
-            choices: labels(sighting.choices.as_ref()),
-        })?,
+        Said::Row(row) => row_value(choices, *row)
+            .ok_or_else(|| Refusal::NotAChoice { given: (row + 1).to_string(), choices: labels(choices) })?,
         Said::Enter => match sighting.kind {
             Kind::ConfirmEnter | Kind::FreeText | Kind::Unknown => Value::Enter,
             Kind::YesNo | Kind::MultipleChoice => {
-                return Err(Refusal::NotAChoice {
-                    given: "enter".to_owned(),
-                    choices: labels(sighting.choices.as_ref()),
-                });
+                return Err(Refusal::NotAChoice { given: "enter".to_owned(), choices: labels(choices) });
             }
             Kind::Password => return Err(Refusal::NeedsValue { wanted: "a password" }),
             Kind::Idle => return Err(Refusal::NeedsValue { wanted: "a text" }),
@@ -196,9 +192,7 @@ pub fn taken(sighting: &Sighting, rules: Rules) -> Vec<&'static str> {
 /// # As-many-as-asked invariant
 /// An answer has as many rows as the prompt says it takes. A row that refuses is the way out of it, and counts as none.
 fn counted(value: &Value, sighting: &Sighting) -> Result<(), Refusal> {
-    let Some(picks) = sighting.constraints.picks else {
-        return Ok(());
-    };
+    let Some(picks) = sighting.constraints.picks else { return Ok(()) };
     let refuses = |row: usize| {
         let choice = sighting.choices.as_ref().and_then(|choices| choices.get(row));
         choice.is_some_and(|choice| choice.effect == Effect::Refuses)
@@ -209,17 +203,14 @@ fn counted(value: &Value, sighting: &Sighting) -> Result<(), Refusal> {
         Value::Several(rows) => rows.len(),
         Value::Refused { .. } | Value::Enter | Value::Text(_) | Value::Secret(_) => return Ok(()),
     };
-    match picks.holds(given) {
-        true => Ok(()),
-        false => Err(Refusal::WrongCount { given, picks }),
-    }
+    if picks.holds(given) { Ok(()) } else { Err(Refusal::WrongCount { given, picks }) }
 }
 
 /// The value of a prompt's safe default.
 pub fn default_value(sighting: &Sighting) -> Result<Value, Refusal> {
     let default = SafeDefault::of(sighting).ok_or(Refusal::NoDefault)?;
     Ok(match default {
-        SafeDefault::Refuse { row } => choice_value(sighting, row).ok_or(Refusal::NoDefault)?,
+        SafeDefault::Refuse { row } => row_value(sighting.choices.as_ref(), row).ok_or(Refusal::NoDefault)?,
         SafeDefault::Enter | SafeDefault::EmptyLine => Value::Enter,
     })
 }
@@ -228,13 +219,13 @@ fn approving_value(sighting: &Sighting) -> Result<Value, Refusal> {
     match sighting.kind {
         Kind::YesNo | Kind::MultipleChoice => {
             let choices = sighting.choices.as_ref();
-            let least = choices.and_then(Choices::accepting);
-            least.and_then(|row| choice_value(sighting, row)).ok_or_else(|| {
-                match choices.is_some_and(Choices::offers_consent) {
-                    true => Refusal::NoPlainYes { choices: labels(choices) },
-                    false => Refusal::NeedsValue { wanted: "one of its choices" },
+            match choices.and_then(Choices::accepting).and_then(|row| row_value(choices, row)) {
+                Some(least) => Ok(least),
+                None if choices.is_some_and(Choices::offers_consent) => {
+                    Err(Refusal::NoPlainYes { choices: labels(choices) })
                 }
-            })
+                None => Err(Refusal::NeedsValue { wanted: "one of its choices" }),
+            }
         }
         Kind::ConfirmEnter => Ok(Value::Enter),
         Kind::FreeText | Kind::Idle => Err(Refusal::NeedsValue { wanted: "a text" }),
@@ -248,12 +239,11 @@ fn approving_value(sighting: &Sighting) -> Result<Value, Refusal> {
 /// leave it to the terminal is another wish, with a word of its own.
 fn refusing_value(sighting: &Sighting) -> Result<Value, Refusal> {
     match sighting.kind {
-        Kind::YesNo | Kind::MultipleChoice => sighting
-            .choices
-            .as_ref()
-            .and_then(Choices::refusing)
-            .and_then(|row| choice_value(sighting, row))
-            .ok_or(Refusal::NoRefusingAnswer),
+        Kind::YesNo | Kind::MultipleChoice => {
+            let choices = sighting.choices.as_ref();
+            let refusing = choices.and_then(Choices::refusing).and_then(|row| row_value(choices, row));
+            refusing.ok_or(Refusal::NoRefusingAnswer)
+        }
         Kind::ConfirmEnter | Kind::FreeText | Kind::Password | Kind::Idle | Kind::Unknown => {
             Err(Refusal::NoRefusingAnswer)
         }
@@ -265,15 +255,13 @@ fn text_value(text: &str, sighting: &Sighting, rules: Rules) -> Result<Value, Re
     let text = typeable(text, takes.lines || takes.own_text)?;
     match sighting.kind {
         Kind::YesNo | Kind::MultipleChoice => match &sighting.choices {
-            Some(choices) => match chosen(&text, choices) {
-                Ok(value) => Ok(value),
-                Err(refusal) => {
-                    let refusal = ranged(&text, choices, sighting).unwrap_or(refusal);
-                    several(&text, choices)
-                        .filter(|_| takes.several)
-                        .map_or_else(|| own_text(text, sighting, refusal), Ok)
+            Some(choices) => {
+                let several = || several(&text, choices).filter(|_| takes.several);
+                match chosen(&text, choices).or_else(several) {
+                    Some(value) => Ok(value),
+                    None => own_text(text, choices, sighting),
                 }
-            },
+            }
             None => Err(Refusal::NotAChoice { given: mask(&text).into_owned(), choices: labels(None) }),
         },
         Kind::ConfirmEnter if text.is_empty() || text.eq_ignore_ascii_case("enter") => Ok(Value::Enter),
@@ -303,30 +291,30 @@ fn several(text: &str, choices: &Choices) -> Option<Value> {
     let mut rows = Vec::new();
     for part in text.split(',') {
         match chosen(part, choices) {
-            Ok(Value::Choice { row, label }) if rows.iter().all(|(known, _)| *known != row) => {
+            Some(Value::Choice { row, label }) if rows.iter().all(|(known, _)| *known != row) => {
                 rows.push((row, label))
             }
-            Ok(_) | Err(_) => return None,
+            Some(_) | None => return None,
         }
     }
     rows.sort_unstable();
     (rows.len() > 1).then_some(Value::Several(rows))
 }
 
-/// A number that the prompt does not have is told by its range.
-fn ranged(given: &str, choices: &Choices, sighting: &Sighting) -> Option<Refusal> {
-    let numbers = sighting.constraints.numbers?;
-    let given: u64 = given.trim().parse().ok()?;
-    let is_within = usize::try_from(given).is_ok_and(|given| numbers.holds(given));
-    (!is_within).then(|| Refusal::OutOfRange { given, numbers, choices: labels(Some(choices)) })
-}
-
 /// # No-sentence-into-a-dialog invariant
 /// A text that is none of the rows is an answer only where the tool's own hook takes it.
-fn own_text(text: String, sighting: &Sighting, refusal: Refusal) -> Result<Value, Refusal> {
-    match sighting.takes.own_text && !text.trim().is_empty() {
-        true => within(text, sighting).map(Value::Text),
-        false => Err(refusal),
+fn own_text(text: String, choices: &Choices, sighting: &Sighting) -> Result<Value, Refusal> {
+    if sighting.takes.own_text && !text.trim().is_empty() {
+        return within(text, sighting).map(Value::Text);
+    }
+    let given = text.trim();
+    let choices = labels(Some(choices));
+    // A number that the prompt does not have is told by its range.
+    match (sighting.constraints.numbers, given.parse::<u64>()) {
+        (Some(numbers), Ok(given)) if !usize::try_from(given).is_ok_and(|given| numbers.holds(given)) => {
+            Err(Refusal::OutOfRange { given, numbers, choices })
+        }
+        _ => Err(Refusal::NotAChoice { given: mask(given).into_owned(), choices }),
     }
 }
 
@@ -334,71 +322,46 @@ fn own_text(text: String, sighting: &Sighting, refusal: Refusal) -> Result<Value
 ///
 /// A row's number counts only where no row has a digit of its own: in a menu that starts at 0, `1` is the row
 /// that says 1, not the first one.
-fn chosen(text: &str, choices: &Choices) -> Result<Value, Refusal> {
+fn chosen(text: &str, choices: &Choices) -> Option<Value> {
     let wanted = text.trim();
-    let key_of = |row: usize| {
-        choices
-            .get(row)
-            .and_then(|choice| choice.strokes.as_ref())
-            .map(|strokes| strokes.to_text().trim_end_matches('\r').to_owned())
-    };
-    let rows = 0..choices.len();
-    let has_digit_keys = rows.clone().any(|row| {
-        key_of(row).is_some_and(|key| key.bytes().all(|byte| byte.is_ascii_digit()) && !key.is_empty())
-    });
-    let by_label =
-        || rows.clone().find(|&row| choices.get(row).is_some_and(|choice| same(&choice.label, wanted)));
+    let labelled = |word: &str| choices.iter().position(|choice| same(&choice.label, word));
+    let keys: Vec<String> =
+        choices.iter().map(|choice| choice.keys().trim_end_matches('\r').to_owned()).collect();
+    // Keys may be case-sensitive (unzip: `A` is all, `a` is nothing), so they are compared as they are.
+    let by_key = || keys.iter().position(|key| !key.is_empty() && key == wanted);
+    // "Yes, and don't ask again" is not meant by `yes`.
     let by_word = || match wanted.to_lowercase().as_str() {
-        "y" | "yes" => only(choices, "yes"),
-        "n" | "no" => only(choices, "no"),
+        "y" | "yes" => labelled("yes"),
+        "n" | "no" => labelled("no"),
         _ => None,
     };
-    // Keys may be case-sensitive (unzip: `A` is all, `a` is nothing), so they are compared as they are.
-    let by_key = || rows.clone().find(|&row| !wanted.is_empty() && key_of(row).as_deref() == Some(wanted));
+    let is_digits = |key: &String| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
     let by_number = || {
         let number: usize = wanted.parse().ok()?;
-        (!has_digit_keys && (1..=choices.len()).contains(&number)).then(|| number - 1)
+        number.checked_sub(1).filter(|_| !keys.iter().any(is_digits))
     };
-    by_label()
-        .or_else(by_key)
-        .or_else(by_word)
-        .or_else(by_number)
-        .and_then(|row| choices.get(row).map(|choice| Value::Choice { row, label: choice.label.clone() }))
-        .ok_or_else(|| Refusal::NotAChoice {
-            given: mask(wanted).into_owned(),
-            choices: labels(Some(choices)),
-        })
+    let row = labelled(wanted).or_else(by_key).or_else(by_word).or_else(by_number)?;
+    row_value(Some(choices), row)
 }
 
 fn labels(choices: Option<&Choices>) -> String {
-    let labels: Vec<&str> =
-        choices.iter().flat_map(|choices| choices.iter().map(|choice| choice.label.as_str())).collect();
-    match labels.is_empty() {
-        true => "(none were read)".to_owned(),
-        false => labels.join(" · "),
-    }
-}
-
-/// The row whose label is exactly this word; "Yes, and don't ask again" is not meant by `yes`.
-fn only(choices: &Choices, word: &str) -> Option<usize> {
-    (0..choices.len()).find(|&row| choices.get(row).is_some_and(|choice| same(&choice.label, word)))
+    let Some(choices) = choices else { return "(none were read)".to_owned() };
+    choices.iter().map(|choice| choice.label.as_str()).collect::<Vec<_>>().join(" · ")
 }
 
 fn same(label: &str, wanted: &str) -> bool {
     label.trim().to_lowercase() == wanted.to_lowercase()
 }
 
-fn choice_value(sighting: &Sighting, row: usize) -> Option<Value> {
-    let choice = sighting.choices.as_ref()?.get(row)?;
+fn row_value(choices: Option<&Choices>, row: usize) -> Option<Value> {
+    let choice = choices?.get(row)?;
     Some(Value::Choice { row, label: choice.label.clone() })
 }
 
 fn within(text: String, sighting: &Sighting) -> Result<String, Refusal> {
     let limit = sighting.constraints.max_length;
-    match text.chars().count() {
-        length if length > usize::from(limit) => Err(Refusal::TooLong { length, limit }),
-        _ => Ok(text),
-    }
+    let length = text.chars().count();
+    if length > usize::from(limit) { Err(Refusal::TooLong { length, limit }) } else { Ok(text) }
 }
 
 /// Without control characters: nothing that came from afar may press Esc, Ctrl-C or Enter. One line, unless the prompt

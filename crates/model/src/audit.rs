@@ -8,48 +8,29 @@
 use sha2::{Digest, Sha256};
 
 use crate::id::hex;
+use crate::names::named;
 use crate::{PromptId, SessionId};
 
 /// What stands as `prev_hash` of the first record.
 pub const GENESIS: &str = "genesis";
 
-/// The events of SPEC §10.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EventName {
-    SessionStart,
-    PromptDetected,
-    PromptRouted,
-    ReplyReceived,
-    ReplyInjected,
-    PromptExpired,
-    PromptCanceled,
-    PromptResolved,
-    PolicyDecision,
-    ReplyRejected,
-    SessionEnd,
-    HubStart,
-    HubStop,
-    ConfigReloaded,
-}
-
-impl EventName {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            EventName::SessionStart => "SESSION_START",
-            EventName::PromptDetected => "PROMPT_DETECTED",
-            EventName::PromptRouted => "PROMPT_ROUTED",
-            EventName::ReplyReceived => "REPLY_RECEIVED",
-            EventName::ReplyInjected => "REPLY_INJECTED",
-            EventName::PromptExpired => "PROMPT_EXPIRED",
-            EventName::PromptCanceled => "PROMPT_CANCELED",
-            EventName::PromptResolved => "PROMPT_RESOLVED",
-            EventName::PolicyDecision => "POLICY_DECISION",
-            EventName::ReplyRejected => "REPLY_REJECTED",
-            EventName::SessionEnd => "SESSION_END",
-            EventName::HubStart => "HUB_START",
-            EventName::HubStop => "HUB_STOP",
-            EventName::ConfigReloaded => "CONFIG_RELOADED",
-        }
+named! { "event":
+    /// The events of SPEC §10.
+    pub enum EventName {
+        SessionStart = "SESSION_START",
+        PromptDetected = "PROMPT_DETECTED",
+        PromptRouted = "PROMPT_ROUTED",
+        ReplyReceived = "REPLY_RECEIVED",
+        ReplyInjected = "REPLY_INJECTED",
+        PromptExpired = "PROMPT_EXPIRED",
+        PromptCanceled = "PROMPT_CANCELED",
+        PromptResolved = "PROMPT_RESOLVED",
+        PolicyDecision = "POLICY_DECISION",
+        ReplyRejected = "REPLY_REJECTED",
+        SessionEnd = "SESSION_END",
+        HubStart = "HUB_START",
+        HubStop = "HUB_STOP",
+        ConfigReloaded = "CONFIG_RELOADED",
     }
 }
 

@@ -13,17 +13,19 @@ pub const EXCERPT_BYTES: usize = 200;
 /// Longest detail, in bytes of UTF-8: the whole dialog, shown when the operator asks.
 pub const DETAIL_BYTES: usize = 4096;
 
-/// The question, in a line or two.
+/// Text that was masked, and cut to so many bytes.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Excerpt(String);
+pub struct Fitted<const BYTES: usize>(String);
+
+/// The question, in a line or two.
+pub type Excerpt = Fitted<EXCERPT_BYTES>;
 
 /// The whole dialog as plain text.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Detail(String);
+pub type Detail = Fitted<DETAIL_BYTES>;
 
-impl Excerpt {
+impl<const BYTES: usize> Fitted<BYTES> {
     pub fn new(text: &str) -> Self {
-        Self(fit(text, EXCERPT_BYTES))
+        Self(fit(text, BYTES))
     }
 
     pub fn as_str(&self) -> &str {
@@ -31,32 +33,16 @@ impl Excerpt {
     }
 }
 
-impl Detail {
-    pub fn new(text: &str) -> Self {
-        Self(fit(text, DETAIL_BYTES))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Excerpt {
+impl<const BYTES: usize> fmt::Display for Fitted<BYTES> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
 /// What a tool printed stays out of logs: lengths only.
-impl fmt::Debug for Excerpt {
+impl<const BYTES: usize> fmt::Debug for Fitted<BYTES> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Excerpt({} bytes)", self.0.len())
-    }
-}
-
-impl fmt::Debug for Detail {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Detail({} bytes)", self.0.len())
+        write!(f, "Fitted({} of at most {BYTES} bytes)", self.0.len())
     }
 }
 

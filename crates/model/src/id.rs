@@ -97,17 +97,7 @@ impl FromStr for Nonce {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let wrong = IdError { what: "nonce" };
-        if text.len() != 32
-            || !text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-        {
-            return Err(wrong);
-        }
-        let mut bytes = [0; 16];
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[index * 2..index * 2 + 2], 16).map_err(|_| wrong.clone())?;
-        }
-        Ok(Self(bytes))
+        sixteen_bytes(text).map(Self).ok_or(IdError { what: "nonce" })
     }
 }
 
@@ -144,19 +134,15 @@ pub fn hex(bytes: &[u8]) -> String {
     text
 }
 
+/// Whether these are so many lower-case hex digits.
+pub fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Sixteen bytes from their 32 lower-case hex digits.
 pub fn sixteen_bytes(text: &str) -> Option<[u8; 16]> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let (pairs, []) = text.as_bytes().as_chunks::<2>() else {
-        return None;
-    };
-    let bytes: Vec<u8> =
-        pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect::<Option<_>>()?;
-    bytes.try_into().ok()
+    let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hex(text, 32))?;
+    Some(number.to_be_bytes())
 }
 
 #[cfg(test)]

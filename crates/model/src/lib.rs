@@ -17,6 +17,7 @@ pub mod id;
 pub mod keys;
 pub mod lifecycle;
 pub mod mask;
+pub mod names;
 pub mod opening;
 pub mod picture;
 pub mod prompt;

@@ -12,6 +12,7 @@
 //! The deadline's own reply is made from a [`SafeDefault`](crate::SafeDefault), which cannot accept.
 
 use crate::answer::{Refusal, Source};
+use crate::names::named;
 use crate::{BootTime, Now, ReplyId};
 
 #[cfg(test)]
@@ -51,35 +52,37 @@ pub enum Resolution {
     AnsweredOutOfBand,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cancellation {
-    /// The tool took its question back.
-    Withdrawn,
-    ToolGone,
-    /// The session host died, and the tool with it.
-    HostGone,
-    /// An operator chose *Cancel*: the prompt is left to the terminal.
-    ByOperator,
+named! { "reason to cancel":
+    pub enum Cancellation {
+        /// The tool took its question back.
+        Withdrawn = "withdrawn",
+        ToolGone = "tool_gone",
+        /// The session host died, and the tool with it.
+        HostGone = "host_gone",
+        /// An operator chose *Cancel*: the prompt is left to the terminal.
+        ByOperator = "by_operator",
+    }
 }
 
-/// Why a reply did not come to its end. Each is definite, except `Unknown`, which says so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// The screen no longer shows the prompt that was answered.
-    PromptChanged,
-    /// Somebody was in the middle of typing at the terminal.
-    TypingLocally,
-    /// Typed, and not taken: the dialog stands as it was, or the keys lay unread and were taken back.
-    NotTaken,
-    /// Nobody read the terminal, so nothing was typed: it would have waited for whatever asks next.
-    NotReading,
-    ToolGone,
-    /// The reply reached the gate after its deadline.
-    TooLate,
-    /// The gate could not record its intent first, so it did not type.
-    NotRecorded,
-    /// The session host died between intent and outcome: typed or not, nobody can say. Never retried.
-    Unknown,
+named! { "failure":
+    /// Why a reply did not come to its end. Each is definite, except `Unknown`, which says so.
+    pub enum Failure {
+        /// The screen no longer shows the prompt that was answered.
+        PromptChanged = "prompt_changed",
+        /// Somebody was in the middle of typing at the terminal.
+        TypingLocally = "typing_locally",
+        /// Typed, and not taken: the dialog stands as it was, or the keys lay unread and were taken back.
+        NotTaken = "not_taken",
+        /// Nobody read the terminal, so nothing was typed: it would have waited for whatever asks next.
+        NotReading = "not_reading",
+        ToolGone = "tool_gone",
+        /// The reply reached the gate after its deadline.
+        TooLate = "too_late",
+        /// The gate could not record its intent first, so it did not type.
+        NotRecorded = "not_recorded",
+        /// The session host died between intent and outcome: typed or not, nobody can say. Never retried.
+        Unknown = "unknown",
+    }
 }
 
 /// What happened.
@@ -115,12 +118,14 @@ pub enum NotApplied {
     Failed(Failure),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Departure {
-    AnsweredLocally,
-    OutOfBand,
-    Withdrawn,
-    ToolEnded,
+named! { "departure":
+    /// How a prompt left the screen without us.
+    pub enum Departure {
+        AnsweredLocally = "answered_locally",
+        OutOfBand = "out_of_band",
+        Withdrawn = "withdrawn",
+        ToolEnded = "tool_ended",
+    }
 }
 
 /// What the shell must do once the move is recorded. That every message of the prompt is shown anew needs no word: the
@@ -310,46 +315,6 @@ impl Resolution {
             Resolution::Applied { .. } => "applied",
             Resolution::AnsweredLocally => "answered_locally",
             Resolution::AnsweredOutOfBand => "answered_out_of_band",
-        }
-    }
-}
-
-impl Cancellation {
-    pub const ALL: [Cancellation; 4] =
-        [Cancellation::Withdrawn, Cancellation::ToolGone, Cancellation::HostGone, Cancellation::ByOperator];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Cancellation::Withdrawn => "withdrawn",
-            Cancellation::ToolGone => "tool_gone",
-            Cancellation::HostGone => "host_gone",
-            Cancellation::ByOperator => "by_operator",
-        }
-    }
-}
-
-impl Failure {
-    pub const ALL: [Failure; 8] = [
-        Failure::PromptChanged,
-        Failure::TypingLocally,
-        Failure::NotTaken,
-        Failure::NotReading,
-        Failure::ToolGone,
-        Failure::TooLate,
-        Failure::NotRecorded,
-        Failure::Unknown,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Failure::PromptChanged => "prompt_changed",
-            Failure::TypingLocally => "typing_locally",
-            Failure::NotTaken => "not_taken",
-            Failure::NotReading => "not_reading",
-            Failure::ToolGone => "tool_gone",
-            Failure::TooLate => "too_late",
-            Failure::NotRecorded => "not_recorded",
-            Failure::Unknown => "unknown",
         }
     }
 }

@@ -1,63 +1,21 @@
 //! What a prompt is: its kind, how sure we are, its choices, and the default that silence may take.
 
 use std::fmt;
-use std::str::FromStr;
 
+use crate::names::named;
 use crate::{Sighting, Strokes};
 
-/// The kinds of SPEC 3.1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    YesNo,
-    ConfirmEnter,
-    MultipleChoice,
-    FreeText,
-    Password,
-    /// The agent has finished and shows its empty input box.
-    Idle,
-    Unknown,
-}
-
-impl Kind {
-    pub const ALL: [Kind; 7] = [
-        Kind::YesNo,
-        Kind::ConfirmEnter,
-        Kind::MultipleChoice,
-        Kind::FreeText,
-        Kind::Password,
-        Kind::Idle,
-        Kind::Unknown,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::YesNo => "yes_no",
-            Kind::ConfirmEnter => "confirm_enter",
-            Kind::MultipleChoice => "multiple_choice",
-            Kind::FreeText => "free_text",
-            Kind::Password => "password",
-            Kind::Idle => "idle",
-            Kind::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The text names no kind of prompt.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no such kind of prompt")]
-pub struct KindError;
-
-impl FromStr for Kind {
-    type Err = KindError;
-
-    fn from_str(text: &str) -> Result<Self, KindError> {
-        Kind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(KindError)
+named! { "kind of prompt":
+    /// The kinds of SPEC 3.1.
+    pub enum Kind {
+        YesNo = "yes_no",
+        ConfirmEnter = "confirm_enter",
+        MultipleChoice = "multiple_choice",
+        FreeText = "free_text",
+        Password = "password",
+        /// The agent has finished and shows its empty input box.
+        Idle = "idle",
+        Unknown = "unknown",
     }
 }
 
@@ -65,12 +23,13 @@ impl FromStr for Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Confidence(u8);
 
-/// Confidence in the words that people and channels see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    Low,
-    Medium,
-    High,
+named! { "level of confidence":
+    /// Confidence in the words that people and channels see.
+    pub enum Level {
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+    }
 }
 
 impl Confidence {
@@ -91,16 +50,6 @@ impl Confidence {
             85.. => Level::High,
             65..=84 => Level::Medium,
             _ => Level::Low,
-        }
-    }
-}
-
-impl Level {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Level::Low => "low",
-            Level::Medium => "medium",
-            Level::High => "high",
         }
     }
 }
@@ -127,29 +76,17 @@ impl Effect {
     }
 }
 
-/// What an accepting row grants beyond this once, from the least to the most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Grant {
-    /// Until the tool ends.
-    Session,
-    /// Without an end: a rule, a folder that is trusted, all of a kind.
-    Always,
-    /// A mode of the tool that asks less.
-    Mode,
-    /// Something that nobody here can read off its words. It may be more than all of the others.
-    Unknown,
-}
-
-impl Grant {
-    pub const ALL: [Grant; 4] = [Grant::Session, Grant::Always, Grant::Mode, Grant::Unknown];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Grant::Session => "session",
-            Grant::Always => "always",
-            Grant::Mode => "mode",
-            Grant::Unknown => "unknown",
-        }
+named! { "grant":
+    /// What an accepting row grants beyond this once, from the least to the most.
+    pub enum Grant {
+        /// Until the tool ends.
+        Session = "session",
+        /// Without an end: a rule, a folder that is trusted, all of a kind.
+        Always = "always",
+        /// A mode of the tool that asks less.
+        Mode = "mode",
+        /// Something that nobody here can read off its words. It may be more than all of the others.
+        Unknown = "unknown",
     }
 }
 
@@ -306,13 +243,14 @@ impl Takes {
     }
 }
 
-/// How the program takes a typed line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
-    /// The kernel collects the line: text and Enter may go in one write.
-    Line,
-    /// The program reads key by key: text first, Enter after the text was seen.
-    Keys,
+named! { "way of entry":
+    /// How the program takes a typed line.
+    pub enum Entry {
+        /// The kernel collects the line: text and Enter may go in one write.
+        Line = "line",
+        /// The program reads key by key: text first, Enter after the text was seen.
+        Keys = "keys",
+    }
 }
 
 impl Entry {

@@ -2,6 +2,7 @@
 
 use atlasbridge_model::answer::Refusal;
 use atlasbridge_model::audit::EventName;
+use atlasbridge_model::id::is_hex;
 use atlasbridge_model::{Nonce, Now, PromptId};
 
 use crate::posts::{self, Post};
@@ -72,10 +73,6 @@ impl Store {
         }
         Ok(found)
     }
-}
-
-fn is_hex(text: &str, length: usize) -> bool {
-    text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 /// Takes the same time wherever the first difference is: no caller learns a right to answer digit by digit.

@@ -30,21 +30,27 @@ pub struct PictureRun {
     /// Cells that the text covers, where it is not one for each character.
     #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
     pub cells: Option<u16>,
-    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
-    pub foreground: Option<Colour>,
-    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
-    pub background: Option<Colour>,
+    /// The terminal's own colours are left out.
+    #[serde(rename = "f", default, skip_serializing_if = "is_the_terminals", with = "ColourText")]
+    pub foreground: model::Colour,
+    #[serde(rename = "b", default, skip_serializing_if = "is_the_terminals", with = "ColourText")]
+    pub background: model::Colour,
     /// `b`old, `d`im, `i`talic, `u`nderlined, `s`truck, `r`eversed, `h`idden.
     #[serde(rename = "s", default, skip_serializing_if = "String::is_empty")]
     pub style: String,
 }
 
-/// A number from the palette, or red, green and blue. The terminal's own colour is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Colour {
+/// A number from the palette, or red, green and blue.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "model::Colour", untagged)]
+enum ColourText {
+    Default,
     Indexed(u8),
     Rgb(u8, u8, u8),
+}
+
+fn is_the_terminals(colour: &model::Colour) -> bool {
+    *colour == model::Colour::Default
 }
 
 impl From<&model::Change> for PictureChange {
@@ -72,8 +78,8 @@ impl From<&model::Run> for PictureRun {
         Self {
             text: run.text.clone(),
             cells: (run.cells != one_for_each(&run.text)).then_some(run.cells),
-            foreground: Colour::of(style.foreground),
-            background: Colour::of(style.background),
+            foreground: style.foreground,
+            background: style.background,
             style: LETTERS.iter().filter(|(_, flag)| *flag(&mut style)).map(|(letter, _)| letter).collect(),
         }
     }
@@ -82,32 +88,14 @@ impl From<&model::Run> for PictureRun {
 impl From<PictureRun> for model::Run {
     fn from(twin: PictureRun) -> Self {
         let mut style = model::Style {
-            foreground: Colour::back(twin.foreground),
-            background: Colour::back(twin.background),
+            foreground: twin.foreground,
+            background: twin.background,
             ..model::Style::default()
         };
         for (letter, flag) in LETTERS {
             *flag(&mut style) = twin.style.contains(letter);
         }
         Self { cells: twin.cells.unwrap_or_else(|| one_for_each(&twin.text)), style, text: twin.text }
-    }
-}
-
-impl Colour {
-    fn of(colour: model::Colour) -> Option<Self> {
-        match colour {
-            model::Colour::Default => None,
-            model::Colour::Indexed(index) => Some(Colour::Indexed(index)),
-            model::Colour::Rgb(red, green, blue) => Some(Colour::Rgb(red, green, blue)),
-        }
-    }
-
-    fn back(colour: Option<Self>) -> model::Colour {
-        match colour {
-            None => model::Colour::Default,
-            Some(Colour::Indexed(index)) => model::Colour::Indexed(index),
-            Some(Colour::Rgb(red, green, blue)) => model::Colour::Rgb(red, green, blue),
-        }
     }
 }
 

@@ -10,7 +10,7 @@ use atlasbridge_model::lifecycle::Departure;
 use serde::{Deserialize, Serialize};
 
 use crate::picture::PictureChange;
-use crate::twin::{DepartureText, Outcome, Sighting, Value};
+use crate::twin::{Outcome, Sighting, Value, spelled};
 
 /// Everything that a hub must know of a session; sent first on each connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ pub enum Report {
     },
     Left {
         sighting: u32,
-        #[serde(with = "DepartureText")]
+        #[serde(with = "spelled")]
         how: Departure,
     },
     Outcome {
@@ -89,14 +89,8 @@ pub enum Report {
 }
 
 /// What cannot be read is not kept either.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Unread;
-
-impl Serialize for Unread {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_unit()
-    }
-}
 
 impl<'de> Deserialize<'de> for Unread {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -189,7 +183,7 @@ pub enum ToSession {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Typing {
-    Key(#[serde(with = "key")] Key),
+    Key(#[serde(with = "spelled")] Key),
     /// Without control characters; Enter follows by itself where `enter` says so.
     Text {
         text: String,
@@ -210,20 +204,6 @@ impl std::fmt::Debug for Typing {
                 write!(f, "Text({} characters, enter: {enter})", text.chars().count())
             }
         }
-    }
-}
-
-/// A key by its name.
-mod key {
-    use super::{Deserialize, Key};
-    use serde::de::Error as _;
-
-    pub(super) fn serialize<S: serde::Serializer>(key: &Key, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(key.name())
-    }
-
-    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 

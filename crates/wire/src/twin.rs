@@ -27,7 +27,7 @@ pub struct Sighting {
     pub offers_default: bool,
     #[serde(default, skip_serializing_if = "is_nothing", with = "TakesText")]
     pub takes: model::Takes,
-    #[serde(with = "EntryText")]
+    #[serde(with = "spelled")]
     pub entry: model::Entry,
     pub fingerprint: String,
 }
@@ -50,11 +50,26 @@ fn is_nothing(takes: &model::Takes) -> bool {
     *takes == model::Takes::NOTHING
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "model::Entry", rename_all = "snake_case")]
-enum EntryText {
-    Line,
-    Keys,
+/// What has one spelling, as that text.
+pub(crate) mod spelled {
+    use std::{fmt, str};
+
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(crate) fn serialize<S: Serializer>(
+        value: &impl fmt::Display,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: str::FromStr<Err: fmt::Display>,
+        D: Deserializer<'de>,
+    {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -203,7 +218,10 @@ impl TryFrom<Choice> for model::Choice {
         }
         let effect = match (twin.effect, twin.grants) {
             (ChoiceEffect::Accepts, None) => model::Effect::Accepts,
-            (ChoiceEffect::Accepts, Some(word)) => model::Effect::Widens(grant(&word)),
+            // A word of a later version is a grant that this one cannot read.
+            (ChoiceEffect::Accepts, Some(word)) => {
+                model::Effect::Widens(word.parse().unwrap_or(model::Grant::Unknown))
+            }
             (ChoiceEffect::Refuses, _) => model::Effect::Refuses,
             (ChoiceEffect::Other, _) => model::Effect::Other,
         };
@@ -211,15 +229,10 @@ impl TryFrom<Choice> for model::Choice {
     }
 }
 
-/// A word of a later version is a grant that this one cannot read.
-fn grant(word: &str) -> model::Grant {
-    model::Grant::ALL.into_iter().find(|grant| grant.as_str() == word).unwrap_or(model::Grant::Unknown)
-}
-
 /// What is to be typed, by meaning: a hub never sends bytes for the terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Value(#[serde(with = "ValueText")] answer::Value);
+pub struct Value(#[serde(with = "ValueText")] pub answer::Value);
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "answer::Value", rename_all = "snake_case")]
@@ -230,18 +243,6 @@ enum ValueText {
     Enter,
     Text(String),
     Secret(String),
-}
-
-impl From<&answer::Value> for Value {
-    fn from(value: &answer::Value) -> Self {
-        Self(value.clone())
-    }
-}
-
-impl From<Value> for answer::Value {
-    fn from(twin: Value) -> Self {
-        twin.0
-    }
 }
 
 /// An answer in the words of its sender.
@@ -273,16 +274,6 @@ impl std::fmt::Debug for SaidText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         answer::Said::from(self.clone()).fmt(f)
     }
-}
-
-/// How a prompt left the screen without us.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "lifecycle::Departure", rename_all = "snake_case")]
-pub(crate) enum DepartureText {
-    AnsweredLocally,
-    OutOfBand,
-    Withdrawn,
-    ToolEnded,
 }
 
 /// What became of a reply at the gate.

@@ -12,7 +12,7 @@ use atlasbridge_wire::picture::PictureChange;
 use atlasbridge_wire::session::{
     End, FromSession, Health, Inject, Key, Report, SessionInfo, ToSession, Typing, TypingOutcome, Unread,
 };
-use atlasbridge_wire::twin::{Choice, ChoiceEffect, Outcome, SaidText, Sighting, Stroke};
+use atlasbridge_wire::twin::{self, Choice, ChoiceEffect, Outcome, SaidText, Sighting, Stroke};
 use atlasbridge_wire::{Greeting, Hello, Role, decode, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -185,7 +185,7 @@ fn what_a_hook_adds() {
                 epoch: 9,
                 deadline: None,
                 by_silence: true,
-                value: Some((&value).into()),
+                value: Some(twin::Value(value)),
             }),
             &format!(
                 r#"{{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"by_silence":true,"value":{text}}}"#
@@ -284,7 +284,7 @@ fn to_a_session() {
             epoch: 9,
             deadline: Some(1000),
             by_silence: false,
-            value: Some((&Value::Choice { row: 0, label: "yes".into() }).into()),
+            value: Some(twin::Value(Value::Choice { row: 0, label: "yes".into() })),
         }),
         r#"{"type":"inject","reply_id":"r","prompt_id":"p","sighting":1,"fingerprint":"f","epoch":9,"deadline":1000,"value":{"choice":{"row":0,"label":"yes"}}}"#,
     );

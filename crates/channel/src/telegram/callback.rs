@@ -3,6 +3,8 @@
 //! A person who taps may send anything: a text is a button of ours only if it is spelled exactly as we spell it. Whether it
 //! means a prompt that waits is for the hub to say.
 
+use atlasbridge_model::id::is_hex;
+
 use crate::{Card, OfferName, Tap, TapOn};
 
 /// The service refuses longer ones.
@@ -67,10 +69,6 @@ fn tap(spelled: &str) -> Option<Tap> {
     let others = [Tap::Enter, Tap::UseDefault, Tap::Cancel, Tap::ShowMore, Tap::ShowScreen];
     let mut taps = (0..9).map(Tap::Row).chain(others);
     taps.find(|tap| value(*tap).is_some_and(|value| spelled.chars().eq([value])))
-}
-
-fn is_hex(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn is_token(text: &str) -> bool {

@@ -27,7 +27,6 @@ pub(crate) struct Allowlist {
 /// One update, read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Incoming {
-    pub(crate) no: UpdateNo,
     pub(crate) from: Person,
     pub(crate) target: Target,
     pub(crate) saying: Saying,
@@ -85,14 +84,13 @@ pub(crate) fn number(update: &Value) -> Option<UpdateNo> {
 }
 
 /// Reads one update. What is unknown or broken is nothing, and counts as handled.
-pub(crate) fn read(no: UpdateNo, update: &Value, allowlist: &Allowlist) -> Incoming {
+pub(crate) fn read(update: &Value, allowlist: &Allowlist) -> Incoming {
     let message = part::<RawMessage>(update, "message");
     let tap = part::<RawTap>(update, "callback_query");
     match (message, tap) {
-        (Some(message), _) => read_message(no, message, allowlist),
-        (None, Some(tap)) => read_tap(no, tap, allowlist),
+        (Some(message), _) => read_message(message, allowlist),
+        (None, Some(tap)) => read_tap(tap, allowlist),
         (None, None) => Incoming {
-            no,
             from: unknown_sender(),
             target: Target(String::new()),
             saying: Saying::Nothing { attempt: None },
@@ -105,7 +103,7 @@ pub(super) fn part<T: for<'a> Deserialize<'a>>(update: &Value, name: &str) -> Op
     T::deserialize(update.get(name)?).ok()
 }
 
-fn read_message(no: UpdateNo, message: RawMessage, allowlist: &Allowlist) -> Incoming {
+fn read_message(message: RawMessage, allowlist: &Allowlist) -> Incoming {
     let sender = message.from.as_ref().filter(|_| message.sender_chat.is_none());
     let from = allowlist.person(sender, Some(&message.chat));
     let saying = match &from {
@@ -114,7 +112,7 @@ fn read_message(no: UpdateNo, message: RawMessage, allowlist: &Allowlist) -> Inc
             Saying::Nothing { attempt: is_meant_for_us(&message).then_some("not_allowed") }
         }
     };
-    Incoming { no, from, target: Target(message.chat.id.to_string()), saying, tap: None }
+    Incoming { from, target: Target(message.chat.id.to_string()), saying, tap: None }
 }
 
 fn said(message: &RawMessage) -> Saying {
@@ -154,7 +152,7 @@ fn is_meant_for_us(message: &RawMessage) -> bool {
     message.chat.is_private() || message.reply_to_message.is_some() || is_command()
 }
 
-fn read_tap(no: UpdateNo, tap: RawTap, allowlist: &Allowlist) -> Incoming {
+fn read_tap(tap: RawTap, allowlist: &Allowlist) -> Incoming {
     let chat = tap.message.as_ref().map(|message| &message.chat);
     let from = allowlist.person(Some(&tap.from), chat);
     let target = Target(chat.map(|chat| chat.id.to_string()).unwrap_or_default());
@@ -167,7 +165,7 @@ fn read_tap(no: UpdateNo, tap: RawTap, allowlist: &Allowlist) -> Incoming {
         },
         None => Saying::Nothing { attempt: Some("malformed_callback") },
     };
-    Incoming { no, from, target, saying, tap: (!is_stranger).then_some(tap.id) }
+    Incoming { from, target, saying, tap: (!is_stranger).then_some(tap.id) }
 }
 
 impl Allowlist {
@@ -237,7 +235,7 @@ mod tests {
     }
 
     fn read_one(update: &Value) -> Incoming {
-        read(UpdateNo(1), update, &allowlist())
+        read(update, &allowlist())
     }
 
     fn message(from: &Value, chat: &Value) -> Value {

@@ -172,7 +172,7 @@ impl Poller {
 
     /// Whether the hub has written it down. Only then does the offset move.
     async fn hand_over(&mut self, no: UpdateNo, update: &Value) -> Result<bool, PollEnd> {
-        let Incoming { no, from, target, saying, tap } = incoming::read(no, update, &self.allowlist);
+        let Incoming { from, target, saying, tap } = incoming::read(update, &self.allowlist);
         let (recorded, on_disk) = oneshot::channel();
         let receipt = tap.map(|tap| self.answer_when_told(tap));
         let update = Update { no, from, target, saying, recorded: Confirmation(recorded), receipt };

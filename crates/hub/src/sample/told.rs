@@ -1,7 +1,6 @@
 //! How acts, rulings and messages read in a row.
 
 use atlasbridge_channel::{Block, Button, Outgoing, Task};
-use atlasbridge_model::answer::Value;
 use atlasbridge_model::{BootTime, Timestamp, lifecycle};
 use atlasbridge_store::{AcceptedAnswer, FollowUp, NewNotice, TextMove};
 
@@ -121,7 +120,7 @@ fn change(change: &Change) -> String {
 fn outward(outward: &Outward) -> String {
     match outward {
         Outward::Inject { session, inject } => {
-            let value = inject.value.clone().map(|value| Value::from(value).on_record());
+            let value = inject.value.as_ref().map(|value| value.0.on_record());
             let deadline =
                 inject.deadline.map(|at| format!(", not{}", later(BootTime(at)))).unwrap_or_default();
             let silence = if inject.by_silence { ", by silence" } else { "" };

@@ -9,35 +9,61 @@ use crate::Takes;
 use crate::answer::{Source, Value};
 use crate::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 
-impl PromptState {
+/// A state in the words of people.
+struct StateWords {
     /// The one honest word in which the operator's message ends, or where the prompt stands until then.
-    pub fn word(&self) -> &'static str {
-        match self {
-            PromptState::Created | PromptState::Routed => "queued",
-            PromptState::AwaitingReply => "waiting",
-            PromptState::ReplyReceived { .. } => "being typed",
-            PromptState::Injected { .. } => "typed, not yet confirmed",
-            PromptState::Expired { .. } => "expired",
-            PromptState::Resolved { how: Resolution::Applied { source: Source::Timeout } } => {
-                "expired, safe default applied"
-            }
-            PromptState::Resolved { how: Resolution::Applied { .. } } => "applied",
-            PromptState::Resolved { how: Resolution::AnsweredLocally } => "answered at the terminal",
-            PromptState::Resolved { how: Resolution::AnsweredOutOfBand } => "answered by something else",
-            PromptState::Canceled { .. } => "canceled",
-            PromptState::Failed { why: Failure::PromptChanged } => "prompt changed",
-            PromptState::Failed { why: Failure::Unknown } => "unknown",
-            PromptState::Failed { .. } => "failed",
+    word: &'static str,
+    /// How that is meant.
+    tone: &'static str,
+    /// What it means, for the page; `None` where that is plain.
+    meaning: Option<String>,
+}
+
+fn state_words(state: &PromptState, takes: Takes) -> StateWords {
+    use {PromptState as S, Resolution as R};
+    let plain = |meaning: &str| Some(meaning.to_owned());
+    let failed = |why: Failure| Some(failure(why, takes).told(Audience::Page));
+    let (word, tone, meaning) = match state {
+        S::Created | S::Routed => ("queued", "calm", plain("Another prompt of this session comes first.")),
+        S::AwaitingReply => ("waiting", "busy", None),
+        // What a tool's own hook is told is answered, and not typed.
+        S::ReplyReceived { .. } if takes.is_by_hook() => ("being answered", "busy", None),
+        S::ReplyReceived { .. } => ("being typed", "busy", None),
+        S::Injected { .. } if takes.is_by_hook() => ("answered, not yet confirmed", "busy", None),
+        S::Injected { .. } => ("typed, not yet confirmed", "busy", None),
+        S::Expired { fallback: Some(_) } => ("expired", "wary", plain("Nobody answered in time.")),
+        S::Expired { fallback: None } => {
+            let meaning = "Nobody answered in time. Nothing was typed; it can be answered at the terminal.";
+            ("expired", "wary", plain(meaning))
         }
+        S::Resolved { how: R::Applied { source: Source::Timeout } } => {
+            ("expired, safe default applied", "wary", plain("Nobody answered in time."))
+        }
+        S::Resolved { how: R::Applied { .. } } => ("applied", "good", plain("The tool took the answer.")),
+        S::Resolved { how: R::AnsweredLocally } => {
+            ("answered at the terminal", "calm", plain("Somebody typed the answer at the keyboard."))
+        }
+        S::Resolved { how: R::AnsweredOutOfBand } => {
+            let meaning = "Neither AtlasBridge nor the keyboard answered it. Look at the session.";
+            ("answered by something else", "bad", plain(meaning))
+        }
+        S::Canceled { why } => ("canceled", "calm", Some(cancellation(*why).told(Audience::Page))),
+        S::Failed { why: why @ Failure::PromptChanged } => ("prompt changed", "bad", failed(*why)),
+        S::Failed { why: why @ Failure::Unknown } => ("unknown", "bad", failed(*why)),
+        S::Failed { why } => ("failed", "bad", failed(*why)),
+    };
+    StateWords { word, tone, meaning }
+}
+
+impl PromptState {
+    /// The one honest word, for a prompt whose answer is typed.
+    pub fn word(&self) -> &'static str {
+        self.word_for(Takes::NOTHING)
     }
 
-    /// The same for a prompt that takes this: what a tool's own hook is told is answered, and not typed.
+    /// The same for a prompt that takes this.
     pub fn word_for(&self, takes: Takes) -> &'static str {
-        match (self, takes.is_by_hook()) {
-            (PromptState::ReplyReceived { .. }, true) => "being answered",
-            (PromptState::Injected { .. }, true) => "answered, not yet confirmed",
-            (state, _) => state.word(),
-        }
+        state_words(self, takes).word
     }
 
     /// In a listing of what stands on screens: what nothing more becomes of from here is said to be still there.
@@ -193,46 +219,12 @@ impl Fate<'_> {
 
 /// What the word means, for the page; `None` where that is plain.
 pub fn meaning(state: &PromptState, takes: Takes) -> Option<String> {
-    let plain = match state {
-        PromptState::AwaitingReply | PromptState::ReplyReceived { .. } | PromptState::Injected { .. } => {
-            return None;
-        }
-        PromptState::Created | PromptState::Routed => "Another prompt of this session comes first.",
-        PromptState::Expired { fallback: None } => {
-            "Nobody answered in time. Nothing was typed; it can be answered at the terminal."
-        }
-        PromptState::Expired { fallback: Some(_) }
-        | PromptState::Resolved { how: Resolution::Applied { source: Source::Timeout } } => {
-            "Nobody answered in time."
-        }
-        PromptState::Resolved { how: Resolution::Applied { .. } } => "The tool took the answer.",
-        PromptState::Resolved { how: Resolution::AnsweredLocally } => {
-            "Somebody typed the answer at the keyboard."
-        }
-        PromptState::Resolved { how: Resolution::AnsweredOutOfBand } => {
-            "Neither AtlasBridge nor the keyboard answered it. Look at the session."
-        }
-        PromptState::Canceled { why } => return Some(cancellation(*why).told(Audience::Page)),
-        PromptState::Failed { why } => return Some(failure(*why, takes).told(Audience::Page)),
-    };
-    Some(plain.to_owned())
+    state_words(state, takes).meaning
 }
 
 /// How the word is meant: `good`, `wary`, `bad`, `calm` or, where something is under way, `busy`.
 pub fn tone(state: &PromptState) -> &'static str {
-    match state {
-        PromptState::AwaitingReply | PromptState::ReplyReceived { .. } | PromptState::Injected { .. } => {
-            "busy"
-        }
-        PromptState::Expired { .. }
-        | PromptState::Resolved { how: Resolution::Applied { source: Source::Timeout } } => "wary",
-        PromptState::Resolved { how: Resolution::Applied { .. } } => "good",
-        PromptState::Created
-        | PromptState::Routed
-        | PromptState::Resolved { how: Resolution::AnsweredLocally }
-        | PromptState::Canceled { .. } => "calm",
-        PromptState::Resolved { how: Resolution::AnsweredOutOfBand } | PromptState::Failed { .. } => "bad",
-    }
+    state_words(state, Takes::NOTHING).tone
 }
 
 /// For `approve`, `deny` and `reply`: what stands in brackets after the word, by the reason that a prompt's record
@@ -246,12 +238,9 @@ pub fn because(reason: Option<&str>) -> Option<String> {
     if reason == Resolution::AnsweredLocally.as_str() {
         return Some("the keyboard was first, your answer was not typed".to_owned());
     }
-    let canceled = Cancellation::ALL.into_iter().find(|why| why.as_str() == reason).map(cancellation);
-    let failed = || {
-        let why = Failure::ALL.into_iter().find(|why| why.as_str() == reason)?;
-        Some(failure(why, Takes::NOTHING))
-    };
-    canceled.or_else(failed).map(|cause| cause.told(Audience::Command))
+    let canceled = reason.parse().map(cancellation);
+    let cause = canceled.or_else(|_| reason.parse().map(|why| failure(why, Takes::NOTHING)));
+    cause.ok().map(|cause| cause.told(Audience::Command))
 }
 
 /// What became of a text that was kept for its tool's next wait.

@@ -310,7 +310,7 @@ fn read_request(inject: &Inject) -> Option<InjectRequest> {
         epoch: inject.epoch,
         deadline: inject.deadline,
         by_silence: inject.by_silence,
-        value: inject.value.clone().map(Into::into),
+        value: inject.value.clone().map(|value| value.0),
     })
 }
 
