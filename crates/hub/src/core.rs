@@ -123,28 +123,11 @@ impl Core {
             Event::Deliver { session } => Reads::Undelivered(*session),
             Event::Polled { channel, .. } => Reads::Polled(channel),
             Event::Look => Reads::Boards(self.channels.boards()),
-            Event::Committed(committed) => match &**committed {
-                Committed::SessionEnded { session, .. } => Reads::Session(*session),
-                Committed::Noted { verdict: Verdict::Stopping { session }, .. } => Reads::Session(*session),
-                Committed::Noted { .. }
-                | Committed::Contended { .. }
-                | Committed::Left { .. }
-                | Committed::QueuedSent { .. }
-                | Committed::Advanced(_)
-                | Committed::Recorded { .. }
-                | Committed::Promoted(_)
-                | Committed::OfferedAgain(_)
-                | Committed::CountedDown { .. }
-                | Committed::Done => Reads::Nothing,
-            },
             Event::Started { .. }
             | Event::Began(_)
-            | Event::Connected { .. }
-            | Event::ChannelClosed { .. }
-            | Event::Ready { .. }
             | Event::TaskDone { .. }
-            | Event::NotGiven { .. }
-            | Event::OfferAgain { .. } => Reads::Nothing,
+            | Event::OfferAgain { .. }
+            | Event::Committed(_) => Reads::Nothing,
         }
     }
 
@@ -156,14 +139,13 @@ impl Core {
             Event::Began(record) => {
                 self.tell_all(|channel| channel.notify_start, words::started(&record)).into_iter().collect()
             }
-            Event::Connected { session } => vec![Act::Then(Event::Deliver { session })],
             Event::Sighted { session, sighting, typed_ago } => {
                 self.sighted(session, sighting, typed_ago, view).into_iter().collect()
             }
             Event::Left { sighting, how, .. } => left(sighting, how, view),
             Event::Outcome { session, what, .. } => self.outcome(session, what, view),
-            Event::ToolEnded { session, status, code } => tool_ended(session, status, code, view),
-            Event::HostLost { session, traces } => host_lost(session, &traces, view),
+            Event::ToolEnded { session, status, code } => self.tool_ended(session, status, code, view),
+            Event::HostLost { session, traces } => self.host_lost(session, &traces, view),
             Event::Moment => self.moment(view),
             Event::TimeUp { prompt } => self.time_up(prompt, view),
             Event::SendQueued { .. } => self.send_queued(view),
@@ -174,20 +156,8 @@ impl Core {
                 let offered = view.prompts.iter();
                 offered.map(|prompt| self.offer(prompt.id, None, view.now)).collect()
             }
-            Event::ChannelClosed { name } => {
-                self.channels.close(name);
-                Vec::new()
-            }
-            Event::Ready { channel } => {
-                self.channels.ready(channel);
-                Vec::new()
-            }
             Event::TaskDone { channel, job, target, done } => {
                 self.channels.done(channel, job, &target, done, view.now)
-            }
-            Event::NotGiven { channel, job, target } => {
-                self.channels.not_given(channel, &target, job, view.now);
-                Vec::new()
             }
             Event::Polled { channel, gap } => polled(channel, gap, view),
             Event::OfferAgain { prompt } => {
@@ -286,6 +256,61 @@ impl Core {
         vec![Change::Advance { prompt: prompt.id, event: what }.into()]
     }
 
+    /// The tool has ended. Reports come in order, so a reply that was not reported as typed certainly was not.
+    ///
+    /// Its prompts end before the session does: a hub that is killed in between finds a session to end.
+    /// The last one ends first: a turn that is passed finds nobody, who would be given the text that waits.
+    fn tool_ended(&self, session: SessionId, status: SessionStatus, code: i32, view: &View) -> Vec<Act> {
+        let ended = |prompt: &PromptRecord| {
+            let event = match reply_under_way(prompt) {
+                Some(reply) => not_applied(reply, without_proof(prompt)),
+                None => lifecycle::Event::Left { how: Departure::ToolEnded },
+            };
+            Change::Advance { prompt: prompt.id, event }.into()
+        };
+        let prompts = view.session.iter().flat_map(|facts| &facts.prompts);
+        let mut acts: Vec<Act> = prompts.rev().map(ended).collect();
+        let how = format!("{}, exit code {code}", status.as_str());
+        acts.extend(self.end(session, status, Some(code), &how, view));
+        acts
+    }
+
+    /// The host's process has ended. If the session had not, it was killed; its journal says what was typed.
+    fn host_lost(&self, session: SessionId, traces: &HashMap<String, Trace>, view: &View) -> Vec<Act> {
+        let mut acts = Vec::new();
+        if let Some(facts) = view.session.as_ref().filter(|facts| facts.is_active()) {
+            tracing::warn!(%session, "the session host was killed; the tool was hung up");
+            acts.extend(facts.prompts.iter().rev().flat_map(|prompt| lost(prompt, traces)));
+            let how = "its host was killed, and the tool with it";
+            acts.extend(self.end(session, SessionStatus::Crashed, None, how, view));
+        }
+        // Nobody will ask it again.
+        acts.push(Outward::ForgetJournal { session }.into());
+        acts
+    }
+
+    /// A session is over, and then its viewers, the authors of texts and whoever wants to hear of it are told.
+    fn end(
+        &self,
+        session: SessionId,
+        status: SessionStatus,
+        code: Option<i32>,
+        how: &str,
+        view: &View,
+    ) -> Vec<Act> {
+        let mut acts = vec![
+            Change::EndSession { session, status, code }.into(),
+            Outward::SessionOver { session }.into(),
+            Act::Then(Event::SettleTexts),
+        ];
+        acts.extend(
+            view.session.as_ref().and_then(|facts| {
+                self.tell_all(|channel| channel.notify_end, words::ended(&facts.record, how))
+            }),
+        );
+        acts
+    }
+
     /// Time is up for some prompts, and for some who wait for a verdict.
     fn moment(&mut self, view: &View) -> Vec<Act> {
         let due = view.prompts.iter().map(|prompt| Act::Then(Event::TimeUp { prompt: prompt.id }));
@@ -378,7 +403,7 @@ impl Core {
                     self.moved(moved)
                 }
             },
-            Committed::Noted { handling, verdict, asked } => noted(handling, verdict, &asked, view),
+            Committed::Noted { handling, verdict, asked } => noted(handling, verdict, &asked),
             Committed::QueuedSent { outcome } => match outcome {
                 Some(Outcome::Won { moved, .. }) => self.moved(moved),
                 Some(Outcome::Refused(_)) | None => Vec::new(),
@@ -396,14 +421,6 @@ impl Core {
             Committed::Promoted(prompt) => prompt.as_ref().and_then(send_if_idle).into_iter().collect(),
             Committed::OfferedAgain(prompt) => {
                 prompt.map(|prompt| self.offer(prompt.id, None, view.now)).into_iter().collect()
-            }
-            Committed::SessionEnded { session, how } => {
-                let mut acts = vec![Outward::SessionOver { session }.into(), Act::Then(Event::SettleTexts)];
-                let record = view.session.as_ref().map(|facts| &facts.record);
-                acts.extend(record.and_then(|record| {
-                    self.tell_all(|channel| channel.notify_end, words::ended(record, &how))
-                }));
-                acts
             }
             Committed::CountedDown { waiting } => {
                 self.channels.counted_down(waiting, view.now.boot);
@@ -495,39 +512,6 @@ fn left(sighting: u32, how: Departure, view: &View) -> Vec<Act> {
     found.map(|prompt| Change::Advance { prompt: prompt.id, event: event.clone() }.into()).collect()
 }
 
-/// The tool has ended. Reports come in order, so a reply that was not reported as typed certainly was not.
-///
-/// Its prompts end before the session does: a hub that is killed in between finds a session to end.
-/// The last one ends first: a turn that is passed finds nobody, who would be given the text that waits.
-fn tool_ended(session: SessionId, status: SessionStatus, code: i32, view: &View) -> Vec<Act> {
-    let ended = |prompt: &PromptRecord| {
-        let event = match reply_under_way(prompt) {
-            Some(reply) => not_applied(reply, without_proof(prompt)),
-            None => lifecycle::Event::Left { how: Departure::ToolEnded },
-        };
-        Change::Advance { prompt: prompt.id, event }.into()
-    };
-    let prompts = view.session.iter().flat_map(|facts| &facts.prompts);
-    let mut acts: Vec<Act> = prompts.rev().map(ended).collect();
-    let how = format!("{}, exit code {code}", status.as_str());
-    acts.push(Change::EndSession { session, status, code: Some(code), how }.into());
-    acts
-}
-
-/// The host's process has ended. If the session had not, it was killed; its journal says what was typed.
-fn host_lost(session: SessionId, traces: &HashMap<String, Trace>, view: &View) -> Vec<Act> {
-    let mut acts = Vec::new();
-    if let Some(facts) = view.session.as_ref().filter(|facts| facts.is_active()) {
-        tracing::warn!(%session, "the session host was killed; the tool was hung up");
-        acts.extend(facts.prompts.iter().rev().flat_map(|prompt| lost(prompt, traces)));
-        let how = "its host was killed, and the tool with it".to_owned();
-        acts.push(Change::EndSession { session, status: SessionStatus::Crashed, code: None, how }.into());
-    }
-    // Nobody will ask it again.
-    acts.push(Outward::ForgetJournal { session }.into());
-    acts
-}
-
 /// What is known of a prompt whose host was killed.
 fn lost(prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Vec<Act> {
     let advance = |event| Change::Advance { prompt: prompt.id, event }.into();
@@ -562,10 +546,8 @@ fn reply_under_way(prompt: &PromptRecord) -> Option<ReplyId> {
 
 /// How a reply ends that its tool left behind: one that the gate has typed may have been taken, and nothing proves it.
 fn without_proof(prompt: &PromptRecord) -> Failure {
-    match matches!(prompt.state, PromptState::Injected { .. }) {
-        true => Failure::Unknown,
-        false => Failure::ToolGone,
-    }
+    let is_typed = matches!(prompt.state, PromptState::Injected { .. });
+    if is_typed { Failure::Unknown } else { Failure::ToolGone }
 }
 
 fn not_applied(reply: ReplyId, failure: Failure) -> lifecycle::Event {
@@ -622,31 +604,21 @@ fn send_if_idle(prompt: &PromptRecord) -> Option<Act> {
 }
 
 /// A decision that contends with nobody is on record.
-fn noted(handling: Handling, verdict: Verdict, asked: &Asker, view: &View) -> Vec<Act> {
+fn noted(handling: Handling, verdict: Verdict, asked: &Asker) -> Vec<Act> {
     let verdict = match handling {
         Handling::Done => verdict,
         Handling::AskGone => Verdict::Refused(Refused::QuestionGone),
         Handling::Repeated => Verdict::Repeated,
     };
-    match &verdict {
-        Verdict::Stopping { session } => {
-            let host_pid = view.session.as_ref().map_or(0, |facts| facts.record.host_pid);
-            vec![Outward::Stop { session: *session, host_pid, caller: asked.caller }.into()]
-        }
-        Verdict::Resumed { session } => {
-            let mut acts = vec![Act::Then(Event::SendQueued { session: session.id })];
-            acts.extend(tell(asked, verdict));
-            acts
-        }
-        Verdict::Standing { .. }
-        | Verdict::Queued { .. }
-        | Verdict::TakenBack
-        | Verdict::PutAway
-        | Verdict::Muted { .. }
-        | Verdict::Switched { .. }
-        | Verdict::Refused(_)
-        | Verdict::Repeated => tell(asked, verdict),
+    if let Verdict::Stopping { session } = verdict {
+        return vec![Outward::Stop { session, caller: asked.caller }.into()];
     }
+    let mut acts = Vec::new();
+    if let Verdict::Resumed { session } = &verdict {
+        acts.push(Act::Then(Event::SendQueued { session: session.id }));
+    }
+    acts.extend(tell(asked, verdict));
+    acts
 }
 
 /// What a message of a prompt shows, from what is true now.

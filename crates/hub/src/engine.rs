@@ -5,7 +5,7 @@
 //! event there: nothing that would have followed is done, and what was committed is found again in the store.
 
 use atlasbridge_model::Now;
-use atlasbridge_store::{Advance, FollowUp, NewPrompt, Outcome, Store, StoreError};
+use atlasbridge_store::{Advance, FollowUp, Handling, NewPrompt, Outcome, Store, StoreError};
 
 use crate::core::Core;
 use crate::core::acts::{Act, Change, Committed, Event, NewSighting, Outward, Shown};
@@ -78,10 +78,8 @@ impl Engine {
             let next = match act {
                 Act::Then(event) => Some(event),
                 Act::Commit(change) => {
-                    // Whatever holds us up here, the guard judges by the time after it.
-                    pause_before(&change);
                     world.around(Commit::Before)?;
-                    let committed = self.commit(*change, world.now()).await?;
+                    let committed = self.commit(*change, || world.now()).await?;
                     world.around(Commit::After)?;
                     Some(Event::Committed(Box::new(committed)))
                 }
@@ -173,17 +171,19 @@ impl Engine {
         Ok(board)
     }
 
-    /// One transaction. What it came to is judged next.
-    async fn commit(&self, change: Change, now: Now) -> Result<Committed, Trouble> {
+    /// One transaction. What it came to is judged next. Whatever holds us up before it, the guard judges by the time after it:
+    /// so the clock is read where the store is called.
+    async fn commit(&self, change: Change, now: impl Fn() -> Now) -> Result<Committed, Trouble> {
         let store = &self.store;
         Ok(match change {
             Change::Contend { answer, follows, asked } => {
+                pause::point("hub-before-accept");
                 let (came, by) = (asked.by.came(), asked.by.clone());
                 let then = move |outcome: &Outcome| match outcome {
                     Outcome::Won { .. } => follows.of(None, &by),
                     Outcome::Refused(refusal) => follows.of(Some(refusal), &by),
                 };
-                let outcome = store.accept(answer, came, then, now).await.map_err(Trouble::Answer)?;
+                let outcome = store.accept(answer, came, then, now()).await.map_err(Trouble::Answer)?;
                 pause::point("hub-after-accept");
                 Committed::Contended { outcome, asked }
             }
@@ -193,56 +193,64 @@ impl Engine {
                     Advance::Moved(_) => follows.of(None, &by),
                     Advance::Refused(refusal) => follows.of(Some(refusal), &by),
                 };
-                Committed::Left { advance: store.cancel(cancel, came, then, now).await?, asked }
+                Committed::Left { advance: store.cancel(cancel, came, then, now()).await?, asked }
             }
             Change::Note { follow, verdict, asked } => {
-                let is_idle = asked.by.came().is_none() && follow == FollowUp::default();
-                let handling = match is_idle {
-                    true => atlasbridge_store::Handling::Done,
-                    false => store.follow_up(asked.by.came(), follow, now).await?,
+                let came = asked.by.came();
+                let handling = if came.is_none() && follow == FollowUp::default() {
+                    Handling::Done
+                } else {
+                    store.follow_up(came, follow, now()).await?
                 };
                 Committed::Noted { handling, verdict, asked }
             }
             Change::SendQueued { prompt, refused } => {
                 let then = move |outcome: &Outcome| refused.of(outcome);
-                let outcome = store.accept_queued(prompt, then, now).await.map_err(Trouble::Answer)?;
+                let outcome = store.accept_queued(prompt, then, now()).await.map_err(Trouble::Answer)?;
                 Committed::QueuedSent { outcome }
             }
             Change::Follow(follow) => {
-                store.follow_up(None, follow, now).await?;
+                store.follow_up(None, follow, now()).await?;
                 Committed::Done
             }
             Change::Expire { prompt, fallback } => {
-                Committed::Advanced(store.expire(prompt, fallback, now).await?)
+                pause::point("hub-before-expire");
+                Committed::Advanced(store.expire(prompt, fallback, now()).await?)
             }
             Change::Advance { prompt, event } => {
-                Committed::Advanced(store.advance(prompt, &event, now).await?)
+                pause::point("hub-before-outcome");
+                Committed::Advanced(store.advance(prompt, &event, now()).await?)
             }
-            Change::Record(new) => self.record(new, now).await?,
-            Change::Promote { session } => Committed::Promoted(store.promote_next(session, now).await?),
+            Change::Record(new) => {
+                pause::point("hub-before-record");
+                self.record(new, now()).await?
+            }
+            Change::Promote { session } => Committed::Promoted(store.promote_next(session, now()).await?),
             Change::Offer { prompt, to, not_before } => {
                 for (channel, targets) in to {
-                    store.offer(prompt, channel, &targets, not_before, now).await?;
+                    store.offer(prompt, channel, &targets, not_before, now()).await?;
                 }
                 Committed::Done
             }
             Change::OfferAgain { prompt, nonce } => {
-                Committed::OfferedAgain(store.reoffer(prompt, nonce, now).await?)
+                Committed::OfferedAgain(store.reoffer(prompt, nonce, now()).await?)
             }
-            Change::EndSession { session, status, code, how } => {
-                store.end_session(session, status, code, now).await?;
+            Change::EndSession { session, status, code } => {
+                pause::point("hub-before-end");
+                store.end_session(session, status, code, now()).await?;
                 tracing::info!(%session, status = status.as_str(), code, "session ended");
-                Committed::SessionEnded { session, how }
+                Committed::Done
             }
             Change::CountDown { channels } => {
                 let mut waiting = 0;
                 for channel in channels {
-                    waiting += store.touch_waiting(channel, now).await?;
+                    waiting += store.touch_waiting(channel, now()).await?;
                 }
                 Committed::CountedDown { waiting }
             }
             Change::Channel(shown) => {
-                self.note_shown(shown, now).await?;
+                pause::point("hub-before-task-done");
+                self.note_shown(shown, now()).await?;
                 pause::point("hub-after-task-done");
                 Committed::Done
             }
@@ -269,25 +277,5 @@ impl Engine {
             Shown::DroppedNotice { notice, why } => self.store.drop_notice(notice, &why, now).await,
             Shown::Polled { channel } => self.store.set_polled_at(channel, now).await,
         }
-    }
-}
-
-/// Where a test may stop us before a transaction.
-fn pause_before(change: &Change) {
-    match change {
-        Change::Contend { .. } => pause::point("hub-before-accept"),
-        Change::Expire { .. } => pause::point("hub-before-expire"),
-        Change::Advance { .. } => pause::point("hub-before-outcome"),
-        Change::Record(_) => pause::point("hub-before-record"),
-        Change::EndSession { .. } => pause::point("hub-before-end"),
-        Change::Channel(_) => pause::point("hub-before-task-done"),
-        Change::Leave { .. }
-        | Change::Note { .. }
-        | Change::SendQueued { .. }
-        | Change::Follow(_)
-        | Change::Promote { .. }
-        | Change::Offer { .. }
-        | Change::OfferAgain { .. }
-        | Change::CountDown { .. } => {}
     }
 }

@@ -6,7 +6,7 @@ use atlasbridge_model::answer::Refusal;
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::mask::mask;
 use atlasbridge_model::opening::Opening;
-use atlasbridge_model::speech::{self, Instruction};
+use atlasbridge_model::speech::{self, Audience, Instruction};
 use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord};
 use atlasbridge_wire::command::SessionView;
 
@@ -199,18 +199,24 @@ pub(crate) fn queued(session: &SessionRecord, busy: Busy, replaces: bool) -> Str
 }
 
 /// Why a text is no instruction for this session.
-pub(crate) fn unfit(session: &SessionRecord, unfit: &Unfit) -> String {
-    match unfit {
-        Unfit::Over => format!("{} has ended. Nothing was sent.", named(session)),
-        Unfit::TakesNone => format!(
+pub(crate) fn unfit(session: &SessionRecord, unfit: &Unfit, to: Audience) -> String {
+    match (unfit, to) {
+        (Unfit::Shape(refusal), _) => refusal.told(to, &session.tool),
+        (Unfit::Over, Audience::Command) => over(session),
+        (Unfit::Over, Audience::Page | Audience::Chat) => {
+            format!("{} has ended. Nothing was sent.", named(session))
+        }
+        (Unfit::TakesNone, Audience::Command) => format!(
+            "{} has not waited for an instruction in this session, so nothing can be sent to it; \
+             `atlasbridge reply` answers prompts",
+            session.tool
+        ),
+        (Unfit::TakesNone, Audience::Page | Audience::Chat) => format!(
             "{} has not waited for an instruction yet, so nothing can be sent to it. Nothing was queued.",
             named(session)
         ),
-        Unfit::Empty => "There is nothing to send.".to_owned(),
-        Unfit::Shape(Refusal::NotPlain { opening, given }) => {
-            format!("{}. Nothing was sent.", opening.told(given, &session.tool))
-        }
-        Unfit::Shape(refusal) => refusal.told_on_channel(),
+        (Unfit::Empty, Audience::Command) => "there is nothing to send".to_owned(),
+        (Unfit::Empty, Audience::Page | Audience::Chat) => "There is nothing to send.".to_owned(),
     }
 }
 

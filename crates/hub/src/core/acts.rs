@@ -26,8 +26,6 @@ pub(crate) enum Event {
     Decided(Box<Decision>),
     /// A session that was not known before.
     Began(Box<SessionRecord>),
-    /// The host of a session has connected: it may lack replies.
-    Connected { session: SessionId },
     /// The tool waits, as its session host reads its screen.
     Sighted { session: SessionId, sighting: Box<Sighting>, typed_ago: Option<Duration> },
     /// A prompt left its screen without us.
@@ -46,18 +44,12 @@ pub(crate) enum Event {
     SendQueued { session: SessionId },
     /// Something ended that a queued text may have gone to.
     SettleTexts,
-    /// The host of a session is to have every reply that it has not acknowledged.
+    /// The host of a session is to have every reply that it has not acknowledged: it has connected, or there is a new one.
     Deliver { session: SessionId },
     /// A channel runs from now on.
     ChannelOpened(Subscription),
-    /// A channel runs no more.
-    ChannelClosed { name: &'static str },
-    /// The channel says that its service takes tasks again.
-    Ready { channel: &'static str },
     /// What became of a task.
     TaskDone { channel: &'static str, job: JobNo, target: Target, done: Done },
-    /// The channel's mailbox was full.
-    NotGiven { channel: &'static str, job: JobNo, target: Target },
     /// The channel has heard from its service, after such a gap as it knows of.
     Polled { channel: &'static str, gap: Option<Duration> },
     /// Taps on this prompt may have been lost.
@@ -101,7 +93,7 @@ pub(crate) enum Outward {
     /// A verdict for who waits for it.
     Tell { caller: Caller, verdict: Verdict },
     /// End the tool of a session, and tell who asked whether its host could be told.
-    Stop { session: SessionId, host_pid: i32, caller: Option<Caller> },
+    Stop { session: SessionRecord, caller: Option<Caller> },
     /// A session is over: its viewers are told.
     SessionOver { session: SessionId },
     /// The journal of a host that is gone has been read, and what it says is on record.
@@ -134,7 +126,7 @@ pub(crate) enum Change {
     /// A prompt is offered again, under a new right to answer.
     OfferAgain { prompt: PromptId, nonce: Nonce },
     /// A session is over.
-    EndSession { session: SessionId, status: SessionStatus, code: Option<i32>, how: String },
+    EndSession { session: SessionId, status: SessionStatus, code: Option<i32> },
     /// What a channel has done, or heard.
     Channel(Shown),
     /// The time that is left is to be shown anew.
@@ -189,8 +181,6 @@ pub(crate) enum Committed {
     Promoted(Option<PromptRecord>),
     /// The prompt under its new right to answer; `None` if it waits no more.
     OfferedAgain(Option<PromptRecord>),
-    /// A session is over.
-    SessionEnded { session: SessionId, how: String },
     /// So many messages show a time that is left.
     CountedDown { waiting: u64 },
     /// Nothing follows.

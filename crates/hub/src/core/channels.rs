@@ -26,8 +26,6 @@ use crate::notice::{Body, new_notice};
 
 /// How often the time that is left is shown anew.
 const COUNTDOWN: Duration = Duration::from_secs(60);
-/// After this a mailbox that was full is tried again.
-const FULL_FOR: Duration = Duration::from_secs(1);
 
 /// A channel that runs: whom it reaches, and what they want to hear.
 #[derive(Debug, Clone)]
@@ -228,16 +226,6 @@ impl Channels {
         channel.busy.insert(target.clone(), UnderWay { job, what });
         self.next_job = job.0;
         Some(Outward::Give { channel: name, outgoing: Outgoing { job, target, task: task() } }.into())
-    }
-
-    /// The channel's mailbox was full: the task was not given, and its target is tried again a little later.
-    pub(crate) fn not_given(&mut self, name: &str, target: &Target, job: JobNo, now: Now) {
-        if let Some(channel) = self.find(name)
-            && channel.busy.get(target).is_some_and(|busy| busy.job == job)
-        {
-            channel.busy.remove(target);
-            channel.held.insert(target.clone(), now.boot.plus_millis(FULL_FOR.as_millis() as i64));
-        }
     }
 
     /// What became of a task. One of an earlier run of the channel is no news.

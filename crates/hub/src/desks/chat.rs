@@ -12,6 +12,7 @@ pub(crate) mod texts;
 use atlasbridge_channel::{Address, Block, Button, Notice};
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said};
 use atlasbridge_model::lifecycle::PromptState;
+use atlasbridge_model::speech::Audience;
 use atlasbridge_store::{FollowUp, NewNotice};
 
 use self::questions::Question;
@@ -63,16 +64,8 @@ pub(crate) fn told(decision: &Decision, verdict: &Verdict, view: &View) -> Follo
     };
     let token = &view.draw.token;
     match verdict {
-        Verdict::Refused(Refused::Answer { .. }) => match &decision.matter {
-            Matter::Answer(answer) => sentence_for_a_dialog(operator, answer, view)
-                .unwrap_or_else(|| told_with(&decision.by, verdict)),
-            Matter::Instruct { .. }
-            | Matter::TakeBack { .. }
-            | Matter::Stop { .. }
-            | Matter::Resume { .. }
-            | Matter::Mute { .. }
-            | Matter::Switch { .. } => told_with(&decision.by, verdict),
-        },
+        Verdict::Refused(Refused::Answer { .. }) => sentence_for_a_dialog(operator, &decision.matter, view)
+            .unwrap_or_else(|| told_with(&decision.by, verdict)),
         Verdict::Refused(Refused::Instruction { unfit, session }) => match (unfit, &decision.matter) {
             (Unfit::Shape(Refusal::NotPlain { opening, given }), Matter::Instruct { .. }) => {
                 let question = Question::Instruct {
@@ -82,7 +75,7 @@ pub(crate) fn told(decision: &Decision, verdict: &Verdict, view: &View) -> Follo
                 };
                 operator.asks(words::not_plain(session, *opening, given, token), token, &question, view)
             }
-            (unfit, _) => operator.says(words::unfit(session, unfit)),
+            (unfit, _) => operator.says(words::unfit(session, unfit, Audience::Chat)),
         },
         Verdict::Queued { session, busy, replaces, text } => {
             let way_back = Question::TakeBack { session: session.id.to_string(), reply: text.to_string() };
@@ -124,10 +117,8 @@ pub(crate) fn told(decision: &Decision, verdict: &Verdict, view: &View) -> Follo
 /// # No-sentence-in-a-dialog invariant
 /// A text that is none of a dialog's choices, and that no hook takes as an answer of one's own, is never typed: it is
 /// offered as the reason of a refusal, or as the next instruction after one.
-fn sentence_for_a_dialog(operator: &Operator, answer: &Answer, view: &View) -> Option<FollowUp> {
-    let (Said::Text(text), Ok(offer)) = (&answer.said, &answer.on) else {
-        return None;
-    };
+fn sentence_for_a_dialog(operator: &Operator, matter: &Matter, view: &View) -> Option<FollowUp> {
+    let Matter::Answer(Answer { said: Said::Text(text), on: Ok(offer), .. }) = matter else { return None };
     let (prompt, facts) = (view.prompt.as_ref()?, view.session.as_ref()?);
     let session = &facts.record;
     let check = |said: &Said| answer::check(said, &prompt.sighting, Rules::default());
@@ -144,12 +135,10 @@ fn sentence_for_a_dialog(operator: &Operator, answer: &Answer, view: &View) -> O
             words::refuse_with(prompt, session, text, token),
         ),
         Err(_) => {
-            let Ok(Checked::Type(refusing)) = check(&Said::Deny) else {
-                return None;
-            };
+            let Ok(Checked::Type(refusing)) = check(&Said::Deny) else { return None };
             // Its sender is asked about its first character together with the rest.
             if let Some(refusal) = shape_unfit(facts, text, true) {
-                return Some(operator.says(words::unfit(session, &Unfit::Shape(refusal))));
+                return Some(operator.says(refusal.told(Audience::Chat, &session.tool)));
             }
             let message = operator.message.as_ref().map(|message| message.0.clone());
             (
@@ -173,14 +162,6 @@ pub(crate) fn receipt(verdict: &Verdict, standing: Option<&PromptNow>) -> String
         Verdict::Resumed { .. } | Verdict::Muted { .. } | Verdict::Switched { .. } | Verdict::Repeated => {
             String::new()
         }
-        Verdict::Refused(refused) => match refused {
-            Refused::Answer { refusal, .. } => refusal.told_on_channel(),
-            Refused::Instruction { unfit, session } => words::unfit(session, unfit),
-            Refused::HostAway { .. } => "Its host is not connected at the moment; try again.".to_owned(),
-            Refused::Over { .. } => "It is over already.".to_owned(),
-            Refused::NotPaused { .. } => "It is not paused.".to_owned(),
-            Refused::NothingQueued { .. } => "Too late: it no longer waits.".to_owned(),
-            Refused::NoSession | Refused::QuestionGone => questions::STALE.to_owned(),
-        },
+        Verdict::Refused(refused) => super::refusal(refused, Audience::Chat),
     }
 }

@@ -67,7 +67,6 @@ fn event(event: &Event) -> String {
         Event::Started { .. }
         | Event::Decided(_)
         | Event::Began(_)
-        | Event::Connected { .. }
         | Event::Sighted { .. }
         | Event::Left { .. }
         | Event::Outcome { .. }
@@ -75,10 +74,7 @@ fn event(event: &Event) -> String {
         | Event::HostLost { .. }
         | Event::Moment
         | Event::ChannelOpened(_)
-        | Event::ChannelClosed { .. }
-        | Event::Ready { .. }
         | Event::TaskDone { .. }
-        | Event::NotGiven { .. }
         | Event::Polled { .. }
         | Event::Committed(_) => format!("UNASKED {event:?}"),
     }
@@ -110,8 +106,8 @@ fn change(change: &Change) -> String {
             format!("offer {prompt} to {}{}", all("nobody", ", ", to), later(*not_before))
         }
         Change::OfferAgain { prompt, nonce } => format!("offer {prompt} again with {}", nonce.to_hex()),
-        Change::EndSession { session, status, code, how } => {
-            format!("end {session} as {} with {code:?}: {how}", status.as_str())
+        Change::EndSession { session, status, code } => {
+            format!("end {session} as {} with {code:?}", status.as_str())
         }
         Change::Channel(of) => shown(of),
         Change::CountDown { channels } => format!("count down on {}", channels.join(", ")),
@@ -135,8 +131,9 @@ fn outward(outward: &Outward) -> String {
             format!("give {channel}/{} job {}: {}", target.0, job.0, task(of))
         }
         Outward::Tell { caller, verdict: of } => format!("tell {}: {}", caller.0, verdict(of)),
-        Outward::Stop { session, host_pid, caller } => {
-            format!("stop {session} of host {host_pid}{}", caller.map(|_| ", somebody waits").unwrap_or(""))
+        Outward::Stop { session, caller } => {
+            let (id, host_pid) = (session.id, session.host_pid);
+            format!("stop {id} of host {host_pid}{}", caller.map(|_| ", somebody waits").unwrap_or(""))
         }
         Outward::SessionOver { session } => format!("{session} is over"),
         Outward::ForgetJournal { session } => format!("forget the journal of {session}"),
@@ -229,7 +226,7 @@ fn verdict(verdict: &Verdict) -> String {
         }
         Verdict::TakenBack => "taken back".to_owned(),
         Verdict::PutAway => "put away".to_owned(),
-        Verdict::Stopping { session } => format!("stopping {session}"),
+        Verdict::Stopping { session } => format!("stopping {}", session.id),
         Verdict::Resumed { session } => format!("resumed {}", session.id),
         Verdict::Muted { time } => format!("muted {} s", time.as_secs()),
         Verdict::Switched { session } => format!("switched to {}", session.id),

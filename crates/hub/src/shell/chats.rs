@@ -13,7 +13,7 @@ use atlasbridge_model::routing::Running;
 use atlasbridge_store::{CameBy, FollowUp, Offered, PromptRecord};
 
 use super::{Hub, Input, random};
-use crate::decide::{About, Actor, Answer, AnswerRight, Matter, Operator, SWITCHED_TO};
+use crate::decide::{Actor, Answer, AnswerRight, Matter, Operator, SWITCHED_TO};
 use crate::desks::Way;
 use crate::desks::chat::commands::{self, Lookup, Wish};
 use crate::desks::chat::questions::{Question, STALE};
@@ -89,7 +89,7 @@ impl Hub {
             }
             Saying::Nothing { attempt } => {
                 let actor = Actor::Chat(operator.clone());
-                let audit = attempt.map(|why| actor.rejection(About::nothing(), why));
+                let audit = attempt.map(|why| actor.rejection(why));
                 self.note(&operator, FollowUp { audit, ..FollowUp::default() }).await
             }
         }
@@ -159,7 +159,7 @@ impl Hub {
         match question.map(Question::decided) {
             None => {
                 tell(receipt, STALE);
-                let audit = Actor::Chat(operator.clone()).rejection(About::nothing(), "stale_question");
+                let audit = Actor::Chat(operator.clone()).rejection("stale_question");
                 self.note(&operator, FollowUp { audit: Some(audit), ..FollowUp::default() }).await
             }
             Some(Some((matter, message))) if word == "y" => {
@@ -197,7 +197,7 @@ impl Hub {
         match route(texted, &Around { waiting, running, replied, switched }) {
             Route::Decide(matter) => self.operator_decides(operator, matter, None, None).await,
             Route::NotUsed { notice, why } => {
-                let audit = Some(Actor::Chat(operator.clone()).rejection(About::nothing(), why));
+                let audit = Some(Actor::Chat(operator.clone()).rejection(why));
                 let notices = vec![operator.notice(notice)];
                 self.note(&operator, FollowUp { audit, notices, ..FollowUp::default() }).await
             }

@@ -81,7 +81,7 @@ impl Hub {
         }
         self.outside.registry.connect(id, no, mailbox);
         tracing::info!(session = %id, tool = %record.tool, "session connected");
-        self.happen(Event::Connected { session: id }).await
+        self.happen(Event::Deliver { session: id }).await
     }
 
     /// # Nothing-skipped invariant

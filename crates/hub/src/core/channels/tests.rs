@@ -116,7 +116,6 @@ fn a_channel_that_is_closed_is_given_nothing() {
     check(&mut channels, board(vec![of_prompt("7")], vec![stored_notice(9, "7", HELLO)]), "nothing");
     check_done(&mut channels, 1, shown(None), "nothing");
     channels.ready(CHAT);
-    channels.not_given(CHAT, &target("7"), JobNo(1), NOW);
     assert_eq!(channels.names(), Vec::<&str>::new());
 }
 
@@ -207,9 +206,10 @@ fn a_full_mailbox_is_tried_again_a_little_later() {
     let mut channels = channels();
     fed(&mut channels, board(vec![of_prompt("7")], vec![]), 0);
     // Not that task.
-    channels.not_given(CHAT, &target("7"), JobNo(9), NOW);
+    check_done(&mut channels, 9, later(Duration::from_secs(1)), "nothing");
     check_next(&channels, None);
-    channels.not_given(CHAT, &target("7"), JobNo(1), NOW);
+    check_done(&mut channels, 1, later(Duration::from_secs(1)), "nothing");
+    channels.looks(1, NOW.boot);
     check_next(&channels, Some(1_000));
     channels.looks(1, now(1_000).boot);
     row(&fed(&mut channels, board(vec![of_prompt("7")], vec![]), 1_000), "give chat/7 job 2: say the prompt");
