@@ -27,18 +27,19 @@ use atlasbridge_model::lifecycle::{self, Departure, Do, Failure, NotApplied, Pro
 use atlasbridge_model::speech::{self, Instruction};
 use atlasbridge_model::{BootTime, Kind, Now, PromptId, ReplyId, SessionId, Sighting};
 use atlasbridge_store::{
-    Advance, Delivery, DuePost, FollowUp, Handling, Moved, NewNotice, Once, Outcome, PromptRecord,
+    Advance, Delivery, DuePost, FollowUp, Handling, Moved, NewNotice, NewPrompt, Once, Outcome, PromptRecord,
     SessionRecord, SessionStatus, TextMove,
 };
 use atlasbridge_wire::journal::Trace;
 use atlasbridge_wire::session::Inject;
 
-use self::acts::{Act, Asker, Change, Committed, Event, Follows, NewSighting, Outward, QueuedRefused, Shown};
+use self::acts::{Act, Asker, Change, Committed, Event, Follows, Outward, QueuedRefused, Shown};
 use self::channels::{Channels, Subscription};
 use self::view::{Reads, View};
 use crate::cards::card;
 use crate::decide::{self, Actor, Caller, Decision, Matter, Refused, Ruling, Unfit, Verdict};
 use crate::desks::chat;
+use crate::notice::Body;
 use crate::{Settings, words};
 
 /// How long a command or the page waits for the proof that its answer was taken: the gate's own limit and a little more.
@@ -137,10 +138,10 @@ impl Core {
             Event::Started { sessions } => started(sessions),
             Event::Decided(decision) => self.decided(&decision, view),
             Event::Began(record) => {
-                self.tell_all(|channel| channel.notify_start, words::started(&record)).into_iter().collect()
+                self.tell_all(|channel| channel.notify_start, &words::started(&record)).into_iter().collect()
             }
             Event::Sighted { session, sighting, typed_ago } => {
-                self.sighted(session, sighting, typed_ago, view).into_iter().collect()
+                self.sighted(session, *sighting, typed_ago, view).into_iter().collect()
             }
             Event::Left { sighting, how, .. } => left(sighting, how, view),
             Event::Outcome { session, what, .. } => self.outcome(session, what, view),
@@ -157,7 +158,7 @@ impl Core {
                 offered.map(|prompt| self.offer(prompt.id, None, view.now)).collect()
             }
             Event::TaskDone { channel, job, target, done } => {
-                self.channels.done(channel, job, &target, done, view.now)
+                self.channels.done(channel, job, &target, done, view.now).into_iter().collect()
             }
             Event::Polled { channel, gap } => polled(channel, gap, view),
             Event::OfferAgain { prompt } => {
@@ -201,15 +202,11 @@ impl Core {
 
     /// What everybody is told when a session is paused.
     fn of_pause(&self, session: &SessionRecord) -> Vec<NewNotice> {
-        self.channels.notices(|_| true, &words::paused(session).into())
+        self.channels.notices(|_| true, &words::paused(session))
     }
 
-    fn tell_all(
-        &self,
-        wants: impl Fn(&Subscription) -> bool,
-        notice: atlasbridge_channel::Notice,
-    ) -> Option<Act> {
-        let notices = self.channels.notices(wants, &notice.into());
+    fn tell_all(&self, wants: impl Fn(&Subscription) -> bool, told: &Body) -> Option<Act> {
+        let notices = self.channels.notices(wants, told);
         (!notices.is_empty()).then(|| Change::Follow(FollowUp { notices, ..FollowUp::default() }).into())
     }
 
@@ -217,7 +214,7 @@ impl Core {
     fn sighted(
         &self,
         session: SessionId,
-        sighting: Box<Sighting>,
+        sighting: Sighting,
         typed_ago: Option<Duration>,
         view: &View,
     ) -> Option<Act> {
@@ -225,15 +222,14 @@ impl Core {
         let expires = sighting.kind != Kind::Idle;
         let at_once = sighting.kind == Kind::FreeText && !self.settings.free_text_enabled;
         let ttl = if at_once { Duration::ZERO } else { self.settings.ttl };
-        let new = NewSighting {
+        let new = NewPrompt {
             id: view.draw.prompt,
             session,
             sighting,
             nonce: view.draw.nonce,
             ttl: expires.then_some(ttl),
-            typed_ago,
         };
-        Some(Change::Record(new).into())
+        Some(Change::Record { new, typed_ago }.into())
     }
 
     /// Lets every channel show this prompt. A chat waits a little while somebody types at the prompt's own terminal.
@@ -303,11 +299,9 @@ impl Core {
             Outward::SessionOver { session }.into(),
             Act::Then(Event::SettleTexts),
         ];
-        acts.extend(
-            view.session.as_ref().and_then(|facts| {
-                self.tell_all(|channel| channel.notify_end, words::ended(&facts.record, how))
-            }),
-        );
+        acts.extend(view.session.as_ref().and_then(|facts| {
+            self.tell_all(|channel| channel.notify_end, &words::ended(&facts.record, how))
+        }));
         acts
     }
 
@@ -322,9 +316,7 @@ impl Core {
 
     /// The safe default contends as any answer does; a prompt that has none just expires.
     fn time_up(&self, prompt: PromptId, view: &View) -> Vec<Act> {
-        let Some(record) = &view.prompt else {
-            return Vec::new();
-        };
+        let Some(record) = &view.prompt else { return Vec::new() };
         let default = default_value(&record.sighting).ok();
         let fallback = default.filter(|_| self.takes_default(record.sighting.kind));
         let fallback = fallback.map(|value| (view.draw.reply, value));
@@ -344,20 +336,16 @@ impl Core {
 
     /// The tool takes its next instruction, and one may be left for it: it contends as any answer does.
     fn send_queued(&self, view: &View) -> Vec<Act> {
-        let Some(facts) = &view.session else {
+        let Some(facts) = &view.session else { return Vec::new() };
+        let (Some(prompt), Some(text)) = (facts.waiting_for_instruction(), &facts.queued) else {
             return Vec::new();
         };
-        match (facts.waiting_for_instruction(), &facts.queued) {
-            (Some(prompt), Some(text)) => {
-                let refused = QueuedRefused {
-                    text: text.clone(),
-                    session: facts.record.clone(),
-                    of_pause: self.of_pause(&facts.record),
-                };
-                vec![Change::SendQueued { prompt: prompt.id, refused }.into()]
-            }
-            (Some(_) | None, None) | (None, Some(_)) => Vec::new(),
-        }
+        let refused = QueuedRefused {
+            text: text.clone(),
+            session: facts.record.clone(),
+            of_pause: self.of_pause(&facts.record),
+        };
+        vec![Change::SendQueued { prompt: prompt.id, refused }.into()]
     }
 
     /// Every reply that the session's host has not acknowledged is sent; it answers repeats from memory.
@@ -412,8 +400,7 @@ impl Core {
                 Advance::Moved(moved) => self.moved(moved),
                 Advance::Refused(_) => Vec::new(),
             },
-            Committed::Recorded { recorded, typed_ago } => {
-                let prompt = recorded.prompt;
+            Committed::Recorded { prompt, typed_ago } => {
                 let mut acts = vec![self.offer(prompt.id, typed_ago, view.now)];
                 acts.extend(send_if_idle(&prompt));
                 acts
@@ -470,9 +457,7 @@ impl Core {
     }
 
     fn wait_for_end(&mut self, asked: &Asker, prompt: PromptId, answer: Option<String>, now: Now) {
-        let Some(caller) = asked.caller else {
-            return;
-        };
+        let Some(caller) = asked.caller else { return };
         let limit = match asked.by {
             Actor::Command { .. } | Actor::Page { .. } => PROOF_LIMIT,
             Actor::Chat(_) => RECEIPT_LIMIT,

@@ -4,11 +4,12 @@
 //! Acts are carried out one after the other, and what a commit gives is judged before the next act. An error ends the
 //! event there: nothing that would have followed is done, and what was committed is found again in the store.
 
+use atlasbridge_channel::Address;
 use atlasbridge_model::Now;
-use atlasbridge_store::{Advance, FollowUp, Handling, NewPrompt, Outcome, Store, StoreError};
+use atlasbridge_store::{Advance, FollowUp, Handling, Outcome, Store, StoreError};
 
 use crate::core::Core;
-use crate::core::acts::{Act, Change, Committed, Event, NewSighting, Outward, Shown};
+use crate::core::acts::{Act, Change, Committed, Errand, Event, Outward, Shown};
 use crate::core::view::{Board, Draw, Facts, Reads, Takes, View};
 use crate::decide::MUTED_UNTIL;
 use crate::pause;
@@ -221,9 +222,15 @@ impl Engine {
                 pause::point("hub-before-outcome");
                 Committed::Advanced(store.advance(prompt, &event, now()).await?)
             }
-            Change::Record(new) => {
+            Change::Record { new, typed_ago } => {
                 pause::point("hub-before-record");
-                self.record(new, now()).await?
+                let (session, kind) = (new.session, new.sighting.kind);
+                let recorded = store.record_prompt(new, now()).await?;
+                if recorded.fresh {
+                    tracing::info!(%session, prompt = %recorded.prompt.id, %kind, "prompt recorded");
+                }
+                pause::point("hub-after-record");
+                Committed::Recorded { prompt: recorded.prompt, typed_ago }
             }
             Change::Promote { session } => Committed::Promoted(store.promote_next(session, now()).await?),
             Change::Offer { prompt, to, not_before } => {
@@ -257,25 +264,19 @@ impl Engine {
         })
     }
 
-    async fn record(&self, new: NewSighting, now: Now) -> Result<Committed, Trouble> {
-        let NewSighting { id, session, sighting, nonce, ttl, typed_ago } = new;
-        let prompt = NewPrompt { id, session, sighting: &sighting, nonce, ttl };
-        let recorded = self.store.record_prompt(prompt, now).await?;
-        if recorded.fresh {
-            tracing::info!(%session, prompt = %recorded.prompt.id, kind = %sighting.kind, "prompt recorded");
-        }
-        pause::point("hub-after-record");
-        Ok(Committed::Recorded { recorded, typed_ago })
-    }
-
     async fn note_shown(&self, shown: Shown, now: Now) -> Result<(), StoreError> {
+        let store = &self.store;
         match shown {
-            Shown::Posted { post, address, shown } => self.store.posted(post, &address, shown, now).await,
-            Shown::Edited { post, shown } => self.store.edited(post, shown, now).await,
-            Shown::DroppedPost { post, why } => self.store.drop_post(post, &why, now).await,
-            Shown::NoticeSent { notice } => self.store.notice_sent(notice, now).await,
-            Shown::DroppedNotice { notice, why } => self.store.drop_notice(notice, &why, now).await,
-            Shown::Polled { channel } => self.store.set_polled_at(channel, now).await,
+            Shown::Done { errand: Errand::Post { id, wanted }, address: Some(Address(address)) } => {
+                store.posted(id, &address, wanted, now).await
+            }
+            Shown::Done { errand: Errand::Post { id, wanted }, address: None } => {
+                store.edited(id, wanted, now).await
+            }
+            Shown::Done { errand: Errand::Notice { id }, .. } => store.notice_sent(id, now).await,
+            Shown::Dropped { errand: Errand::Post { id, .. }, why } => store.drop_post(id, &why, now).await,
+            Shown::Dropped { errand: Errand::Notice { id }, why } => store.drop_notice(id, &why, now).await,
+            Shown::Polled { channel } => store.set_polled_at(channel, now).await,
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use atlasbridge_channel::{Done, JobNo, Outgoing, Target};
+use atlasbridge_channel::{Address, Done, JobNo, Outgoing, Target};
 use atlasbridge_model::answer::{Refusal, Value};
 use atlasbridge_model::lifecycle::{self, Departure};
 use atlasbridge_model::{BootTime, Nonce, PromptId, ReplyId, SessionId, Sighting};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, Cancel, FollowUp, Handling, NewNotice, NoticeId, Once, Outcome, PostId,
-    PromptRecord, Recorded, SessionRecord, SessionStatus,
+    AcceptedAnswer, Advance, Cancel, FollowUp, Handling, NewNotice, NewPrompt, NoticeId, Once, Outcome,
+    PostId, PromptRecord, SessionRecord, SessionStatus,
 };
 use atlasbridge_wire::journal::Trace;
 use atlasbridge_wire::session::Inject;
@@ -118,7 +118,7 @@ pub(crate) enum Change {
     /// Any other move of a prompt.
     Advance { prompt: PromptId, event: lifecycle::Event },
     /// A sighting becomes a prompt.
-    Record(NewSighting),
+    Record { new: NewPrompt, typed_ago: Option<Duration> },
     /// The next prompt of a session has its turn.
     Promote { session: SessionId },
     /// A prompt is to be shown on these targets.
@@ -136,30 +136,31 @@ pub(crate) enum Change {
 /// What a channel has shown, given up or heard.
 #[derive(Debug)]
 pub(crate) enum Shown {
-    Posted { post: PostId, address: String, shown: i64 },
-    Edited { post: PostId, shown: i64 },
-    DroppedPost { post: PostId, why: String },
-    NoticeSent { notice: NoticeId },
-    DroppedNotice { notice: NoticeId, why: String },
-    Polled { channel: &'static str },
+    /// With the address of a message that is new.
+    Done {
+        errand: Errand,
+        address: Option<Address>,
+    },
+    Dropped {
+        errand: Errand,
+        why: String,
+    },
+    Polled {
+        channel: &'static str,
+    },
+}
+
+/// What a channel is to show: a post as it was wanted by this number, or a notice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Errand {
+    Post { id: PostId, wanted: i64 },
+    Notice { id: NoticeId },
 }
 
 impl From<Shown> for Act {
     fn from(shown: Shown) -> Self {
         Change::Channel(shown).into()
     }
-}
-
-/// A sighting to be recorded.
-#[derive(Debug)]
-pub(crate) struct NewSighting {
-    pub(crate) id: PromptId,
-    pub(crate) session: SessionId,
-    pub(crate) sighting: Box<Sighting>,
-    pub(crate) nonce: Nonce,
-    /// `None`: it does not expire.
-    pub(crate) ttl: Option<Duration>,
-    pub(crate) typed_ago: Option<Duration>,
 }
 
 /// What a change came to.
@@ -176,7 +177,7 @@ pub(crate) enum Committed {
     /// A prompt moved, or not.
     Advanced(Advance),
     /// A sighting is a prompt.
-    Recorded { recorded: Recorded, typed_ago: Option<Duration> },
+    Recorded { prompt: PromptRecord, typed_ago: Option<Duration> },
     /// The prompt whose turn it is.
     Promoted(Option<PromptRecord>),
     /// The prompt under its new right to answer; `None` if it waits no more.

@@ -8,7 +8,7 @@ use atlasbridge_model::answer::{Refusal, Said, Source, Value, default_value};
 use atlasbridge_model::lifecycle::{self, Departure, Do, Failure, NotApplied, PromptState, Resolution};
 use atlasbridge_model::{BootTime, Kind, Now, Sighting};
 use atlasbridge_store::{
-    Advance, DuePost, FollowUp, Handling, Moved, Notice, Once, OpenText, Outcome, PromptRecord, Recorded,
+    Advance, DuePost, FollowUp, Handling, Moved, Notice, Once, OpenText, Outcome, PromptRecord,
     SessionRecord, SessionStatus, TextMove,
 };
 use atlasbridge_wire::journal::Trace;
@@ -168,7 +168,7 @@ fn a_session_that_has_ended_shows_nothing() {
 }
 
 fn recorded(sighting: Sighting, typed_ago: Option<Duration>) -> Committed {
-    Committed::Recorded { recorded: Recorded { prompt: waiting(sighting), fresh: true }, typed_ago }
+    Committed::Recorded { prompt: waiting(sighting), typed_ago }
 }
 
 #[test]

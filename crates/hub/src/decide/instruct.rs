@@ -126,7 +126,7 @@ pub(crate) fn heard(text: &QueuedText, told: String) -> Option<NewNotice> {
         return None;
     };
     let reply_to = reply_to.clone().map(Address);
-    Some(new_notice(channel, &Target(target.clone()), &words::say(told).into(), reply_to.as_ref()))
+    Some(new_notice(channel, &Target(target.clone()), &words::say(told), reply_to.as_ref()))
 }
 
 fn busy(prompts: &[PromptRecord]) -> Busy {

@@ -1,12 +1,14 @@
 //! How acts, rulings and messages read in a row.
 
-use atlasbridge_channel::{Block, Button, Outgoing, Task};
+use std::time::Duration;
+
+use atlasbridge_channel::{Address, Block, Button, Outgoing, Task};
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::{BootTime, Timestamp, lifecycle};
-use atlasbridge_store::{AcceptedAnswer, FollowUp, NewNotice, TextMove};
+use atlasbridge_store::{AcceptedAnswer, FollowUp, NewNotice, NewPrompt, TextMove};
 
 use super::{NOW, draw, nonce, other_prompt, other_session, prompt_id, reply_id, session_id, text_id};
-use crate::core::acts::{Act, Asker, Change, Event, Follows, NewSighting, Outward, Shown};
+use crate::core::acts::{Act, Asker, Change, Errand, Event, Follows, Outward, Shown};
 use crate::decide::{Refused, Ruling, Verdict};
 use crate::notice::{Body, Voice};
 
@@ -98,7 +100,7 @@ fn change(change: &Change) -> String {
             format!("expire {prompt} with {:?} as {reply}", value.on_record())
         }
         Change::Advance { prompt, event } => format!("advance {prompt}: {}", happened(event)),
-        Change::Record(new) => recorded(new),
+        Change::Record { new, typed_ago } => recorded(new, *typed_ago),
         Change::Promote { session } => format!("promote {session}"),
         Change::Offer { prompt, to, not_before } => {
             let to: Vec<String> =
@@ -145,7 +147,16 @@ fn task(task: &Task) -> String {
         Task::Post(card) => format!("post {}", told_card(card)),
         Task::Edit { address, card } => format!("edit {} {}", address.0, told_card(card)),
         Task::Notify { notice: of, reply_to } => {
-            format!("say {}{}", notice(of), under(reply_to.as_ref().map(|to| to.0.as_str())))
+            let block = |block: &Block| match block {
+                Block::Ours(text) => (Voice::Ours, text.clone()),
+                Block::Program(text) => (Voice::Program, text.clone()),
+            };
+            let row = |row: &Vec<_>| row.iter().map(labelled).collect();
+            let body = Body::Notice {
+                blocks: of.blocks.iter().map(block).collect(),
+                buttons: of.buttons.iter().map(row).collect(),
+            };
+            format!("say {}{}", notice(&body), under(reply_to.as_ref().map(|to| to.0.as_str())))
         }
         Task::File { name, text, reply_to } => {
             format!("file {name} ({text}){}", under(reply_to.as_ref().map(|to| to.0.as_str())))
@@ -162,17 +173,21 @@ fn told_card(card: &atlasbridge_channel::Card) -> String {
 
 fn shown(shown: &Shown) -> String {
     match shown {
-        Shown::Posted { post, address, shown } => format!("posted {} at {address}, as of {shown}", post.0),
-        Shown::Edited { post, shown } => format!("edited {}, as of {shown}", post.0),
-        Shown::DroppedPost { post, why } => format!("drop post {}: {why}", post.0),
-        Shown::NoticeSent { notice } => format!("notice {} is sent", notice.0),
-        Shown::DroppedNotice { notice, why } => format!("drop notice {}: {why}", notice.0),
+        Shown::Done { errand: Errand::Post { id, wanted }, address: Some(Address(address)) } => {
+            format!("posted {} at {address}, as of {wanted}", id.0)
+        }
+        Shown::Done { errand: Errand::Post { id, wanted }, address: None } => {
+            format!("edited {}, as of {wanted}", id.0)
+        }
+        Shown::Done { errand: Errand::Notice { id }, .. } => format!("notice {} is sent", id.0),
+        Shown::Dropped { errand: Errand::Post { id, .. }, why } => format!("drop post {}: {why}", id.0),
+        Shown::Dropped { errand: Errand::Notice { id }, why } => format!("drop notice {}: {why}", id.0),
         Shown::Polled { channel } => format!("{channel} was heard of"),
     }
 }
 
-fn recorded(new: &NewSighting) -> String {
-    let NewSighting { id, session, sighting, nonce, ttl, typed_ago } = new;
+fn recorded(new: &NewPrompt, typed_ago: Option<Duration>) -> String {
+    let NewPrompt { id, session, sighting, nonce, ttl } = new;
     let ttl = ttl.map_or("for ever".to_owned(), |ttl| format!("for {} s", ttl.as_secs()));
     let typed = typed_ago.map(|ago| format!(", typed {} s ago", ago.as_secs())).unwrap_or_default();
     format!("record {} of {session} as {id}/{} {ttl}{typed}", sighting.kind, nonce.to_hex())
@@ -298,29 +313,27 @@ fn new_notice(new: &NewNotice) -> String {
 
 /// All words of a message that waits.
 pub(crate) fn words(new: &NewNotice) -> String {
-    match serde_json::from_str::<Body>(&new.body).unwrap() {
+    notice(&serde_json::from_str::<Body>(&new.body).unwrap())
+}
+
+/// All words of a message.
+pub(crate) fn notice(body: &Body) -> String {
+    match body {
         Body::File { name, .. } => format!("file {name}"),
         Body::Notice { blocks, buttons } => {
-            let block = |(voice, text): (Voice, String)| match voice {
-                Voice::Ours => text,
+            let block = |(voice, text): &(Voice, String)| match voice {
+                Voice::Ours => text.clone(),
                 Voice::Program => format!("`{text}`"),
             };
-            let buttons = buttons.into_iter().flatten().map(|(label, token)| format!("[{label}={token}]"));
-            let parts: Vec<String> = blocks.into_iter().map(block).chain(buttons).collect();
+            let buttons = buttons.iter().flatten().map(|(label, token)| format!("[{label}={token}]"));
+            let parts: Vec<String> = blocks.iter().map(block).chain(buttons).collect();
             named(parts.join(" "))
         }
     }
 }
 
-/// All words of a message.
-pub(crate) fn notice(notice: &atlasbridge_channel::Notice) -> String {
-    let block = |block: &Block| match block {
-        Block::Ours(text) => text.clone(),
-        Block::Program(text) => format!("`{text}`"),
-    };
-    let button = |Button { label, token }: &Button| format!("[{label}={token}]");
-    let buttons = notice.buttons.iter().flatten().map(button);
-    named(notice.blocks.iter().map(block).chain(buttons).collect::<Vec<_>>().join(" "))
+fn labelled(Button { label, token }: &Button) -> (String, String) {
+    (label.clone(), token.clone())
 }
 
 fn under(message: Option<&str>) -> String {

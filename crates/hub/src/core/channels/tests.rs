@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use atlasbridge_channel::{Address, Done, JobNo, Task, Undelivered};
+use atlasbridge_channel::{Address, Done, JobNo, Undelivered};
 use atlasbridge_model::{BootTime, Now, Timestamp};
 use atlasbridge_store::{DuePost, Notice};
 
 use super::{Channels, Subscription};
 use crate::core::view::{Board, Takes};
-use crate::notice::Body;
 use crate::sample::*;
 
 const FILE: &str = r#"{"file":{"name":"screen.txt","text":"all of it"}}"#;
@@ -37,7 +36,7 @@ fn of_prompt(target: &str) -> DuePost {
 }
 
 fn fed(channels: &mut Channels, board: Board, millis: i64) -> String {
-    let task = |_: &DuePost| Task::Notify { notice: crate::words::say("the prompt"), reply_to: None };
+    let task = |_: &DuePost| crate::words::say("the prompt").into_task(None);
     acts(&channels.feed(&[board], now(millis), task))
 }
 
@@ -48,7 +47,7 @@ fn check(channels: &mut Channels, board: Board, expected: &str) {
 
 #[track_caller]
 fn check_done(channels: &mut Channels, job: u64, done: Done, expected: &str) {
-    row(&acts(&channels.done(CHAT, JobNo(job), &target("7"), done, NOW)), expected);
+    row(&acts(channels.done(CHAT, JobNo(job), &target("7"), done, NOW).as_slice()), expected);
 }
 
 /// The next moment, in milliseconds from now.
@@ -293,7 +292,7 @@ fn words_go_to_every_target_of_the_channels_that_want_them() {
     let quiet = Subscription { name: "other", targets: vec![target("9")], ..subscription() };
     channels.open(Subscription { notify_start: false, ..quiet }, NOW);
     let told = |wants: fn(&Subscription) -> bool| {
-        let body = Body::from(crate::words::say("hello"));
+        let body = crate::words::say("hello");
         let notices = channels.notices(wants, &body);
         notices.iter().map(|new| format!("{}/{} {}", new.channel, new.target, words(new))).collect::<Vec<_>>()
     };
