@@ -27,19 +27,20 @@ use atlasbridge_model::lifecycle::{self, Departure, Do, Failure, NotApplied, Pro
 use atlasbridge_model::speech::{self, Instruction};
 use atlasbridge_model::{BootTime, Kind, Now, PromptId, ReplyId, SessionId, Sighting};
 use atlasbridge_store::{
-    Advance, Delivery, DuePost, FollowUp, Handling, Moved, NewNotice, Once, Outcome, PromptRecord,
+    Advance, Delivery, DuePost, FollowUp, Handling, Moved, NewNotice, NewPrompt, Once, Outcome, PromptRecord,
     SessionRecord, SessionStatus, TextMove,
 };
 use atlasbridge_wire::journal::Trace;
 use atlasbridge_wire::session::Inject;
 use atlasbridge_wire::twin;
 
-use self::acts::{Act, Asker, Change, Committed, Event, Follows, NewSighting, Outward, QueuedRefused, Shown};
+use self::acts::{Act, Asker, Change, Committed, Event, Follows, Outward, QueuedRefused, Shown};
 use self::channels::{Channels, Subscription};
 use self::view::{Reads, View};
 use crate::cards::card;
 use crate::decide::{self, Actor, Caller, Decision, Matter, Refused, Ruling, Unfit, Verdict};
 use crate::desks::chat;
+use crate::notice::Body;
 use crate::{Settings, words};
 
 /// How long a command or the page waits for the proof that its answer was taken: the gate's own limit and a little more.
@@ -124,28 +125,11 @@ impl Core {
             Event::Deliver { session } => Reads::Undelivered(*session),
             Event::Polled { channel, .. } => Reads::Polled(channel),
             Event::Look => Reads::Boards(self.channels.boards()),
-            Event::Committed(committed) => match &**committed {
-                Committed::SessionEnded { session, .. } => Reads::Session(*session),
-                Committed::Noted { verdict: Verdict::Stopping { session }, .. } => Reads::Session(*session),
-                Committed::Noted { .. }
-                | Committed::Contended { .. }
-                | Committed::Left { .. }
-                | Committed::QueuedSent { .. }
-                | Committed::Advanced(_)
-                | Committed::Recorded { .. }
-                | Committed::Promoted(_)
-                | Committed::OfferedAgain(_)
-                | Committed::CountedDown { .. }
-                | Committed::Done => Reads::Nothing,
-            },
             Event::Started { .. }
             | Event::Began(_)
-            | Event::Connected { .. }
-            | Event::ChannelClosed { .. }
-            | Event::Ready { .. }
             | Event::TaskDone { .. }
-            | Event::NotGiven { .. }
-            | Event::OfferAgain { .. } => Reads::Nothing,
+            | Event::OfferAgain { .. }
+            | Event::Committed(_) => Reads::Nothing,
         }
     }
 
@@ -155,16 +139,15 @@ impl Core {
             Event::Started { sessions } => started(sessions),
             Event::Decided(decision) => self.decided(&decision, view),
             Event::Began(record) => {
-                self.tell_all(|channel| channel.notify_start, words::started(&record)).into_iter().collect()
+                self.tell_all(|channel| channel.notify_start, &words::started(&record)).into_iter().collect()
             }
-            Event::Connected { session } => vec![Act::Then(Event::Deliver { session })],
             Event::Sighted { session, sighting, typed_ago } => {
-                self.sighted(session, sighting, typed_ago, view).into_iter().collect()
+                self.sighted(session, *sighting, typed_ago, view).into_iter().collect()
             }
             Event::Left { sighting, how, .. } => left(sighting, how, view),
             Event::Outcome { session, what, .. } => self.outcome(session, what, view),
-            Event::ToolEnded { session, status, code } => tool_ended(session, status, code, view),
-            Event::HostLost { session, traces } => host_lost(session, &traces, view),
+            Event::ToolEnded { session, status, code } => self.tool_ended(session, status, code, view),
+            Event::HostLost { session, traces } => self.host_lost(session, &traces, view),
             Event::Moment => self.moment(view),
             Event::TimeUp { prompt } => self.time_up(prompt, view),
             Event::SendQueued { .. } => self.send_queued(view),
@@ -175,20 +158,8 @@ impl Core {
                 let offered = view.prompts.iter();
                 offered.map(|prompt| self.offer(prompt.id, None, view.now)).collect()
             }
-            Event::ChannelClosed { name } => {
-                self.channels.close(name);
-                Vec::new()
-            }
-            Event::Ready { channel } => {
-                self.channels.ready(channel);
-                Vec::new()
-            }
             Event::TaskDone { channel, job, target, done } => {
-                self.channels.done(channel, job, &target, done, view.now)
-            }
-            Event::NotGiven { channel, job, target } => {
-                self.channels.not_given(channel, &target, job, view.now);
-                Vec::new()
+                self.channels.done(channel, job, &target, done, view.now).into_iter().collect()
             }
             Event::Polled { channel, gap } => polled(channel, gap, view),
             Event::OfferAgain { prompt } => {
@@ -232,15 +203,11 @@ impl Core {
 
     /// What everybody is told when a session is paused.
     fn of_pause(&self, session: &SessionRecord) -> Vec<NewNotice> {
-        self.channels.notices(|_| true, &words::paused(session).into())
+        self.channels.notices(|_| true, &words::paused(session))
     }
 
-    fn tell_all(
-        &self,
-        wants: impl Fn(&Subscription) -> bool,
-        notice: atlasbridge_channel::Notice,
-    ) -> Option<Act> {
-        let notices = self.channels.notices(wants, &notice.into());
+    fn tell_all(&self, wants: impl Fn(&Subscription) -> bool, told: &Body) -> Option<Act> {
+        let notices = self.channels.notices(wants, told);
         (!notices.is_empty()).then(|| Change::Follow(FollowUp { notices, ..FollowUp::default() }).into())
     }
 
@@ -248,7 +215,7 @@ impl Core {
     fn sighted(
         &self,
         session: SessionId,
-        sighting: Box<Sighting>,
+        sighting: Sighting,
         typed_ago: Option<Duration>,
         view: &View,
     ) -> Option<Act> {
@@ -256,15 +223,14 @@ impl Core {
         let expires = sighting.kind != Kind::Idle;
         let at_once = sighting.kind == Kind::FreeText && !self.settings.free_text_enabled;
         let ttl = if at_once { Duration::ZERO } else { self.settings.ttl };
-        let new = NewSighting {
+        let new = NewPrompt {
             id: view.draw.prompt,
             session,
             sighting,
             nonce: view.draw.nonce,
             ttl: expires.then_some(ttl),
-            typed_ago,
         };
-        Some(Change::Record(new).into())
+        Some(Change::Record { new, typed_ago }.into())
     }
 
     /// Lets every channel show this prompt. A chat waits a little while somebody types at the prompt's own terminal.
@@ -287,6 +253,59 @@ impl Core {
         vec![Change::Advance { prompt: prompt.id, event: what }.into()]
     }
 
+    /// The tool has ended. Reports come in order, so a reply that was not reported as typed certainly was not.
+    ///
+    /// Its prompts end before the session does: a hub that is killed in between finds a session to end.
+    /// The last one ends first: a turn that is passed finds nobody, who would be given the text that waits.
+    fn tool_ended(&self, session: SessionId, status: SessionStatus, code: i32, view: &View) -> Vec<Act> {
+        let ended = |prompt: &PromptRecord| {
+            let event = match reply_under_way(prompt) {
+                Some(reply) => not_applied(reply, without_proof(prompt)),
+                None => lifecycle::Event::Left { how: Departure::ToolEnded },
+            };
+            Change::Advance { prompt: prompt.id, event }.into()
+        };
+        let prompts = view.session.iter().flat_map(|facts| &facts.prompts);
+        let mut acts: Vec<Act> = prompts.rev().map(ended).collect();
+        let how = format!("{}, exit code {code}", status.as_str());
+        acts.extend(self.end(session, status, Some(code), &how, view));
+        acts
+    }
+
+    /// The host's process has ended. If the session had not, it was killed; its journal says what was typed.
+    fn host_lost(&self, session: SessionId, traces: &HashMap<String, Trace>, view: &View) -> Vec<Act> {
+        let mut acts = Vec::new();
+        if let Some(facts) = view.session.as_ref().filter(|facts| facts.is_active()) {
+            tracing::warn!(%session, "the session host was killed; the tool was hung up");
+            acts.extend(facts.prompts.iter().rev().flat_map(|prompt| lost(prompt, traces)));
+            let how = "its host was killed, and the tool with it";
+            acts.extend(self.end(session, SessionStatus::Crashed, None, how, view));
+        }
+        // Nobody will ask it again.
+        acts.push(Outward::ForgetJournal { session }.into());
+        acts
+    }
+
+    /// A session is over, and then its viewers, the authors of texts and whoever wants to hear of it are told.
+    fn end(
+        &self,
+        session: SessionId,
+        status: SessionStatus,
+        code: Option<i32>,
+        how: &str,
+        view: &View,
+    ) -> Vec<Act> {
+        let mut acts = vec![
+            Change::EndSession { session, status, code }.into(),
+            Outward::SessionOver { session }.into(),
+            Act::Then(Event::SettleTexts),
+        ];
+        acts.extend(view.session.as_ref().and_then(|facts| {
+            self.tell_all(|channel| channel.notify_end, &words::ended(&facts.record, how))
+        }));
+        acts
+    }
+
     /// Time is up for some prompts, and for some who wait for a verdict.
     fn moment(&mut self, view: &View) -> Vec<Act> {
         let due = view.prompts.iter().map(|prompt| Act::Then(Event::TimeUp { prompt: prompt.id }));
@@ -298,9 +317,7 @@ impl Core {
 
     /// The safe default contends as any answer does; a prompt that has none just expires.
     fn time_up(&self, prompt: PromptId, view: &View) -> Vec<Act> {
-        let Some(record) = &view.prompt else {
-            return Vec::new();
-        };
+        let Some(record) = &view.prompt else { return Vec::new() };
         let default = default_value(&record.sighting).ok();
         let fallback = default.filter(|_| self.takes_default(record.sighting.kind));
         let fallback = fallback.map(|value| (view.draw.reply, value));
@@ -320,20 +337,16 @@ impl Core {
 
     /// The tool takes its next instruction, and one may be left for it: it contends as any answer does.
     fn send_queued(&self, view: &View) -> Vec<Act> {
-        let Some(facts) = &view.session else {
+        let Some(facts) = &view.session else { return Vec::new() };
+        let (Some(prompt), Some(text)) = (facts.waiting_for_instruction(), &facts.queued) else {
             return Vec::new();
         };
-        match (facts.waiting_for_instruction(), &facts.queued) {
-            (Some(prompt), Some(text)) => {
-                let refused = QueuedRefused {
-                    text: text.clone(),
-                    session: facts.record.clone(),
-                    of_pause: self.of_pause(&facts.record),
-                };
-                vec![Change::SendQueued { prompt: prompt.id, refused }.into()]
-            }
-            (Some(_) | None, None) | (None, Some(_)) => Vec::new(),
-        }
+        let refused = QueuedRefused {
+            text: text.clone(),
+            session: facts.record.clone(),
+            of_pause: self.of_pause(&facts.record),
+        };
+        vec![Change::SendQueued { prompt: prompt.id, refused }.into()]
     }
 
     /// Every reply that the session's host has not acknowledged is sent; it answers repeats from memory.
@@ -379,7 +392,7 @@ impl Core {
                     self.moved(moved)
                 }
             },
-            Committed::Noted { handling, verdict, asked } => noted(handling, verdict, &asked, view),
+            Committed::Noted { handling, verdict, asked } => noted(handling, verdict, &asked),
             Committed::QueuedSent { outcome } => match outcome {
                 Some(Outcome::Won { moved, .. }) => self.moved(moved),
                 Some(Outcome::Refused(_)) | None => Vec::new(),
@@ -388,8 +401,7 @@ impl Core {
                 Advance::Moved(moved) => self.moved(moved),
                 Advance::Refused(_) => Vec::new(),
             },
-            Committed::Recorded { recorded, typed_ago } => {
-                let prompt = recorded.prompt;
+            Committed::Recorded { prompt, typed_ago } => {
                 let mut acts = vec![self.offer(prompt.id, typed_ago, view.now)];
                 acts.extend(send_if_idle(&prompt));
                 acts
@@ -397,14 +409,6 @@ impl Core {
             Committed::Promoted(prompt) => prompt.as_ref().and_then(send_if_idle).into_iter().collect(),
             Committed::OfferedAgain(prompt) => {
                 prompt.map(|prompt| self.offer(prompt.id, None, view.now)).into_iter().collect()
-            }
-            Committed::SessionEnded { session, how } => {
-                let mut acts = vec![Outward::SessionOver { session }.into(), Act::Then(Event::SettleTexts)];
-                let record = view.session.as_ref().map(|facts| &facts.record);
-                acts.extend(record.and_then(|record| {
-                    self.tell_all(|channel| channel.notify_end, words::ended(record, &how))
-                }));
-                acts
             }
             Committed::CountedDown { waiting } => {
                 self.channels.counted_down(waiting, view.now.boot);
@@ -454,9 +458,7 @@ impl Core {
     }
 
     fn wait_for_end(&mut self, asked: &Asker, prompt: PromptId, answer: Option<String>, now: Now) {
-        let Some(caller) = asked.caller else {
-            return;
-        };
+        let Some(caller) = asked.caller else { return };
         let limit = match asked.by {
             Actor::Command { .. } | Actor::Page { .. } => PROOF_LIMIT,
             Actor::Chat(_) => RECEIPT_LIMIT,
@@ -496,39 +498,6 @@ fn left(sighting: u32, how: Departure, view: &View) -> Vec<Act> {
     found.map(|prompt| Change::Advance { prompt: prompt.id, event: event.clone() }.into()).collect()
 }
 
-/// The tool has ended. Reports come in order, so a reply that was not reported as typed certainly was not.
-///
-/// Its prompts end before the session does: a hub that is killed in between finds a session to end.
-/// The last one ends first: a turn that is passed finds nobody, who would be given the text that waits.
-fn tool_ended(session: SessionId, status: SessionStatus, code: i32, view: &View) -> Vec<Act> {
-    let ended = |prompt: &PromptRecord| {
-        let event = match reply_under_way(prompt) {
-            Some(reply) => not_applied(reply, without_proof(prompt)),
-            None => lifecycle::Event::Left { how: Departure::ToolEnded },
-        };
-        Change::Advance { prompt: prompt.id, event }.into()
-    };
-    let prompts = view.session.iter().flat_map(|facts| &facts.prompts);
-    let mut acts: Vec<Act> = prompts.rev().map(ended).collect();
-    let how = format!("{}, exit code {code}", status.as_str());
-    acts.push(Change::EndSession { session, status, code: Some(code), how }.into());
-    acts
-}
-
-/// The host's process has ended. If the session had not, it was killed; its journal says what was typed.
-fn host_lost(session: SessionId, traces: &HashMap<String, Trace>, view: &View) -> Vec<Act> {
-    let mut acts = Vec::new();
-    if let Some(facts) = view.session.as_ref().filter(|facts| facts.is_active()) {
-        tracing::warn!(%session, "the session host was killed; the tool was hung up");
-        acts.extend(facts.prompts.iter().rev().flat_map(|prompt| lost(prompt, traces)));
-        let how = "its host was killed, and the tool with it".to_owned();
-        acts.push(Change::EndSession { session, status: SessionStatus::Crashed, code: None, how }.into());
-    }
-    // Nobody will ask it again.
-    acts.push(Outward::ForgetJournal { session }.into());
-    acts
-}
-
 /// What is known of a prompt whose host was killed.
 fn lost(prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Vec<Act> {
     let advance = |event| Change::Advance { prompt: prompt.id, event }.into();
@@ -563,10 +532,8 @@ fn reply_under_way(prompt: &PromptRecord) -> Option<ReplyId> {
 
 /// How a reply ends that its tool left behind: one that the gate has typed may have been taken, and nothing proves it.
 fn without_proof(prompt: &PromptRecord) -> Failure {
-    match matches!(prompt.state, PromptState::Injected { .. }) {
-        true => Failure::Unknown,
-        false => Failure::ToolGone,
-    }
+    let is_typed = matches!(prompt.state, PromptState::Injected { .. });
+    if is_typed { Failure::Unknown } else { Failure::ToolGone }
 }
 
 fn not_applied(reply: ReplyId, failure: Failure) -> lifecycle::Event {
@@ -623,31 +590,21 @@ fn send_if_idle(prompt: &PromptRecord) -> Option<Act> {
 }
 
 /// A decision that contends with nobody is on record.
-fn noted(handling: Handling, verdict: Verdict, asked: &Asker, view: &View) -> Vec<Act> {
+fn noted(handling: Handling, verdict: Verdict, asked: &Asker) -> Vec<Act> {
     let verdict = match handling {
         Handling::Done => verdict,
         Handling::AskGone => Verdict::Refused(Refused::QuestionGone),
         Handling::Repeated => Verdict::Repeated,
     };
-    match &verdict {
-        Verdict::Stopping { session } => {
-            let host_pid = view.session.as_ref().map_or(0, |facts| facts.record.host_pid);
-            vec![Outward::Stop { session: *session, host_pid, caller: asked.caller }.into()]
-        }
-        Verdict::Resumed { session } => {
-            let mut acts = vec![Act::Then(Event::SendQueued { session: session.id })];
-            acts.extend(tell(asked, verdict));
-            acts
-        }
-        Verdict::Standing { .. }
-        | Verdict::Queued { .. }
-        | Verdict::TakenBack
-        | Verdict::PutAway
-        | Verdict::Muted { .. }
-        | Verdict::Switched { .. }
-        | Verdict::Refused(_)
-        | Verdict::Repeated => tell(asked, verdict),
+    if let Verdict::Stopping { session } = verdict {
+        return vec![Outward::Stop { session, caller: asked.caller }.into()];
     }
+    let mut acts = Vec::new();
+    if let Verdict::Resumed { session } = &verdict {
+        acts.push(Act::Then(Event::SendQueued { session: session.id }));
+    }
+    acts.extend(tell(asked, verdict));
+    acts
 }
 
 /// What a message of a prompt shows, from what is true now.

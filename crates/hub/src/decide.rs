@@ -130,7 +130,7 @@ pub(crate) enum Verdict {
     /// What could not be sent has been seen.
     PutAway,
     /// The tool is being ended.
-    Stopping { session: SessionId },
+    Stopping { session: SessionRecord },
     /// Answers are taken again.
     Resumed { session: SessionRecord },
     /// The chat wants no prompts for so long.
@@ -181,34 +181,37 @@ impl Actor {
         }
     }
 
-    /// The update that brought it, where decisions have numbers.
-    pub(crate) fn came(&self) -> Option<CameBy> {
+    fn operator(&self) -> Option<&Operator> {
         match self {
             Actor::Command { .. } | Actor::Page { .. } => None,
-            Actor::Chat(operator) => Some(operator.came()),
+            Actor::Chat(operator) => Some(operator),
         }
+    }
+
+    /// The update that brought it, where decisions have numbers.
+    pub(crate) fn came(&self) -> Option<CameBy> {
+        self.operator().map(Operator::came)
     }
 
     /// Where the author of a text hears what became of it. At the machine and at the page they see for themselves.
     fn heard_at(&self, message: Option<&Address>) -> Option<HeardAt> {
-        match self {
-            Actor::Command { .. } | Actor::Page { .. } => None,
-            Actor::Chat(operator) => Some(HeardAt {
-                target: operator.target.0.clone(),
-                reply_to: message.map(|message| message.0.clone()),
-            }),
-        }
+        self.operator().map(|operator| HeardAt {
+            target: operator.target.0.clone(),
+            reply_to: message.map(|message| message.0.clone()),
+        })
     }
 
     /// A refusal on record. What the sender wrote stays off it: the kind is enough.
-    pub(crate) fn rejection(&self, about: About, why: &str) -> AuditEvent {
+    pub(crate) fn rejection(&self, why: &str) -> AuditEvent {
+        self.on_record(EventName::ReplyRejected, why)
+    }
+
+    fn on_record(&self, event: EventName, value: &str) -> AuditEvent {
         AuditEvent {
-            session: about.session,
-            prompt: about.prompt,
-            value: Some(why.to_owned()),
+            value: Some(value.to_owned()),
             source: Some(self.source().to_string()),
             decided_by: Some(self.decided_by()),
-            ..AuditEvent::new(EventName::ReplyRejected)
+            ..AuditEvent::new(event)
         }
     }
 }
@@ -217,74 +220,43 @@ impl Operator {
     pub(crate) fn came(&self) -> CameBy {
         CameBy { channel: self.channel.to_owned(), update: self.update }
     }
-
-    fn chat(&self, key: &str, value: Option<String>) -> ChatChange {
-        ChatChange {
-            channel: self.channel.to_owned(),
-            target: self.target.0.clone(),
-            key: key.to_owned(),
-            value,
-        }
-    }
-}
-
-/// What a record is about.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct About {
-    session: Option<SessionId>,
-    prompt: Option<PromptId>,
-}
-
-impl About {
-    pub(crate) fn nothing() -> Self {
-        Self::default()
-    }
-
-    fn session(session: SessionId) -> Self {
-        Self { session: Some(session), prompt: None }
-    }
-
-    fn prompt(prompt: &PromptRecord) -> Self {
-        Self { session: Some(prompt.session), prompt: Some(prompt.id) }
-    }
 }
 
 /// Decides, as far as that can be said before the store's guard.
 pub(crate) fn decide(decision: &Decision, view: &View, rules: Rules) -> Ruling {
     let by = &decision.by;
-    match &decision.matter {
-        Matter::Answer(answer) => {
-            let found = match (&answer.on, &view.prompt) {
-                (Err(refusal), _) => Err(refusal.clone()),
-                (Ok(_), None) => Err(Refusal::UnknownPrompt),
-                (Ok(offer), Some(prompt)) => Ok((prompt, offer.nonce.unwrap_or(prompt.nonce))),
-            };
-            match found {
-                Ok((prompt, nonce)) => decide_answer(by, answer, prompt, nonce, view, rules),
-                Err(refusal) => refused_answer(by, None, view, refusal),
-            }
+    match (&decision.matter, &view.session) {
+        (Matter::Answer(answer), _) => decide_answer(by, answer, view.prompt.as_ref(), view, rules),
+        (Matter::Mute { time }, _) => decide_mute(by, *time, view),
+        (_, None) => refused(by.rejection("unknown_session"), Refused::NoSession),
+        (Matter::Instruct { session: _, text, as_is }, Some(facts)) => {
+            decide_instruction(by, facts, text, *as_is, view, rules)
         }
-        Matter::Instruct { session: _, text, as_is } => match &view.session {
-            Some(facts) => decide_instruction(by, facts, text, *as_is, view, rules),
-            None => refused(by, About::nothing(), "unknown_session", Refused::NoSession),
+        (Matter::TakeBack { session: _, only }, Some(facts)) => decide_take_back(by, *only, facts),
+        (Matter::Stop { .. }, Some(facts)) => decide_stop(by, facts),
+        (Matter::Resume { .. }, Some(facts)) => decide_resume(by, &facts.record),
+        (Matter::Switch { .. }, Some(Facts { record, .. })) => Ruling::Record {
+            follow: of_chat(by, SWITCHED_TO, Some(record.id.to_string())),
+            verdict: Verdict::Switched { session: record.clone() },
         },
-        Matter::TakeBack { session: _, only } => decide_take_back(by, *only, view),
-        Matter::Stop { session } => decide_stop(by, *session, view),
-        Matter::Resume { .. } => decide_resume(by, view),
-        Matter::Mute { time } => decide_mute(by, *time, view),
-        Matter::Switch { .. } => decide_switch(by, view),
     }
 }
 
 fn decide_answer(
     by: &Actor,
     answer: &Answer,
-    prompt: &PromptRecord,
-    nonce: Nonce,
+    prompt: Option<&PromptRecord>,
     view: &View,
     rules: Rules,
 ) -> Ruling {
+    let (prompt, nonce) = match (&answer.on, prompt) {
+        (Ok(right), Some(prompt)) => (prompt, right.nonce.unwrap_or(prompt.nonce)),
+        (Ok(_), None) => return refused_answer(by, None, view, Refusal::UnknownPrompt),
+        (Err(refusal), _) => return refused_answer(by, None, view, refusal.clone()),
+    };
     let waits = prompt.state == PromptState::AwaitingReply;
+    // A late answer hears its own reason, and not one about its shape.
+    let refuse = |shape| refused_answer(by, Some(prompt), view, if waits { shape } else { prompt.refusal() });
     // A tool that takes no reason with a refusal hears it as its next instruction.
     let (mut said, mut then) = (&answer.said, answer.then.clone());
     if let Said::DenyWith(reason) = said
@@ -296,13 +268,10 @@ fn decide_answer(
     let won = match then.map(|(text, message)| keep_reason(by, text, message.as_ref(), answer.as_is, view)) {
         None => FollowUp::default(),
         Some(Ok(kept)) => kept,
-        Some(Err(_)) if !waits => return refused_answer(by, Some(prompt), view, prompt.refusal()),
-        Some(Err(refusal)) => return refused_answer(by, Some(prompt), view, refusal),
+        Some(Err(refusal)) => return refuse(refusal),
     };
     match answer::check(said, &prompt.sighting, Rules { as_is: answer.as_is, ..rules }) {
-        // A late answer hears its own reason, and not one about its shape.
-        Err(_) if !waits => refused_answer(by, Some(prompt), view, prompt.refusal()),
-        Err(refusal) => refused_answer(by, Some(prompt), view, refusal),
+        Err(refusal) => refuse(refusal),
         Ok(Checked::Cancel) => Ruling::Leave(Cancel {
             prompt: prompt.id,
             nonce,
@@ -340,7 +309,7 @@ fn keep_reason(
     }
     match shape_unfit(facts, &reason, as_is) {
         Some(refusal) => Err(refusal),
-        None => Ok(keep(by, facts, reason, message, view).0),
+        None => Ok(keep(by, facts, reason, message, view)),
     }
 }
 
@@ -352,96 +321,74 @@ fn decide_instruction(
     view: &View,
     rules: Rules,
 ) -> Ruling {
+    let session = facts.record.clone();
     match fit(facts, text, as_is) {
         Ok(Fit::Now(prompt)) => {
-            let answer = Answer {
-                on: Ok(AnswerRight { prompt: prompt.id, nonce: None }),
-                said: Said::Text(text.to_owned()),
-                as_is,
-                then: None,
-            };
-            decide_answer(by, &answer, prompt, prompt.nonce, view, rules)
+            let on = Ok(AnswerRight { prompt: prompt.id, nonce: None });
+            let answer = Answer { on, said: Said::Text(text.to_owned()), as_is, then: None };
+            decide_answer(by, &answer, Some(prompt), view, rules)
         }
         Ok(Fit::Later(busy)) => {
-            let message = match by {
-                Actor::Command { .. } | Actor::Page { .. } => None,
-                Actor::Chat(operator) => operator.message.as_ref(),
-            };
-            let (follow, replaces) = keep(by, facts, text.to_owned(), message, view);
-            let session = facts.record.clone();
-            let verdict = Verdict::Queued { session, busy, replaces, text: view.draw.text };
-            Ruling::Record { follow, verdict }
+            let message = by.operator().and_then(|operator| operator.message.as_ref());
+            let follow = keep(by, facts, text.to_owned(), message, view);
+            let replaces = facts.queued.is_some();
+            Ruling::Record {
+                follow,
+                verdict: Verdict::Queued { session, busy, replaces, text: view.draw.text },
+            }
         }
         Err(unfit) => {
-            let session = facts.record.clone();
-            refused(by, About::session(session.id), unfit.name(), Refused::Instruction { unfit, session })
+            let rejection = AuditEvent { session: Some(session.id), ..by.rejection(unfit.name()) };
+            refused(rejection, Refused::Instruction { unfit, session })
         }
     }
 }
 
-fn decide_take_back(by: &Actor, only: Option<ReplyId>, view: &View) -> Ruling {
-    let Some(facts) = &view.session else {
-        return refused(by, About::nothing(), "unknown_session", Refused::NoSession);
-    };
-    let unsent = facts.unsent.as_ref().map(|(_, why)| why.replace('_', " "));
-    let nothing = Refused::NothingQueued { unsent };
-    let take_back = |reply| TextMove::TakeBack { reply, source: by.source(), decided_by: by.decided_by() };
+fn decide_take_back(by: &Actor, only: Option<ReplyId>, facts: &Facts) -> Ruling {
     let queued = facts.queued.as_ref().filter(|queued| only.is_none_or(|only| only == queued.reply));
     let (text, verdict) = match (queued, &facts.unsent, by) {
         (Some(queued), _, _) => (queued, Verdict::TakenBack),
         // What could not be sent stays at the page until somebody has seen it.
         (None, Some((unsent, _)), Actor::Page { .. }) => (unsent, Verdict::PutAway),
-        (None, _, Actor::Command { .. } | Actor::Chat(_)) | (None, None, Actor::Page { .. }) => {
-            return Ruling::Record { follow: FollowUp::default(), verdict: Verdict::Refused(nothing) };
+        (None, unsent, Actor::Command { .. } | Actor::Chat(_) | Actor::Page { .. }) => {
+            let unsent = unsent.as_ref().map(|(_, why)| why.replace('_', " "));
+            return only_told(Refused::NothingQueued { unsent });
         }
     };
     let is_other = text.source != by.source() || text.decided_by != by.decided_by();
     let notice = (is_other && verdict == Verdict::TakenBack)
         .then(|| crate::words::unsent(&facts.record, "somebody took it back"))
         .and_then(|told| heard(text, told));
+    let (source, decided_by) = (by.source(), by.decided_by());
     let follow = FollowUp {
         notices: notice.into_iter().collect(),
-        text: Some(take_back(text.reply)),
+        text: Some(TextMove::TakeBack { reply: text.reply, source, decided_by }),
         ..FollowUp::default()
     };
     Ruling::Record { follow, verdict }
 }
 
-fn decide_stop(by: &Actor, session: SessionId, view: &View) -> Ruling {
-    match &view.session {
-        None => refused(by, About::nothing(), "unknown_session", Refused::NoSession),
-        Some(facts) if !facts.is_active() => Ruling::Record {
-            follow: FollowUp::default(),
-            verdict: Verdict::Refused(Refused::Over { session: facts.record.clone() }),
-        },
-        Some(_) => Ruling::Record {
-            follow: FollowUp {
-                audit: Some(AuditEvent {
-                    session: Some(session),
-                    value: Some("stop".to_owned()),
-                    source: Some(by.source().to_string()),
-                    decided_by: Some(by.decided_by()),
-                    ..AuditEvent::new(EventName::ReplyReceived)
-                }),
-                ..FollowUp::default()
-            },
-            verdict: Verdict::Stopping { session },
-        },
+fn decide_stop(by: &Actor, facts: &Facts) -> Ruling {
+    let session = facts.record.clone();
+    if !facts.is_active() {
+        return only_told(Refused::Over { session });
+    }
+    let stop = AuditEvent { session: Some(session.id), ..by.on_record(EventName::ReplyReceived, "stop") };
+    Ruling::Record {
+        follow: FollowUp { audit: Some(stop), ..FollowUp::default() },
+        verdict: Verdict::Stopping { session },
     }
 }
 
-fn decide_resume(by: &Actor, view: &View) -> Ruling {
-    let Some(Facts { record, .. }) = &view.session else {
-        return refused(by, About::nothing(), "unknown_session", Refused::NoSession);
-    };
-    if record.paused_at.is_none() {
-        let verdict = Verdict::Refused(Refused::NotPaused { session: record.clone() });
-        return Ruling::Record { follow: FollowUp::default(), verdict };
+fn decide_resume(by: &Actor, session: &SessionRecord) -> Ruling {
+    let session = session.clone();
+    if session.paused_at.is_none() {
+        return only_told(Refused::NotPaused { session });
     }
-    let resume = Resume { session: record.id, source: by.source(), decided_by: by.decided_by() };
+    let resume = Resume { session: session.id, source: by.source(), decided_by: by.decided_by() };
     Ruling::Record {
         follow: FollowUp { resume: Some(resume), ..FollowUp::default() },
-        verdict: Verdict::Resumed { session: record.clone() },
+        verdict: Verdict::Resumed { session },
     }
 }
 
@@ -452,32 +399,33 @@ fn decide_mute(by: &Actor, time: Duration, view: &View) -> Ruling {
     Ruling::Record { follow: of_chat(by, MUTED_UNTIL, value), verdict: Verdict::Muted { time } }
 }
 
-fn decide_switch(by: &Actor, view: &View) -> Ruling {
-    match &view.session {
-        None => refused(by, About::nothing(), "unknown_session", Refused::NoSession),
-        Some(Facts { record, .. }) => Ruling::Record {
-            follow: of_chat(by, SWITCHED_TO, Some(record.id.to_string())),
-            verdict: Verdict::Switched { session: record.clone() },
-        },
-    }
-}
-
 /// What a chat remembers from now on. Commands and the page have nothing that could remember.
 fn of_chat(by: &Actor, key: &str, value: Option<String>) -> FollowUp {
-    let chat = match by {
-        Actor::Command { .. } | Actor::Page { .. } => Vec::new(),
-        Actor::Chat(operator) => vec![operator.chat(key, value)],
-    };
-    FollowUp { chat, ..FollowUp::default() }
+    let remembered = by.operator().map(|operator| ChatChange {
+        channel: operator.channel.to_owned(),
+        target: operator.target.0.clone(),
+        key: key.to_owned(),
+        value,
+    });
+    FollowUp { chat: remembered.into_iter().collect(), ..FollowUp::default() }
 }
 
 fn refused_answer(by: &Actor, prompt: Option<&PromptRecord>, view: &View, refusal: Refusal) -> Ruling {
-    let about = prompt.map(About::prompt).unwrap_or_default();
+    let rejection = AuditEvent {
+        session: prompt.map(|prompt| prompt.session),
+        prompt: prompt.map(|prompt| prompt.id),
+        ..by.rejection(refusal.name())
+    };
     let tool = view.session.as_ref().map(|facts| facts.record.tool.clone());
-    refused(by, about, refusal.name(), Refused::Answer { refusal: refusal.clone(), tool })
+    refused(rejection, Refused::Answer { refusal, tool })
 }
 
-fn refused(by: &Actor, about: About, name: &str, refused: Refused) -> Ruling {
-    let follow = FollowUp { audit: Some(by.rejection(about, name)), ..FollowUp::default() };
+fn refused(rejection: AuditEvent, refused: Refused) -> Ruling {
+    let follow = FollowUp { audit: Some(rejection), ..FollowUp::default() };
     Ruling::Record { follow, verdict: Verdict::Refused(refused) }
+}
+
+/// A no that nothing is put on record for.
+fn only_told(refused: Refused) -> Ruling {
+    Ruling::Record { follow: FollowUp::default(), verdict: Verdict::Refused(refused) }
 }

@@ -4,11 +4,12 @@
 //! Acts are carried out one after the other, and what a commit gives is judged before the next act. An error ends the
 //! event there: nothing that would have followed is done, and what was committed is found again in the store.
 
+use atlasbridge_channel::Address;
 use atlasbridge_model::Now;
-use atlasbridge_store::{Advance, FollowUp, NewPrompt, Outcome, Store, StoreError};
+use atlasbridge_store::{Advance, FollowUp, Handling, Outcome, Store, StoreError};
 
 use crate::core::Core;
-use crate::core::acts::{Act, Change, Committed, Event, NewSighting, Outward, Shown};
+use crate::core::acts::{Act, Change, Committed, Errand, Event, Outward, Shown};
 use crate::core::view::{Board, Draw, Facts, Reads, Takes, View};
 use crate::decide::MUTED_UNTIL;
 use crate::pause;
@@ -78,10 +79,8 @@ impl Engine {
             let next = match act {
                 Act::Then(event) => Some(event),
                 Act::Commit(change) => {
-                    // Whatever holds us up here, the guard judges by the time after it.
-                    pause_before(&change);
                     world.around(Commit::Before)?;
-                    let committed = self.commit(*change, world.now()).await?;
+                    let committed = self.commit(*change, || world.now()).await?;
                     world.around(Commit::After)?;
                     Some(Event::Committed(Box::new(committed)))
                 }
@@ -173,17 +172,19 @@ impl Engine {
         Ok(board)
     }
 
-    /// One transaction. What it came to is judged next.
-    async fn commit(&self, change: Change, now: Now) -> Result<Committed, Trouble> {
+    /// One transaction. What it came to is judged next. Whatever holds us up before it, the guard judges by the time after it:
+    /// so the clock is read where the store is called.
+    async fn commit(&self, change: Change, now: impl Fn() -> Now) -> Result<Committed, Trouble> {
         let store = &self.store;
         Ok(match change {
             Change::Contend { answer, follows, asked } => {
+                pause::point("hub-before-accept");
                 let (came, by) = (asked.by.came(), asked.by.clone());
                 let then = move |outcome: &Outcome| match outcome {
                     Outcome::Won { .. } => follows.of(None, &by),
                     Outcome::Refused(refusal) => follows.of(Some(refusal), &by),
                 };
-                let outcome = store.accept(answer, came, then, now).await.map_err(Trouble::Answer)?;
+                let outcome = store.accept(answer, came, then, now()).await.map_err(Trouble::Answer)?;
                 pause::point("hub-after-accept");
                 Committed::Contended { outcome, asked }
             }
@@ -193,101 +194,89 @@ impl Engine {
                     Advance::Moved(_) => follows.of(None, &by),
                     Advance::Refused(refusal) => follows.of(Some(refusal), &by),
                 };
-                Committed::Left { advance: store.cancel(cancel, came, then, now).await?, asked }
+                Committed::Left { advance: store.cancel(cancel, came, then, now()).await?, asked }
             }
             Change::Note { follow, verdict, asked } => {
-                let is_idle = asked.by.came().is_none() && follow == FollowUp::default();
-                let handling = match is_idle {
-                    true => atlasbridge_store::Handling::Done,
-                    false => store.follow_up(asked.by.came(), follow, now).await?,
+                let came = asked.by.came();
+                let handling = if came.is_none() && follow == FollowUp::default() {
+                    Handling::Done
+                } else {
+                    store.follow_up(came, follow, now()).await?
                 };
                 Committed::Noted { handling, verdict, asked }
             }
             Change::SendQueued { prompt, refused } => {
                 let then = move |outcome: &Outcome| refused.of(outcome);
-                let outcome = store.accept_queued(prompt, then, now).await.map_err(Trouble::Answer)?;
+                let outcome = store.accept_queued(prompt, then, now()).await.map_err(Trouble::Answer)?;
                 Committed::QueuedSent { outcome }
             }
             Change::Follow(follow) => {
-                store.follow_up(None, follow, now).await?;
+                store.follow_up(None, follow, now()).await?;
                 Committed::Done
             }
             Change::Expire { prompt, fallback } => {
-                Committed::Advanced(store.expire(prompt, fallback, now).await?)
+                pause::point("hub-before-expire");
+                Committed::Advanced(store.expire(prompt, fallback, now()).await?)
             }
             Change::Advance { prompt, event } => {
-                Committed::Advanced(store.advance(prompt, &event, now).await?)
+                pause::point("hub-before-outcome");
+                Committed::Advanced(store.advance(prompt, &event, now()).await?)
             }
-            Change::Record(new) => self.record(new, now).await?,
-            Change::Promote { session } => Committed::Promoted(store.promote_next(session, now).await?),
+            Change::Record { new, typed_ago } => {
+                pause::point("hub-before-record");
+                let (session, kind) = (new.session, new.sighting.kind);
+                let recorded = store.record_prompt(new, now()).await?;
+                if recorded.fresh {
+                    tracing::info!(%session, prompt = %recorded.prompt.id, %kind, "prompt recorded");
+                }
+                pause::point("hub-after-record");
+                Committed::Recorded { prompt: recorded.prompt, typed_ago }
+            }
+            Change::Promote { session } => Committed::Promoted(store.promote_next(session, now()).await?),
             Change::Offer { prompt, to, not_before } => {
                 for (channel, targets) in to {
-                    store.offer(prompt, channel, &targets, not_before, now).await?;
+                    store.offer(prompt, channel, &targets, not_before, now()).await?;
                 }
                 Committed::Done
             }
             Change::OfferAgain { prompt, nonce } => {
-                Committed::OfferedAgain(store.reoffer(prompt, nonce, now).await?)
+                Committed::OfferedAgain(store.reoffer(prompt, nonce, now()).await?)
             }
-            Change::EndSession { session, status, code, how } => {
-                store.end_session(session, status, code, now).await?;
+            Change::EndSession { session, status, code } => {
+                pause::point("hub-before-end");
+                store.end_session(session, status, code, now()).await?;
                 tracing::info!(%session, status = status.as_str(), code, "session ended");
-                Committed::SessionEnded { session, how }
+                Committed::Done
             }
             Change::CountDown { channels } => {
                 let mut waiting = 0;
                 for channel in channels {
-                    waiting += store.touch_waiting(channel, now).await?;
+                    waiting += store.touch_waiting(channel, now()).await?;
                 }
                 Committed::CountedDown { waiting }
             }
             Change::Channel(shown) => {
-                self.note_shown(shown, now).await?;
+                pause::point("hub-before-task-done");
+                self.note_shown(shown, now()).await?;
                 pause::point("hub-after-task-done");
                 Committed::Done
             }
         })
     }
 
-    async fn record(&self, new: NewSighting, now: Now) -> Result<Committed, Trouble> {
-        let NewSighting { id, session, sighting, nonce, ttl, typed_ago } = new;
-        let prompt = NewPrompt { id, session, sighting: &sighting, nonce, ttl };
-        let recorded = self.store.record_prompt(prompt, now).await?;
-        if recorded.fresh {
-            tracing::info!(%session, prompt = %recorded.prompt.id, kind = %sighting.kind, "prompt recorded");
-        }
-        pause::point("hub-after-record");
-        Ok(Committed::Recorded { recorded, typed_ago })
-    }
-
     async fn note_shown(&self, shown: Shown, now: Now) -> Result<(), StoreError> {
+        let store = &self.store;
         match shown {
-            Shown::Posted { post, address, shown } => self.store.posted(post, &address, shown, now).await,
-            Shown::Edited { post, shown } => self.store.edited(post, shown, now).await,
-            Shown::DroppedPost { post, why } => self.store.drop_post(post, &why, now).await,
-            Shown::NoticeSent { notice } => self.store.notice_sent(notice, now).await,
-            Shown::DroppedNotice { notice, why } => self.store.drop_notice(notice, &why, now).await,
-            Shown::Polled { channel } => self.store.set_polled_at(channel, now).await,
+            Shown::Done { errand: Errand::Post { id, wanted }, address: Some(Address(address)) } => {
+                store.posted(id, &address, wanted, now).await
+            }
+            Shown::Done { errand: Errand::Post { id, wanted }, address: None } => {
+                store.edited(id, wanted, now).await
+            }
+            Shown::Done { errand: Errand::Notice { id }, .. } => store.notice_sent(id, now).await,
+            Shown::Dropped { errand: Errand::Post { id, .. }, why } => store.drop_post(id, &why, now).await,
+            Shown::Dropped { errand: Errand::Notice { id }, why } => store.drop_notice(id, &why, now).await,
+            Shown::Polled { channel } => store.set_polled_at(channel, now).await,
         }
-    }
-}
-
-/// Where a test may stop us before a transaction.
-fn pause_before(change: &Change) {
-    match change {
-        Change::Contend { .. } => pause::point("hub-before-accept"),
-        Change::Expire { .. } => pause::point("hub-before-expire"),
-        Change::Advance { .. } => pause::point("hub-before-outcome"),
-        Change::Record(_) => pause::point("hub-before-record"),
-        Change::EndSession { .. } => pause::point("hub-before-end"),
-        Change::Channel(_) => pause::point("hub-before-task-done"),
-        Change::Leave { .. }
-        | Change::Note { .. }
-        | Change::SendQueued { .. }
-        | Change::Follow(_)
-        | Change::Promote { .. }
-        | Change::Offer { .. }
-        | Change::OfferAgain { .. }
-        | Change::CountDown { .. } => {}
     }
 }

@@ -8,8 +8,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Body {
-    Notice { blocks: Vec<(Voice, String)>, buttons: Vec<Vec<(String, String)>> },
-    File { name: String, text: String },
+    /// Buttons by their rows, each with its label and what a tap on it brings back.
+    Notice {
+        blocks: Vec<(Voice, String)>,
+        buttons: Vec<Vec<(String, String)>>,
+    },
+    File {
+        name: String,
+        text: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -52,19 +59,5 @@ impl Body {
             buttons: buttons.into_iter().map(row).collect(),
         };
         Task::Notify { notice, reply_to }
-    }
-}
-
-impl From<Notice> for Body {
-    fn from(notice: Notice) -> Self {
-        let block = |block| match block {
-            Block::Ours(text) => (Voice::Ours, text),
-            Block::Program(text) => (Voice::Program, text),
-        };
-        let row = |row: Vec<Button>| row.into_iter().map(|button| (button.label, button.token)).collect();
-        Body::Notice {
-            blocks: notice.blocks.into_iter().map(block).collect(),
-            buttons: notice.buttons.into_iter().map(row).collect(),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! The sessions that are connected right now, and what is in flight to them.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use atlasbridge_model::{Picture, SessionId, picture};
 use atlasbridge_wire::session::{Health, ToSession, Typing, TypingOutcome};
@@ -21,32 +22,42 @@ pub(crate) struct Registry {
     live: HashMap<SessionId, Live>,
     /// How often somebody came or went.
     changes: u64,
-    session_of: HashMap<ConnectionNo, SessionId>,
     /// Session hosts whose process is known to run, by session.
     hosts: HashMap<SessionId, i32>,
     /// Sessions whose host has ended while what it said last may still be in the socket.
     ended: HashSet<SessionId>,
-    questions: HashMap<u64, Question>,
     next_question: u64,
-    typings: HashMap<String, oneshot::Sender<TypingOutcome>>,
+    pub(crate) health: Asked<u64, Health>,
+    pub(crate) texts: Asked<u64, String>,
+    pub(crate) lines: Asked<u64, Vec<String>>,
+    pub(crate) typings: Asked<String, TypingOutcome>,
     /// Screens that somebody looks at.
     screens: HashMap<SessionId, watch::Sender<Option<Picture>>>,
 }
 
-/// What a session host was asked, and where its answer goes.
+/// What session hosts were asked, and where each answer goes.
 #[derive(Debug)]
-enum Question {
-    Health(oneshot::Sender<Health>),
-    Screen(oneshot::Sender<String>),
-    Lines(oneshot::Sender<Vec<String>>),
+pub(crate) struct Asked<K, T> {
+    ways: HashMap<K, oneshot::Sender<T>>,
 }
 
-impl Question {
-    fn is_given_up(&self) -> bool {
-        match self {
-            Question::Health(way) => way.is_closed(),
-            Question::Screen(way) => way.is_closed(),
-            Question::Lines(way) => way.is_closed(),
+impl<K, T> Default for Asked<K, T> {
+    fn default() -> Self {
+        Self { ways: HashMap::new() }
+    }
+}
+
+impl<K: Eq + Hash, T> Asked<K, T> {
+    fn wait(&mut self, question: K) -> oneshot::Receiver<T> {
+        self.ways.retain(|_, way| !way.is_closed());
+        let (way, answer) = oneshot::channel();
+        self.ways.insert(question, way);
+        answer
+    }
+
+    pub(crate) fn came(&mut self, question: K, answer: T) {
+        if let Some(way) = self.ways.remove(&question) {
+            let _ = way.send(answer);
         }
     }
 }
@@ -59,10 +70,7 @@ impl Registry {
         mailbox: mpsc::Sender<ToSession>,
     ) {
         self.changes += 1;
-        if let Some(old) = self.live.insert(session, Live { connection, mailbox }) {
-            self.session_of.remove(&old.connection);
-        }
-        self.session_of.insert(connection, session);
+        self.live.insert(session, Live { connection, mailbox });
         if self.screens.get(&session).is_some_and(|screen| screen.receiver_count() > 0) {
             self.send(session, ToSession::Watch { on: true });
         }
@@ -70,7 +78,7 @@ impl Registry {
 
     /// Forgets the connection: what still comes over it is not heard. Returns whose it was.
     pub(crate) fn disconnect(&mut self, connection: ConnectionNo) -> Option<SessionId> {
-        let session = self.session_of.remove(&connection)?;
+        let (session, _) = self.connection(connection)?;
         self.changes += 1;
         self.live.remove(&session);
         Some(session)
@@ -81,8 +89,8 @@ impl Registry {
         &self,
         connection: ConnectionNo,
     ) -> Option<(SessionId, mpsc::Sender<ToSession>)> {
-        let session = *self.session_of.get(&connection)?;
-        Some((session, self.live.get(&session)?.mailbox.clone()))
+        let (session, live) = self.live.iter().find(|(_, live)| live.connection == connection)?;
+        Some((*session, live.mailbox.clone()))
     }
 
     /// A host that does not read its mailbox is not waited for: what matters is in the store and is sent again.
@@ -119,14 +127,14 @@ impl Registry {
 
     /// Asks a session host how it is; the answer comes, or the receiver is dropped with the question.
     pub(crate) fn ask_health(&mut self, session: SessionId) -> Option<oneshot::Receiver<Health>> {
-        let (way, answer) = oneshot::channel();
-        self.ask(session, Question::Health(way), |asked| ToSession::HowAreYou { asked }).then_some(answer)
+        let asked = self.ask(session, |asked| ToSession::HowAreYou { asked })?;
+        Some(self.health.wait(asked))
     }
 
     /// Asks for the screen of this moment, as text.
     pub(crate) fn ask_screen(&mut self, session: SessionId) -> Option<oneshot::Receiver<String>> {
-        let (way, answer) = oneshot::channel();
-        self.ask(session, Question::Screen(way), |asked| ToSession::Screen { asked }).then_some(answer)
+        let asked = self.ask(session, |asked| ToSession::Screen { asked })?;
+        Some(self.texts.wait(asked))
     }
 
     /// Asks for the lines that scrolled off the screen last.
@@ -135,37 +143,13 @@ impl Registry {
         session: SessionId,
         most: u32,
     ) -> Option<oneshot::Receiver<Vec<String>>> {
-        let (way, answer) = oneshot::channel();
-        self.ask(session, Question::Lines(way), |asked| ToSession::Lines { asked, most }).then_some(answer)
+        let asked = self.ask(session, |asked| ToSession::Lines { asked, most })?;
+        Some(self.lines.wait(asked))
     }
 
-    fn ask(&mut self, session: SessionId, question: Question, message: impl Fn(u64) -> ToSession) -> bool {
+    fn ask(&mut self, session: SessionId, message: impl Fn(u64) -> ToSession) -> Option<u64> {
         self.next_question += 1;
-        let asked = self.next_question;
-        self.questions.retain(|_, question| !question.is_given_up());
-        let is_sent = self.send(session, message(asked));
-        if is_sent {
-            self.questions.insert(asked, question);
-        }
-        is_sent
-    }
-
-    pub(crate) fn health_came(&mut self, health: Health) {
-        if let Some(Question::Health(way)) = self.questions.remove(&health.asked) {
-            let _ = way.send(health);
-        }
-    }
-
-    pub(crate) fn screen_came(&mut self, asked: u64, text: String) {
-        if let Some(Question::Screen(way)) = self.questions.remove(&asked) {
-            let _ = way.send(text);
-        }
-    }
-
-    pub(crate) fn lines_came(&mut self, asked: u64, lines: Vec<String>) {
-        if let Some(Question::Lines(way)) = self.questions.remove(&asked) {
-            let _ = way.send(lines);
-        }
+        self.send(session, message(self.next_question)).then_some(self.next_question)
     }
 
     /// Keys for a session: sent once, never again, whatever becomes of them.
@@ -175,20 +159,8 @@ impl Registry {
         typing_id: String,
         what: Typing,
     ) -> Option<oneshot::Receiver<TypingOutcome>> {
-        self.typings.retain(|_, way| !way.is_closed());
         let message = ToSession::Type { typing_id: typing_id.clone(), what };
-        if !self.send(session, message) {
-            return None;
-        }
-        let (way, outcome) = oneshot::channel();
-        self.typings.insert(typing_id, way);
-        Some(outcome)
-    }
-
-    pub(crate) fn typing_done(&mut self, typing_id: &str, outcome: TypingOutcome) {
-        if let Some(way) = self.typings.remove(typing_id) {
-            let _ = way.send(outcome);
-        }
+        self.send(session, message).then(|| self.typings.wait(typing_id))
     }
 
     /// The live screen of a session, from now on. `None`: it is not connected.
@@ -207,9 +179,7 @@ impl Registry {
     }
 
     pub(crate) fn picture_came(&mut self, session: SessionId, change: picture::Change) {
-        let Some(screen) = self.screens.get(&session) else {
-            return;
-        };
+        let Some(screen) = self.screens.get(&session) else { return };
         if screen.receiver_count() == 0 {
             self.screens.remove(&session);
             self.send(session, ToSession::Watch { on: false });

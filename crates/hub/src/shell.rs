@@ -13,10 +13,10 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atlasbridge_channel::{Address, Inbound, Target};
+use atlasbridge_channel::Inbound;
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::{BootTime, SessionId};
-use atlasbridge_store::{Recovery, Store, StoreConfig};
+use atlasbridge_store::{NewNotice, Recovery, Store, StoreConfig};
 use atlasbridge_web::desk::Ask;
 use atlasbridge_wire::command::{Request, Response};
 use atlasbridge_wire::session::{FromSession, SessionInfo, ToSession};
@@ -66,14 +66,8 @@ pub(crate) enum Input {
     ChannelEnded { name: &'static str },
     /// It is time to start a channel again.
     ChannelRestart { name: &'static str },
-    /// A screen that a chat asked for, or that its host did not tell.
-    ScreenCame {
-        channel: &'static str,
-        target: Target,
-        session: SessionId,
-        text: Option<String>,
-        reply_to: Option<Address>,
-    },
+    /// A chat is to be told something: the screen that it asked for, or that its host did not tell it.
+    Say(NewNotice),
     /// The page asks.
     Page(Ask),
     /// The page's server has ended by itself: the one of this number.
@@ -86,11 +80,11 @@ pub(crate) struct Hub {
     engine: Engine,
     outside: Outside,
     identity: Arc<Identity>,
-    boot_id: String,
     started_at: i64,
     inputs: mpsc::Sender<Input>,
     page: Page,
-    files: Files,
+    /// Where the store is: `audit verify` looks at it beside us.
+    files: StoreConfig,
     /// The list of open prompts, for whoever watches it: the latest, however slow they read.
     pictures: watch::Sender<Response>,
     /// Why remote answers are refused at the moment.
@@ -101,13 +95,6 @@ pub(crate) struct Hub {
     not_before: BootTime,
     /// What page and watchers have been shown: the store's count, and that of what is not stored.
     shown: (u64, u64),
-}
-
-/// What `audit verify` looks at.
-#[derive(Debug, Clone)]
-struct Files {
-    database: std::path::PathBuf,
-    audit_log: std::path::PathBuf,
 }
 
 /// Serves until it is told to stop.
@@ -126,12 +113,8 @@ pub async fn serve(config: HubConfig) -> Result<(), HubError> {
     };
     let started = clock::now();
     let boot_id = clock::boot_id().map_err(HubError::BootId)?;
-    let files = Files { database: config.database.clone(), audit_log: config.audit_log.clone() };
-    let (store, recovery) = Store::open(
-        StoreConfig { database: config.database, audit_log: config.audit_log, boot_id: boot_id.clone() },
-        started,
-    )
-    .await?;
+    let files = StoreConfig { database: config.database, audit_log: config.audit_log, boot_id };
+    let (store, recovery) = Store::open(files.clone(), started).await?;
     let socket = listener::bind(&config.socket)?;
     drop(starting);
     // Grows with each start on this boot, and the lock admits one hub at a time.
@@ -141,7 +124,6 @@ pub async fn serve(config: HubConfig) -> Result<(), HubError> {
         outside: Outside::new(store.clone(), config.journals, config.settings.rules()),
         engine: Engine { core: Core::new(config.settings, identity.epoch), store },
         identity: identity.clone(),
-        boot_id,
         started_at: started.wall.0,
         inputs: inputs.clone(),
         page: Page::default(),
@@ -324,9 +306,7 @@ impl Hub {
             Input::Channel { name, inbound } => self.channel_said(name, inbound).await,
             Input::ChannelEnded { name } => self.channel_ended(name).await,
             Input::ChannelRestart { name } => self.channel_restart(name).await,
-            Input::ScreenCame { channel, target, session, text, reply_to } => {
-                self.screen_came(channel, &target, session, text.as_deref(), reply_to.as_ref()).await
-            }
+            Input::Say(notice) => self.say(notice).await,
             Input::Page(ask) => self.page_asked(ask).await,
             Input::PageEnded { no } => {
                 self.page_ended(no);

@@ -1,34 +1,34 @@
 //! What the hub says to people on channels. Pure: facts in, sentences out.
 
-use atlasbridge_channel::{Block, Button, Notice};
 use atlasbridge_model::SessionId;
 use atlasbridge_model::answer::Refusal;
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::mask::mask;
 use atlasbridge_model::opening::Opening;
-use atlasbridge_model::speech::{self, Instruction};
+use atlasbridge_model::speech::{self, Audience, Instruction};
 use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord};
 use atlasbridge_wire::command::SessionView;
 
 use crate::decide::{Busy, Unfit};
 use crate::desks::chat::commands::Lookup;
+use crate::notice::{Body, Voice};
 use crate::views::is_waiting;
 
 /// Sessions in one message; more would be cut by the channel.
 const MOST_SESSIONS: usize = 20;
 
-pub(crate) fn say(text: impl Into<String>) -> Notice {
-    Notice { blocks: vec![Block::Ours(text.into())], buttons: Vec::new() }
+pub(crate) fn say(text: impl Into<String>) -> Body {
+    Body::Notice { blocks: vec![(Voice::Ours, text.into())], buttons: Vec::new() }
 }
 
-pub(crate) fn welcome(id: &str) -> Notice {
+pub(crate) fn welcome(id: &str) -> Body {
     say(format!(
         "This is AtlasBridge. You are {id}, and you are on the allowlist: prompts of your tools appear here, with buttons.\n\
          /help lists what else you can do."
     ))
 }
 
-pub(crate) fn help() -> Notice {
+pub(crate) fn help() -> Body {
     say(
         "Tap a button of a prompt, or reply to its message: yes, no, a number, a label or a text. With one prompt waiting a \
          plain message answers it; to an agent that works, it is the next instruction.\n\n\
@@ -43,143 +43,115 @@ pub(crate) fn help() -> Notice {
     )
 }
 
-pub(crate) fn unknown_command(text: &str) -> Notice {
+pub(crate) fn unknown_command(text: &str) -> Body {
     let word = text.split_whitespace().next().unwrap_or_default();
     let word: String = word.chars().take(40).collect();
     say(format!("{word} is no command of mine. /help lists them."))
 }
 
-pub(crate) fn sessions(views: &[SessionView], switched_to: Option<SessionId>) -> Notice {
+/// A line for each, as many as fit a message.
+fn listed<T>(all: &[T], line: impl Fn(&T) -> String) -> String {
+    let mut lines: Vec<String> = all.iter().take(MOST_SESSIONS).map(line).collect();
+    if all.len() > MOST_SESSIONS {
+        lines.push(format!("and {} more", all.len() - MOST_SESSIONS));
+    }
+    lines.join("\n")
+}
+
+pub(crate) fn sessions(views: &[SessionView], switched_to: Option<SessionId>) -> Body {
     let switched_to = switched_to.map(|session| session.to_string());
     if views.is_empty() {
         return say("No session runs. `atlasbridge run TOOL` starts one.");
     }
-    let line = |view: &SessionView| {
+    say(listed(views, |view| {
+        let id = &view.session_id;
         let label = view.label.as_ref().map(|label| format!(" “{label}”")).unwrap_or_default();
         let paused = if view.paused { ", paused" } else { "" };
         let pid = view.pid.map(|pid| format!("pid {pid} · ")).unwrap_or_default();
-        let mark =
-            if switched_to.as_deref() == Some(view.session_id.as_str()) { " ← plain messages" } else { "" };
+        let mark = if switched_to.as_ref() == Some(id) { " ← plain messages" } else { "" };
         format!(
             "{} {}{label} · {}{paused} · {pid}{} · {} waiting{mark}",
-            short(&view.session_id),
+            id.get(..8).unwrap_or(id),
             view.tool,
             view.state.replace('_', " "),
             duration(view.uptime_seconds),
             view.waiting
         )
-    };
-    let mut lines: Vec<String> = views.iter().take(MOST_SESSIONS).map(line).collect();
-    if views.len() > MOST_SESSIONS {
-        lines.push(format!("and {} more", views.len() - MOST_SESSIONS));
-    }
-    say(lines.join("\n"))
+    }))
 }
 
-pub(crate) fn status(lookup: &Lookup) -> Notice {
+pub(crate) fn status(lookup: &Lookup) -> Body {
     let Lookup { version, sessions, standing, channels, trouble, .. } = lookup;
     let sessions = sessions.len();
     let waiting = standing.iter().filter(|(open, _)| is_waiting(&open.prompt.state)).count();
-    let mut text = format!("AtlasBridge {version}: {sessions} sessions, {waiting} prompts waiting.");
-    for (open, word) in standing.iter().take(MOST_SESSIONS) {
-        let (code, named) = (code(&open.prompt), named(&open.session));
-        text.push_str(&format!("\n{code} {named}: {word}"));
+    let mut lines = vec![format!("AtlasBridge {version}: {sessions} sessions, {waiting} prompts waiting.")];
+    if !standing.is_empty() {
+        lines.push(listed(standing, |(open, word)| format!("{}: {word}", asked_by(open))));
     }
-    if standing.len() > MOST_SESSIONS {
-        text.push_str(&format!("\nand {} more", standing.len() - MOST_SESSIONS));
-    }
-    for channel in channels {
+    lines.extend(channels.iter().map(|channel| {
         let detail = channel.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
-        text.push_str(&format!("\n{}: {}{detail}", channel.name, channel.state));
-    }
-    if let Some(trouble) = trouble {
-        text.push_str(&format!("\n{}", speech::sentence(&speech::trouble(trouble))));
-    }
-    say(text)
+        format!("{}: {}{detail}", channel.name, channel.state)
+    }));
+    lines.extend(trouble.as_ref().map(|trouble| speech::sentence(&speech::trouble(trouble))));
+    say(lines.join("\n"))
 }
 
-pub(crate) fn screen(session: &SessionRecord, text: Option<&str>) -> Notice {
-    match text {
-        None => say(format!("{} does not answer at the moment; its screen is not known.", named(session))),
-        Some(text) => Notice {
-            blocks: vec![
-                Block::Ours(format!("{} shows:", named(session))),
-                Block::Program(if text.is_empty() {
-                    "(an empty screen)".to_owned()
-                } else {
-                    text.to_owned()
-                }),
-            ],
-            buttons: Vec::new(),
-        },
-    }
+pub(crate) fn screen(session: &SessionRecord, text: Option<&str>) -> Body {
+    let named = named(session);
+    let Some(text) = text else {
+        return say(format!("{named} does not answer at the moment; its screen is not known."));
+    };
+    let text = if text.is_empty() { "(an empty screen)" } else { text };
+    let blocks = vec![(Voice::Ours, format!("{named} shows:")), (Voice::Program, text.to_owned())];
+    Body::Notice { blocks, buttons: Vec::new() }
 }
 
-pub(crate) fn stop(session: &SessionRecord, token: &str) -> Notice {
-    Notice {
-        blocks: vec![Block::Ours(format!(
-            "End {}? Its tool gets SIGTERM, and three seconds later SIGKILL.",
-            named(session)
-        ))],
-        buttons: confirm("Leave it running", "End it", token),
-    }
+/// A question with its two answers, under this token.
+fn ask(blocks: Vec<(Voice, String)>, leave: &str, act: &str, token: &str) -> Body {
+    let button = |label: &str, word: &str| vec![(label.to_owned(), format!("{token}:{word}"))];
+    Body::Notice { blocks, buttons: vec![button(leave, "n"), button(act, "y")] }
 }
 
-/// A sentence for a dialog that asks for a choice: it is never typed into it.
-pub(crate) fn deny_and_say(
-    prompt: &PromptRecord,
-    session: &SessionRecord,
+pub(crate) fn stop(session: &SessionRecord, token: &str) -> Body {
+    let told = format!("End {}? Its tool gets SIGTERM, and three seconds later SIGKILL.", named(session));
+    ask(vec![(Voice::Ours, told)], "Leave it running", "End it", token)
+}
+
+/// A sentence for a dialog that asks for a choice: it is never typed into it. `refusing` is the choice that refuses; `None`
+/// where the tool hears the reason together with the refusal.
+pub(crate) fn sentence_for_a_dialog(
+    open: (&PromptRecord, &SessionRecord),
     text: &str,
-    refusing: &str,
+    refusing: Option<&str>,
     token: &str,
-) -> Notice {
-    Notice {
-        blocks: vec![
-            Block::Ours(format!(
-                "{} asks for a choice ({}), so this was not typed:",
-                named(session),
-                code(prompt)
-            )),
-            Block::Program(mask(text).into_owned()),
-            Block::Ours(format!(
-                "Answer “{refusing}” and send it as the next instruction, once the tool takes one?{}",
-                match Opening::of(text) {
-                    Some(opening) => format!(" Then {}.", opening.told(text, &session.tool)),
-                    None => String::new(),
-                }
-            )),
-        ],
-        buttons: confirm("Do nothing", "Deny and send it", token),
-    }
-}
-
-/// The same where the tool hears the reason together with the refusal.
-pub(crate) fn refuse_with(prompt: &PromptRecord, session: &SessionRecord, text: &str, token: &str) -> Notice {
-    Notice {
-        blocks: vec![
-            Block::Ours(format!(
-                "{} asks for a choice ({}), and this is none:",
-                named(session),
-                code(prompt)
-            )),
-            Block::Program(mask(text).into_owned()),
-            Block::Ours("Refuse with this as the reason?".to_owned()),
-        ],
-        buttons: confirm("Do nothing", "Refuse with it", token),
-    }
+) -> Body {
+    let (prompt, session) = open;
+    let (but, question, act) = match refusing {
+        None => ("and this is none", "Refuse with this as the reason?".to_owned(), "Refuse with it"),
+        Some(refusing) => {
+            let opening = Opening::of(text).map(|opening| opening.told(text, &session.tool));
+            let then = opening.map(|told| format!(" Then {told}.")).unwrap_or_default();
+            let question = format!(
+                "Answer “{refusing}” and send it as the next instruction, once the tool takes one?{then}"
+            );
+            ("so this was not typed", question, "Deny and send it")
+        }
+    };
+    let told = format!("{} asks for a choice ({}), {but}:", named(session), prompt.id.short());
+    let blocks =
+        vec![(Voice::Ours, told), (Voice::Program, mask(text).into_owned()), (Voice::Ours, question)];
+    ask(blocks, "Do nothing", act, token)
 }
 
 /// A text that its first character makes something else of.
-pub(crate) fn not_plain(session: &SessionRecord, opening: Opening, text: &str, token: &str) -> Notice {
+pub(crate) fn not_plain(session: &SessionRecord, opening: Opening, text: &str, token: &str) -> Body {
     let mut told =
         format!("{}: {}. Send it all the same?", named(session), opening.told(text, &session.tool));
     if text.starts_with('/') {
         told.push_str(" (It is no command of mine; /help lists those.)");
     }
-    Notice {
-        blocks: vec![Block::Ours(told), Block::Program(mask(text).into_owned())],
-        buttons: confirm("Do nothing", "Send it as it is", token),
-    }
+    let blocks = vec![(Voice::Ours, told), (Voice::Program, mask(text).into_owned())];
+    ask(blocks, "Do nothing", "Send it as it is", token)
 }
 
 /// A text that is kept for its tool.
@@ -191,26 +163,32 @@ pub(crate) fn queued(session: &SessionRecord, busy: Busy, replaces: bool) -> Str
             "waits at its terminal; this is sent as its next instruction when it has finished the one that it gets there."
         }
     };
-    let instead = match replaces {
-        true => " It takes the place of the one that was queued before, which is not sent.",
-        false => "",
-    };
-    format!("{} {now}{instead}", named(session))
+    let mut told = format!("{} {now}", named(session));
+    if replaces {
+        told.push_str(" It takes the place of the one that was queued before, which is not sent.");
+    }
+    told
 }
 
 /// Why a text is no instruction for this session.
-pub(crate) fn unfit(session: &SessionRecord, unfit: &Unfit) -> String {
-    match unfit {
-        Unfit::Over => format!("{} has ended. Nothing was sent.", named(session)),
-        Unfit::TakesNone => format!(
+pub(crate) fn unfit(session: &SessionRecord, unfit: &Unfit, to: Audience) -> String {
+    match (unfit, to) {
+        (Unfit::Shape(refusal), _) => refusal.told(to, &session.tool),
+        (Unfit::Over, Audience::Command) => over(session),
+        (Unfit::Over, Audience::Page | Audience::Chat) => {
+            format!("{} has ended. Nothing was sent.", named(session))
+        }
+        (Unfit::TakesNone, Audience::Command) => format!(
+            "{} has not waited for an instruction in this session, so nothing can be sent to it; \
+             `atlasbridge reply` answers prompts",
+            session.tool
+        ),
+        (Unfit::TakesNone, Audience::Page | Audience::Chat) => format!(
             "{} has not waited for an instruction yet, so nothing can be sent to it. Nothing was queued.",
             named(session)
         ),
-        Unfit::Empty => "There is nothing to send.".to_owned(),
-        Unfit::Shape(Refusal::NotPlain { opening, given }) => {
-            format!("{}. Nothing was sent.", opening.told(given, &session.tool))
-        }
-        Unfit::Shape(refusal) => refusal.told_on_channel(),
+        (Unfit::Empty, Audience::Command) => "there is nothing to send".to_owned(),
+        (Unfit::Empty, Audience::Page | Audience::Chat) => "There is nothing to send.".to_owned(),
     }
 }
 
@@ -225,12 +203,11 @@ pub(crate) fn unsent(session: &SessionRecord, why: &str) -> String {
 
 /// What the sender of a queued text hears when its tool waits and it is refused.
 pub(crate) fn not_yet(session: &SessionRecord, refusal: &Refusal) -> String {
-    let stays = match matches!(refusal, Refusal::TooMany | Refusal::Paused) {
-        true => " It stays queued, and is sent after that.",
-        false => "",
-    };
-    let told = refusal.told_on_channel();
-    format!("Not sent to {}: {told}{stays}", named(session))
+    let mut told = format!("Not sent to {}: {}", named(session), refusal.told_on_channel());
+    if matches!(refusal, Refusal::TooMany | Refusal::Paused) {
+        told.push_str(" It stays queued, and is sent after that.");
+    }
+    told
 }
 
 /// How the prompt ended that took a queued text.
@@ -245,36 +222,29 @@ pub(crate) fn instruction_ended(session: &SessionRecord, state: &PromptState) ->
     }
 }
 
-fn confirm(leave: &str, act: &str, token: &str) -> Vec<Vec<Button>> {
-    let button =
-        |label: &str, word: &str| Button { label: label.to_owned(), token: format!("{token}:{word}") };
-    vec![vec![button(leave, "n")], vec![button(act, "y")]]
-}
-
-pub(crate) fn several(waiting: &[OpenPrompt]) -> Notice {
-    let lines: Vec<String> = waiting
-        .iter()
-        .take(MOST_SESSIONS)
-        .map(|open| format!("{} {}", code(&open.prompt), named(&open.session)))
-        .collect();
+pub(crate) fn several(waiting: &[OpenPrompt]) -> Body {
+    let lines: Vec<String> = waiting.iter().take(MOST_SESSIONS).map(asked_by).collect();
     say(format!(
         "Multiple active sessions. Reply to the prompt's message, or /switch <session>.\n{}",
         lines.join("\n")
     ))
 }
 
-pub(crate) fn started(session: &SessionRecord) -> Notice {
+fn asked_by(open: &OpenPrompt) -> String {
+    format!("{} {}", open.prompt.id.short(), named(&open.session))
+}
+
+pub(crate) fn started(session: &SessionRecord) -> Body {
     say(format!("{} has started in {}.", named(session), session.cwd))
 }
 
-pub(crate) fn ended(session: &SessionRecord, how: &str) -> Notice {
+pub(crate) fn ended(session: &SessionRecord, how: &str) -> Body {
     say(format!("{} has ended: {how}.", named(session)))
 }
 
 /// Too many answers in a minute: whoever could answer hears it once, and how it ends.
-pub(crate) fn paused(session: &SessionRecord) -> Notice {
-    let id = session.id.to_string();
-    let id = short(&id);
+pub(crate) fn paused(session: &SessionRecord) -> Body {
+    let id = session.id.short();
     say(format!(
         "{} got more than 10 answers from afar within a minute. It is paused: no more answers are taken from here, and no \
          new prompts are shown. The keyboard and the command line work as before.\n\
@@ -296,15 +266,7 @@ pub(crate) fn receipt(prompt: &PromptRecord, answer: Option<&str>) -> String {
 
 pub(crate) fn named(session: &SessionRecord) -> String {
     let label = session.label.as_ref().map(|label| format!(" “{label}”")).unwrap_or_default();
-    format!("{}{label} ({})", session.tool, short(&session.id.to_string()))
-}
-
-pub(crate) fn code(prompt: &PromptRecord) -> String {
-    short(&prompt.id.to_string()).to_owned()
-}
-
-fn short(id: &str) -> &str {
-    id.get(..8).unwrap_or(id)
+    format!("{}{label} ({})", session.tool, session.id.short())
 }
 
 pub(crate) fn duration(seconds: u64) -> String {

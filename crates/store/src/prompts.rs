@@ -85,10 +85,10 @@ record! {
 
 /// A sighting to be recorded, with the random parts that the hub made for it.
 #[derive(Debug, Clone)]
-pub struct NewPrompt<'a> {
+pub struct NewPrompt {
     pub id: PromptId,
     pub session: SessionId,
-    pub sighting: &'a Sighting,
+    pub sighting: Sighting,
     pub nonce: Nonce,
     /// `None`: it does not expire.
     pub ttl: Option<Duration>,
@@ -119,14 +119,13 @@ pub struct Delivery {
 impl Store {
     /// Records a sighting as a prompt and puts it in its session's queue, in one transaction. The same sighting
     /// offered again changes nothing.
-    pub async fn record_prompt(&self, new: NewPrompt<'_>, now: Now) -> Result<Recorded, StoreError> {
+    pub async fn record_prompt(&self, new: NewPrompt, now: Now) -> Result<Recorded, StoreError> {
         let session = new.session;
-        let sighting = new.sighting.clone();
         let ttl = new.ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX));
         let record = PromptRecord {
             id: new.id,
             session,
-            sighting,
+            sighting: new.sighting,
             state: PromptState::Created,
             nonce: new.nonce,
             created_at: now.wall,

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use atlasbridge_channel::{Done, JobNo, Outgoing, Target};
+use atlasbridge_channel::{Address, Done, JobNo, Outgoing, Target};
 use atlasbridge_model::answer::{Refusal, Value};
 use atlasbridge_model::lifecycle::{self, Departure};
 use atlasbridge_model::{BootTime, Nonce, PromptId, ReplyId, SessionId, Sighting};
 use atlasbridge_store::{
-    AcceptedAnswer, Advance, Cancel, FollowUp, Handling, NewNotice, NoticeId, Once, Outcome, PostId,
-    PromptRecord, Recorded, SessionRecord, SessionStatus,
+    AcceptedAnswer, Advance, Cancel, FollowUp, Handling, NewNotice, NewPrompt, NoticeId, Once, Outcome,
+    PostId, PromptRecord, SessionRecord, SessionStatus,
 };
 use atlasbridge_wire::journal::Trace;
 use atlasbridge_wire::session::Inject;
@@ -26,8 +26,6 @@ pub(crate) enum Event {
     Decided(Box<Decision>),
     /// A session that was not known before.
     Began(Box<SessionRecord>),
-    /// The host of a session has connected: it may lack replies.
-    Connected { session: SessionId },
     /// The tool waits, as its session host reads its screen.
     Sighted { session: SessionId, sighting: Box<Sighting>, typed_ago: Option<Duration> },
     /// A prompt left its screen without us.
@@ -46,18 +44,12 @@ pub(crate) enum Event {
     SendQueued { session: SessionId },
     /// Something ended that a queued text may have gone to.
     SettleTexts,
-    /// The host of a session is to have every reply that it has not acknowledged.
+    /// The host of a session is to have every reply that it has not acknowledged: it has connected, or there is a new one.
     Deliver { session: SessionId },
     /// A channel runs from now on.
     ChannelOpened(Subscription),
-    /// A channel runs no more.
-    ChannelClosed { name: &'static str },
-    /// The channel says that its service takes tasks again.
-    Ready { channel: &'static str },
     /// What became of a task.
     TaskDone { channel: &'static str, job: JobNo, target: Target, done: Done },
-    /// The channel's mailbox was full.
-    NotGiven { channel: &'static str, job: JobNo, target: Target },
     /// The channel has heard from its service, after such a gap as it knows of.
     Polled { channel: &'static str, gap: Option<Duration> },
     /// Taps on this prompt may have been lost.
@@ -101,7 +93,7 @@ pub(crate) enum Outward {
     /// A verdict for who waits for it.
     Tell { caller: Caller, verdict: Verdict },
     /// End the tool of a session, and tell who asked whether its host could be told.
-    Stop { session: SessionId, host_pid: i32, caller: Option<Caller> },
+    Stop { session: SessionRecord, caller: Option<Caller> },
     /// A session is over: its viewers are told.
     SessionOver { session: SessionId },
     /// The journal of a host that is gone has been read, and what it says is on record.
@@ -126,7 +118,7 @@ pub(crate) enum Change {
     /// Any other move of a prompt.
     Advance { prompt: PromptId, event: lifecycle::Event },
     /// A sighting becomes a prompt.
-    Record(NewSighting),
+    Record { new: NewPrompt, typed_ago: Option<Duration> },
     /// The next prompt of a session has its turn.
     Promote { session: SessionId },
     /// A prompt is to be shown on these targets.
@@ -134,7 +126,7 @@ pub(crate) enum Change {
     /// A prompt is offered again, under a new right to answer.
     OfferAgain { prompt: PromptId, nonce: Nonce },
     /// A session is over.
-    EndSession { session: SessionId, status: SessionStatus, code: Option<i32>, how: String },
+    EndSession { session: SessionId, status: SessionStatus, code: Option<i32> },
     /// What a channel has done, or heard.
     Channel(Shown),
     /// The time that is left is to be shown anew.
@@ -144,30 +136,31 @@ pub(crate) enum Change {
 /// What a channel has shown, given up or heard.
 #[derive(Debug)]
 pub(crate) enum Shown {
-    Posted { post: PostId, address: String, shown: i64 },
-    Edited { post: PostId, shown: i64 },
-    DroppedPost { post: PostId, why: String },
-    NoticeSent { notice: NoticeId },
-    DroppedNotice { notice: NoticeId, why: String },
-    Polled { channel: &'static str },
+    /// With the address of a message that is new.
+    Done {
+        errand: Errand,
+        address: Option<Address>,
+    },
+    Dropped {
+        errand: Errand,
+        why: String,
+    },
+    Polled {
+        channel: &'static str,
+    },
+}
+
+/// What a channel is to show: a post as it was wanted by this number, or a notice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Errand {
+    Post { id: PostId, wanted: i64 },
+    Notice { id: NoticeId },
 }
 
 impl From<Shown> for Act {
     fn from(shown: Shown) -> Self {
         Change::Channel(shown).into()
     }
-}
-
-/// A sighting to be recorded.
-#[derive(Debug)]
-pub(crate) struct NewSighting {
-    pub(crate) id: PromptId,
-    pub(crate) session: SessionId,
-    pub(crate) sighting: Box<Sighting>,
-    pub(crate) nonce: Nonce,
-    /// `None`: it does not expire.
-    pub(crate) ttl: Option<Duration>,
-    pub(crate) typed_ago: Option<Duration>,
 }
 
 /// What a change came to.
@@ -184,13 +177,11 @@ pub(crate) enum Committed {
     /// A prompt moved, or not.
     Advanced(Advance),
     /// A sighting is a prompt.
-    Recorded { recorded: Recorded, typed_ago: Option<Duration> },
+    Recorded { prompt: PromptRecord, typed_ago: Option<Duration> },
     /// The prompt whose turn it is.
     Promoted(Option<PromptRecord>),
     /// The prompt under its new right to answer; `None` if it waits no more.
     OfferedAgain(Option<PromptRecord>),
-    /// A session is over.
-    SessionEnded { session: SessionId, how: String },
     /// So many messages show a time that is left.
     CountedDown { waiting: u64 },
     /// Nothing follows.

@@ -18,16 +18,14 @@ use std::time::Duration;
 
 use atlasbridge_channel::{Address, Done, JobNo, Outgoing, Target, Task, Undelivered};
 use atlasbridge_model::{BootTime, Now, Timestamp};
-use atlasbridge_store::{DuePost, NewNotice, NoticeId, PostId};
+use atlasbridge_store::{DuePost, NewNotice};
 
-use super::acts::{Act, Outward, Shown};
+use super::acts::{Act, Errand, Outward, Shown};
 use super::view::{Board, Takes};
 use crate::notice::{Body, new_notice};
 
 /// How often the time that is left is shown anew.
 const COUNTDOWN: Duration = Duration::from_secs(60);
-/// After this a mailbox that was full is tried again.
-const FULL_FOR: Duration = Duration::from_secs(1);
 
 /// A channel that runs: whom it reaches, and what they want to hear.
 #[derive(Debug, Clone)]
@@ -51,12 +49,6 @@ struct Channel {
 struct UnderWay {
     job: JobNo,
     what: Errand,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Errand {
-    Post { id: PostId, wanted: i64 },
-    Notice { id: NoticeId },
 }
 
 /// All of them.
@@ -187,15 +179,13 @@ impl Channels {
             let name = board.channel;
             for notice in &board.notices {
                 let reply_to = notice.reply_to.clone().map(Address);
+                let errand = Errand::Notice { id: notice.id };
                 match serde_json::from_str::<Body>(&notice.body) {
                     Ok(body) => {
-                        let errand = Errand::Notice { id: notice.id };
                         let target = Target(notice.target.clone());
                         acts.extend(self.give(name, target, errand, || body.into_task(reply_to)));
                     }
-                    Err(_) => acts.push(
-                        Shown::DroppedNotice { notice: notice.id, why: "unreadable".to_owned() }.into(),
-                    ),
+                    Err(_) => acts.push(Shown::Dropped { errand, why: "unreadable".to_owned() }.into()),
                 }
             }
             self.post_at = earliest(self.post_at, board.next);
@@ -230,16 +220,6 @@ impl Channels {
         Some(Outward::Give { channel: name, outgoing: Outgoing { job, target, task: task() } }.into())
     }
 
-    /// The channel's mailbox was full: the task was not given, and its target is tried again a little later.
-    pub(crate) fn not_given(&mut self, name: &str, target: &Target, job: JobNo, now: Now) {
-        if let Some(channel) = self.find(name)
-            && channel.busy.get(target).is_some_and(|busy| busy.job == job)
-        {
-            channel.busy.remove(target);
-            channel.held.insert(target.clone(), now.boot.plus_millis(FULL_FOR.as_millis() as i64));
-        }
-    }
-
     /// What became of a task. One of an earlier run of the channel is no news.
     pub(crate) fn done(
         &mut self,
@@ -248,44 +228,37 @@ impl Channels {
         target: &Target,
         done: Done,
         now: Now,
-    ) -> Vec<Act> {
-        let Some(channel) = self.find(name) else {
-            return Vec::new();
-        };
-        let Some(UnderWay { what, .. }) = channel.busy.get(target).copied().filter(|busy| busy.job == job)
-        else {
-            return Vec::new();
-        };
+    ) -> Option<Act> {
+        let channel = self.find(name)?;
+        let errand = channel.busy.get(target).filter(|busy| busy.job == job)?.what;
         channel.busy.remove(target);
-        if let Done::NotShown(Undelivered::Later { after }) = &done {
-            // Rounded up: too early would be told to come later once more.
-            let millis = after.as_micros().div_ceil(1_000).try_into().unwrap_or(i64::MAX);
-            channel.held.insert(target.clone(), now.boot.plus_millis(millis));
-        } else {
-            channel.held.remove(target);
+        channel.held.remove(target);
+        let shown = match done {
+            Done::Shown { address } => Some(Shown::Done { errand, address }),
+            // It stays due; its target is held.
+            Done::NotShown(Undelivered::Later { after }) => {
+                // Rounded up: too early would be told to come later once more.
+                let millis = after.as_micros().div_ceil(1_000).try_into().unwrap_or(i64::MAX);
+                channel.held.insert(target.clone(), now.boot.plus_millis(millis));
+                None
+            }
+            Done::NotShown(Undelivered::Never { why }) => {
+                match errand {
+                    Errand::Post { .. } => {
+                        tracing::warn!(channel = name, %why, "a prompt could not be shown");
+                    }
+                    Errand::Notice { .. } => {
+                        tracing::warn!(channel = name, %why, "a message could not be sent");
+                    }
+                }
+                Some(Shown::Dropped { errand, why })
+            }
+        };
+        if let Some(Shown::Done { errand: Errand::Post { .. }, .. }) = shown {
+            self.count_down_from(now.boot);
         }
         self.has_news = true;
-        let shown = match (what, done) {
-            (Errand::Post { id, wanted }, Done::Shown { address }) => {
-                self.count_down_from(now.boot);
-                match address {
-                    Some(Address(address)) => Shown::Posted { post: id, address, shown: wanted },
-                    None => Shown::Edited { post: id, shown: wanted },
-                }
-            }
-            (Errand::Notice { id }, Done::Shown { .. }) => Shown::NoticeSent { notice: id },
-            // It stays due; its target is held.
-            (_, Done::NotShown(Undelivered::Later { .. })) => return Vec::new(),
-            (Errand::Post { id, .. }, Done::NotShown(Undelivered::Never { why })) => {
-                tracing::warn!(channel = name, %why, "a prompt could not be shown");
-                Shown::DroppedPost { post: id, why }
-            }
-            (Errand::Notice { id }, Done::NotShown(Undelivered::Never { why })) => {
-                tracing::warn!(channel = name, %why, "a message could not be sent");
-                Shown::DroppedNotice { notice: id, why }
-            }
-        };
-        vec![shown.into()]
+        shown.map(Act::from)
     }
 
     fn find(&mut self, name: &str) -> Option<&mut Channel> {

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use atlasbridge_channel::{Done, JobNo, Target};
+use atlasbridge_channel::{Done, JobNo, Target, Undelivered};
 use atlasbridge_model::answer::{Refusal, Said, Source, Value, default_value};
 use atlasbridge_model::lifecycle::{self, Departure, Do, Failure, NotApplied, PromptState, Resolution};
 use atlasbridge_model::{BootTime, Kind, Now, Sighting};
 use atlasbridge_store::{
-    Advance, DuePost, FollowUp, Handling, Moved, Notice, Once, OpenText, Outcome, PromptRecord, Recorded,
+    Advance, DuePost, FollowUp, Handling, Moved, Notice, Once, OpenText, Outcome, PromptRecord,
     SessionRecord, SessionStatus, TextMove,
 };
 use atlasbridge_wire::journal::Trace;
@@ -126,11 +126,6 @@ fn whoever_wants_to_hear_of_it_is_told_that_a_session_has_started() {
     check_in(&mut core, Event::Began(Box::new(session())), &view(), "nothing");
 }
 
-#[test]
-fn a_host_that_connects_gets_what_it_may_lack() {
-    check(Event::Connected { session: session_id() }, &view(), "then deliver to S");
-}
-
 // Sightings.
 
 #[test]
@@ -173,7 +168,7 @@ fn a_session_that_has_ended_shows_nothing() {
 }
 
 fn recorded(sighting: Sighting, typed_ago: Option<Duration>) -> Committed {
-    Committed::Recorded { recorded: Recorded { prompt: waiting(sighting), fresh: true }, typed_ago }
+    Committed::Recorded { prompt: waiting(sighting), typed_ago }
 }
 
 #[test]
@@ -215,7 +210,7 @@ fn a_channel_that_opens_is_offered_what_is_open() {
 #[test]
 fn a_channel_that_is_closed_is_offered_nothing() {
     let mut core = hub();
-    check_in(&mut core, Event::ChannelClosed { name: CHAT }, &view(), "nothing");
+    core.channels.close(CHAT);
     check_in(&mut core, on_record(recorded(yes_no(), None)), &view(), "offer P to nobody");
 }
 
@@ -260,7 +255,7 @@ fn prompts_end_before_the_session_that_ends() {
     check(
         ended,
         &with_one_of_each(),
-        "advance P2: R0 not applied: Failed(ToolGone) | advance P2: R0 not applied: Failed(Unknown) | advance P2: R0 not applied: Failed(ToolGone) | advance P: left, ToolEnded | end S as completed with Some(3): completed, exit code 3",
+        "advance P2: R0 not applied: Failed(ToolGone) | advance P2: R0 not applied: Failed(Unknown) | advance P2: R0 not applied: Failed(ToolGone) | advance P: left, ToolEnded | end S as completed with Some(3) | S is over | then settle texts | follow: say to chat/7 claude (51515151) has ended: completed, exit code 3.; say to chat/8 claude (51515151) has ended: completed, exit code 3.",
     );
 }
 
@@ -286,27 +281,27 @@ fn a_host_that_was_killed_is_judged_by_its_journal() {
     check(
         lost(None),
         &with(PromptState::AwaitingReply),
-        "advance P: host lost | end S as crashed with None: its host was killed, and the tool with it | forget the journal of S",
+        "advance P: host lost | end S as crashed with None | S is over | then settle texts | follow: say to chat/7 claude (51515151) has ended: its host was killed, and th…; say to chat/8 claude (51515151) has ended: its host was killed, and th… | forget the journal of S",
     );
     check(
         lost(None),
         &with(received()),
-        "advance P: R0 not applied: Failed(ToolGone) | end S as crashed with None: its host was killed, and the tool with it | forget the journal of S",
+        "advance P: R0 not applied: Failed(ToolGone) | end S as crashed with None | S is over | then settle texts | follow: say to chat/7 claude (51515151) has ended: its host was killed, and th…; say to chat/8 claude (51515151) has ended: its host was killed, and th… | forget the journal of S",
     );
     check(
         lost(Some(Trace::NotTyped)),
         &with(received()),
-        "advance P: R0 not applied: Failed(ToolGone) | end S as crashed with None: its host was killed, and the tool with it | forget the journal of S",
+        "advance P: R0 not applied: Failed(ToolGone) | end S as crashed with None | S is over | then settle texts | follow: say to chat/7 claude (51515151) has ended: its host was killed, and th…; say to chat/8 claude (51515151) has ended: its host was killed, and th… | forget the journal of S",
     );
     check(
         lost(Some(Trace::Unknown)),
         &with(received()),
-        "advance P: R0 not applied: Failed(Unknown) | end S as crashed with None: its host was killed, and the tool with it | forget the journal of S",
+        "advance P: R0 not applied: Failed(Unknown) | end S as crashed with None | S is over | then settle texts | follow: say to chat/7 claude (51515151) has ended: its host was killed, and th…; say to chat/8 claude (51515151) has ended: its host was killed, and th… | forget the journal of S",
     );
     check(
         lost(Some(Trace::Typed)),
         &with(received()),
-        "advance P: R0 typed | advance P: R0 not applied: Failed(Unknown) | end S as crashed with None: its host was killed, and the tool with it | forget the journal of S",
+        "advance P: R0 typed | advance P: R0 not applied: Failed(Unknown) | end S as crashed with None | S is over | then settle texts | follow: say to chat/7 claude (51515151) has ended: its host was killed, and th…; say to chat/8 claude (51515151) has ended: its host was killed, and th… | forget the journal of S",
     );
     // It had said goodbye before.
     check(lost(None), &view_of(facts(ended())), "forget the journal of S");
@@ -329,17 +324,18 @@ fn what_the_gate_has_typed_is_never_said_to_have_reached_nothing() {
 
 #[test]
 fn whoever_wants_to_hear_of_it_is_told_that_a_session_has_ended() {
-    let over = || Committed::SessionEnded { session: session_id(), how: "completed, exit code 0".to_owned() };
-    check_committed(
+    let over = || Event::ToolEnded { session: session_id(), status: SessionStatus::Completed, code: 0 };
+    check(
         over(),
-        &view_of(facts(ended())),
-        "S is over | then settle texts | follow: say to chat/7 claude (51515151) has ended: completed, exit code 0.; say to chat/8 claude (51515151) has ended: completed, exit code 0.",
+        &view_of(facts(session())),
+        "end S as completed with Some(0) | S is over | then settle texts | follow: say to chat/7 claude (51515151) has ended: completed, exit code 0.; say to chat/8 claude (51515151) has ended: completed, exit code 0.",
     );
     let quiet = Subscription { notify_end: false, ..subscription() };
     let mut core = Core::new(settings(), 7);
     core.channels.open(quiet, NOW);
-    check_in(&mut core, on_record(over()), &view_of(facts(ended())), "S is over | then settle texts");
-    check_committed(over(), &view(), "S is over | then settle texts");
+    let silent = "end S as completed with Some(0) | S is over | then settle texts";
+    check_in(&mut core, over(), &view_of(facts(session())), silent);
+    check(over(), &view(), silent);
 }
 
 // Time.
@@ -495,18 +491,16 @@ fn what_is_read_for_an_event_is_what_it_is_judged_by() {
         (time_up(), prompt.clone()),
         (outcome(lifecycle::Event::HostLost), prompt),
         (sighted(yes_no(), None), session.clone()),
-        (Event::SendQueued { session: of_session }, session.clone()),
+        (Event::SendQueued { session: of_session }, session),
         (Event::Moment, Reads::Due),
         (Event::ChannelOpened(subscription()), Reads::Open),
         (Event::SettleTexts, Reads::Texts),
         (Event::Deliver { session: of_session }, Reads::Undelivered(of_session)),
         (Event::Polled { channel: CHAT, gap: None }, Reads::Polled(CHAT)),
         (Event::Look, Reads::Boards(vec![(CHAT, Takes::Something)])),
-        (on_record(Committed::SessionEnded { session: of_session, how: String::new() }), session.clone()),
-        (noted(Verdict::Stopping { session: of_session }), session),
         (noted(Verdict::TakenBack), Reads::Nothing),
         (on_record(Committed::Done), Reads::Nothing),
-        (Event::Ready { channel: CHAT }, Reads::Nothing),
+        (done(1, "7"), Reads::Nothing),
     ];
     for (event, expected) in rows {
         assert_eq!(core.reads(&event), expected, "{event:?}");
@@ -610,7 +604,7 @@ fn a_text_is_settled_when_the_prompt_ends_that_may_have_taken_it() {
 #[test]
 fn a_question_that_was_answered_before_does_nothing() {
     check_committed(
-        noted(Verdict::Stopping { session: session_id() }, Handling::AskGone),
+        noted(Verdict::Stopping { session: session() }, Handling::AskGone),
         &view(),
         "tell 1: question gone",
     );
@@ -643,9 +637,8 @@ fn what_is_on_record_is_told_to_whoever_decided_it() {
 
 #[test]
 fn a_session_is_stopped_once_that_is_on_record() {
-    let stopping = || noted(Verdict::Stopping { session: session_id() }, Handling::Done);
-    check_committed(stopping(), &view_of(facts(session())), "stop S of host 4711, somebody waits");
-    check_committed(stopping(), &view(), "stop S of host 0, somebody waits");
+    let stopping = || noted(Verdict::Stopping { session: session() }, Handling::Done);
+    check_committed(stopping(), &view(), "stop S of host 4711, somebody waits");
 }
 
 #[test]
@@ -949,9 +942,9 @@ fn what_a_channel_says_reaches_its_books() {
     let mut core = hub();
     core.on(Event::Look, &board(vec![post("7", waiting(yes_no()), None)], vec![]));
     let (job, target) = (JobNo(1), Target("7".to_owned()));
-    check_in(&mut core, Event::NotGiven { channel: CHAT, job, target }, &view(), "nothing");
+    let later = Done::NotShown(Undelivered::Later { after: Duration::from_secs(1) });
+    check_in(&mut core, Event::TaskDone { channel: CHAT, job, target, done: later }, &view(), "nothing");
     check_in(&mut core, done(1, "7"), &view(), "nothing");
-    check_in(&mut core, Event::Ready { channel: CHAT }, &view(), "nothing");
     check_in(&mut core, Event::Polled { channel: CHAT, gap: None }, &view(), "chat was heard of");
 }
 

@@ -85,15 +85,15 @@ pub(crate) fn shape_unfit(facts: &Facts, text: &str, as_is: bool) -> Option<Refu
     }
 }
 
-/// What follows from keeping a text for its tool, and whether it takes the place of an older one. The author of that one
-/// hears of it, unless they wrote this one from the same place.
+/// What follows from keeping a text for its tool. The author of an older one whose place it takes hears of it, unless they
+/// wrote this one from the same place.
 pub(super) fn keep(
     by: &Actor,
     facts: &Facts,
     text: String,
     message: Option<&Address>,
     view: &View,
-) -> (FollowUp, bool) {
+) -> FollowUp {
     let heard_at = by.heard_at(message);
     let place =
         |source: &Source, at: &Option<HeardAt>| (source.clone(), at.as_ref().map(|at| at.target.clone()));
@@ -112,12 +112,11 @@ pub(super) fn keep(
         decided_by: by.decided_by(),
         heard_at,
     };
-    let follow = FollowUp {
+    FollowUp {
         text: Some(TextMove::Queue(text)),
         notices: notice.into_iter().collect(),
         ..FollowUp::default()
-    };
-    (follow, facts.queued.is_some())
+    }
 }
 
 /// A message for the author of a text, under the one that brought it.
@@ -127,7 +126,7 @@ pub(crate) fn heard(text: &QueuedText, told: String) -> Option<NewNotice> {
         return None;
     };
     let reply_to = reply_to.clone().map(Address);
-    Some(new_notice(channel, &Target(target.clone()), &words::say(told).into(), reply_to.as_ref()))
+    Some(new_notice(channel, &Target(target.clone()), &words::say(told), reply_to.as_ref()))
 }
 
 fn busy(prompts: &[PromptRecord]) -> Busy {

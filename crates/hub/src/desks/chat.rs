@@ -9,37 +9,44 @@ pub(crate) mod questions;
 mod tests;
 pub(crate) mod texts;
 
-use atlasbridge_channel::{Address, Block, Button, Notice};
+use atlasbridge_channel::Address;
+use atlasbridge_model::Now;
 use atlasbridge_model::answer::{self, Checked, Refusal, Rules, Said};
 use atlasbridge_model::lifecycle::PromptState;
+use atlasbridge_model::speech::Audience;
 use atlasbridge_store::{FollowUp, NewNotice};
 
 use self::questions::Question;
 use super::PromptNow;
 use crate::core::view::View;
 use crate::decide::{Actor, Answer, Decision, Matter, Operator, Refused, Unfit, Verdict, shape_unfit};
-use crate::notice::new_notice;
+use crate::notice::{Body, Voice, new_notice};
 use crate::words;
 
 impl Operator {
-    pub(crate) fn notice(&self, notice: Notice) -> NewNotice {
+    pub(crate) fn notice(&self, notice: &Body) -> NewNotice {
         self.notice_under(notice, self.message.as_ref())
     }
 
-    pub(crate) fn notice_under(&self, notice: Notice, message: Option<&Address>) -> NewNotice {
-        new_notice(self.channel, &self.target, &notice.into(), message)
+    pub(crate) fn notice_under(&self, notice: &Body, message: Option<&Address>) -> NewNotice {
+        new_notice(self.channel, &self.target, notice, message)
     }
 
     fn says(&self, text: impl Into<String>) -> FollowUp {
-        self.shows(words::say(text))
+        self.shows(&words::say(text))
     }
 
-    fn shows(&self, notice: Notice) -> FollowUp {
+    pub(crate) fn shows(&self, notice: &Body) -> FollowUp {
         FollowUp { notices: vec![self.notice(notice)], ..FollowUp::default() }
     }
 
-    fn asks(&self, notice: Notice, token: &str, question: &Question, view: &View) -> FollowUp {
-        FollowUp { ask: Some(question.new_ask(self, token, view.now)), ..self.shows(notice) }
+    pub(crate) fn asks(&self, notice: &Body, token: &str, question: &Question, now: Now) -> FollowUp {
+        FollowUp { ask: Some(question.new_ask(self, token, now)), ..self.shows(notice) }
+    }
+
+    /// What they said is used for nothing, and on record.
+    pub(crate) fn rejected(&self, why: &str) -> FollowUp {
+        FollowUp { audit: Some(Actor::Chat(self.clone()).rejection(why)), ..FollowUp::default() }
     }
 }
 
@@ -63,16 +70,8 @@ pub(crate) fn told(decision: &Decision, verdict: &Verdict, view: &View) -> Follo
     };
     let token = &view.draw.token;
     match verdict {
-        Verdict::Refused(Refused::Answer { .. }) => match &decision.matter {
-            Matter::Answer(answer) => sentence_for_a_dialog(operator, answer, view)
-                .unwrap_or_else(|| told_with(&decision.by, verdict)),
-            Matter::Instruct { .. }
-            | Matter::TakeBack { .. }
-            | Matter::Stop { .. }
-            | Matter::Resume { .. }
-            | Matter::Mute { .. }
-            | Matter::Switch { .. } => told_with(&decision.by, verdict),
-        },
+        Verdict::Refused(Refused::Answer { .. }) => sentence_for_a_dialog(operator, &decision.matter, view)
+            .unwrap_or_else(|| told_with(&decision.by, verdict)),
         Verdict::Refused(Refused::Instruction { unfit, session }) => match (unfit, &decision.matter) {
             (Unfit::Shape(Refusal::NotPlain { opening, given }), Matter::Instruct { .. }) => {
                 let question = Question::Instruct {
@@ -80,16 +79,16 @@ pub(crate) fn told(decision: &Decision, verdict: &Verdict, view: &View) -> Follo
                     text: given.clone(),
                     message: operator.message.clone().unwrap_or(Address(String::new())).0,
                 };
-                operator.asks(words::not_plain(session, *opening, given, token), token, &question, view)
+                operator.asks(&words::not_plain(session, *opening, given, token), token, &question, view.now)
             }
-            (unfit, _) => operator.says(words::unfit(session, unfit)),
+            (unfit, _) => operator.says(words::unfit(session, unfit, Audience::Chat)),
         },
         Verdict::Queued { session, busy, replaces, text } => {
             let way_back = Question::TakeBack { session: session.id.to_string(), reply: text.to_string() };
             let told = words::queued(session, *busy, *replaces);
-            let button = Button { label: "Take it back".to_owned(), token: format!("{token}:y") };
-            let notice = Notice { blocks: vec![Block::Ours(told)], buttons: vec![vec![button]] };
-            operator.asks(notice, token, &way_back, view)
+            let button = ("Take it back".to_owned(), format!("{token}:y"));
+            let notice = Body::Notice { blocks: vec![(Voice::Ours, told)], buttons: vec![vec![button]] };
+            operator.asks(&notice, token, &way_back, view.now)
         }
         Verdict::Resumed { session } => {
             operator.says(format!("Answers to {} are taken again.", words::named(session)))
@@ -124,10 +123,8 @@ pub(crate) fn told(decision: &Decision, verdict: &Verdict, view: &View) -> Follo
 /// # No-sentence-in-a-dialog invariant
 /// A text that is none of a dialog's choices, and that no hook takes as an answer of one's own, is never typed: it is
 /// offered as the reason of a refusal, or as the next instruction after one.
-fn sentence_for_a_dialog(operator: &Operator, answer: &Answer, view: &View) -> Option<FollowUp> {
-    let (Said::Text(text), Ok(offer)) = (&answer.said, &answer.on) else {
-        return None;
-    };
+fn sentence_for_a_dialog(operator: &Operator, matter: &Matter, view: &View) -> Option<FollowUp> {
+    let Matter::Answer(Answer { said: Said::Text(text), on: Ok(offer), .. }) = matter else { return None };
     let (prompt, facts) = (view.prompt.as_ref()?, view.session.as_ref()?);
     let session = &facts.record;
     let check = |said: &Said| answer::check(said, &prompt.sighting, Rules::default());
@@ -138,27 +135,20 @@ fn sentence_for_a_dialog(operator: &Operator, answer: &Answer, view: &View) -> O
     }
     let token = &view.draw.token;
     let (id, nonce) = (prompt.id.to_string(), offer.nonce.unwrap_or(prompt.nonce).to_hex());
-    let (question, notice) = match check(&Said::DenyWith(text.clone())) {
-        Ok(_) => (
-            Question::Refuse { prompt: id, nonce, reason: text.clone() },
-            words::refuse_with(prompt, session, text, token),
-        ),
-        Err(_) => {
-            let Ok(Checked::Type(refusing)) = check(&Said::Deny) else {
-                return None;
-            };
-            // Its sender is asked about its first character together with the rest.
-            if let Some(refusal) = shape_unfit(facts, text, true) {
-                return Some(operator.says(words::unfit(session, &Unfit::Shape(refusal))));
-            }
-            let message = operator.message.as_ref().map(|message| message.0.clone());
-            (
-                Question::DenyAndSay { prompt: id, nonce, text: text.clone(), message },
-                words::deny_and_say(prompt, session, text, &refusing.on_record(), token),
-            )
+    let (question, refusing) = if check(&Said::DenyWith(text.clone())).is_ok() {
+        (Question::Refuse { prompt: id, nonce, reason: text.clone() }, None)
+    } else {
+        let Ok(Checked::Type(refusing)) = check(&Said::Deny) else { return None };
+        // Its sender is asked about its first character together with the rest.
+        if let Some(refusal) = shape_unfit(facts, text, true) {
+            return Some(operator.says(refusal.told(Audience::Chat, &session.tool)));
         }
+        let message = operator.message.as_ref().map(|message| message.0.clone());
+        let question = Question::DenyAndSay { prompt: id, nonce, text: text.clone(), message };
+        (question, Some(refusing.on_record()))
     };
-    Some(operator.asks(notice, token, &question, view))
+    let notice = words::sentence_for_a_dialog((prompt, session), text, refusing.as_deref(), token);
+    Some(operator.asks(&notice, token, &question, view.now))
 }
 
 /// The word under a tap.
@@ -173,14 +163,6 @@ pub(crate) fn receipt(verdict: &Verdict, standing: Option<&PromptNow>) -> String
         Verdict::Resumed { .. } | Verdict::Muted { .. } | Verdict::Switched { .. } | Verdict::Repeated => {
             String::new()
         }
-        Verdict::Refused(refused) => match refused {
-            Refused::Answer { refusal, .. } => refusal.told_on_channel(),
-            Refused::Instruction { unfit, session } => words::unfit(session, unfit),
-            Refused::HostAway { .. } => "Its host is not connected at the moment; try again.".to_owned(),
-            Refused::Over { .. } => "It is over already.".to_owned(),
-            Refused::NotPaused { .. } => "It is not paused.".to_owned(),
-            Refused::NothingQueued { .. } => "Too late: it no longer waits.".to_owned(),
-            Refused::NoSession | Refused::QuestionGone => questions::STALE.to_owned(),
-        },
+        Verdict::Refused(refused) => super::refusal(refused, Audience::Chat),
     }
 }

@@ -10,7 +10,7 @@ use atlasbridge_web::desk::Answer;
 use atlasbridge_wire::command::Response;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{PromptNow, Tellings, Way};
+use super::{PromptNow, Way};
 use crate::decide::{Busy, Refused, Unfit, Verdict};
 use crate::sample::*;
 
@@ -34,13 +34,9 @@ fn check_refused(refused: Refused, command: &str, page: &str, tap: &str) {
     check(Verdict::Refused(refused), command, page, tap);
 }
 
-fn tellings() -> Tellings {
-    Tellings { rules: Rules::default(), now: NOW }
-}
-
 fn at_the_machine(verdict: &Verdict, standing: Option<&PromptNow>) -> String {
     let (way, mut told) = mpsc::channel(1);
-    Way::Command(way).tell(verdict, standing, &tellings());
+    Way::Command(way).tell(verdict, standing);
     named(match told.try_recv() {
         Err(_) => SILENCE.to_owned(),
         Ok(Response::Done) => "done".to_owned(),
@@ -53,7 +49,7 @@ fn at_the_machine(verdict: &Verdict, standing: Option<&PromptNow>) -> String {
 
 fn at_the_page(verdict: &Verdict, standing: Option<&PromptNow>) -> String {
     let (way, mut told) = oneshot::channel();
-    Way::Page(way).tell(verdict, standing, &tellings());
+    Way::Page(way).tell(verdict, standing);
     named(match told.try_recv() {
         Err(_) => SILENCE.to_owned(),
         Ok(Answer::Done { card: None }) => "done".to_owned(),
@@ -69,13 +65,13 @@ fn at_the_page(verdict: &Verdict, standing: Option<&PromptNow>) -> String {
 
 fn under_a_tap(verdict: &Verdict, standing: Option<&PromptNow>) -> String {
     let (way, mut told) = oneshot::channel();
-    Way::Tap(Receipt(way)).tell(verdict, standing, &tellings());
+    Way::Tap(Receipt(way)).tell(verdict, standing);
     told.try_recv().unwrap_or(SILENCE.to_owned())
 }
 
 fn standing(state: PromptState) -> Option<PromptNow> {
     let reply = Some(reply(Some(yes()), atlasbridge_model::answer::Source::Command, "uid:1000"));
-    Some(PromptNow { open: open(prompt(yes_no(), state)), reply })
+    Some(PromptNow { open: open(prompt(yes_no(), state)), reply, rules: Rules::default(), now: NOW })
 }
 
 fn of_prompt() -> Verdict {
@@ -164,7 +160,7 @@ fn an_instruction_that_waits_is_told_with_what_it_waits_for() {
 fn what_is_done_is_told_in_a_word() {
     check(Verdict::TakenBack, "done", "done", "Taken back; it is not sent.");
     check(Verdict::PutAway, "done", "done", "Taken back; it is not sent.");
-    check(Verdict::Stopping { session: session_id() }, "done", "done", "It is being ended.");
+    check(Verdict::Stopping { session: session() }, "done", "done", "It is being ended.");
     check(Verdict::Resumed { session: session() }, "done", "done", "");
     check(Verdict::Muted { time: Duration::from_secs(60) }, "done", "done", "");
     check(Verdict::Switched { session: session() }, "done", "done", "");
@@ -291,11 +287,11 @@ fn every_other_no_is_told_in_a_sentence() {
 #[test]
 fn whoever_has_gone_hears_nothing_and_nobody_minds() {
     let (way, _) = mpsc::channel(1);
-    Way::Command(way).tell(&Verdict::TakenBack, None, &tellings());
+    Way::Command(way).tell(&Verdict::TakenBack, None);
     let (way, _) = oneshot::channel();
-    Way::Page(way).tell(&Verdict::TakenBack, None, &tellings());
+    Way::Page(way).tell(&Verdict::TakenBack, None);
     let (way, _) = oneshot::channel();
-    Way::Tap(Receipt(way)).tell(&Verdict::TakenBack, None, &tellings());
+    Way::Tap(Receipt(way)).tell(&Verdict::TakenBack, None);
 }
 
 /// Whatever the rules may answer an answer with, no desk leaves a person without a word.

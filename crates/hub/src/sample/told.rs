@@ -1,11 +1,13 @@
 //! How acts, rulings and messages read in a row.
 
-use atlasbridge_channel::{Block, Button, Outgoing, Task};
+use std::time::Duration;
+
+use atlasbridge_channel::{Address, Block, Button, Outgoing, Task};
 use atlasbridge_model::{BootTime, Timestamp, lifecycle};
-use atlasbridge_store::{AcceptedAnswer, FollowUp, NewNotice, TextMove};
+use atlasbridge_store::{AcceptedAnswer, FollowUp, NewNotice, NewPrompt, TextMove};
 
 use super::{NOW, draw, nonce, other_prompt, other_session, prompt_id, reply_id, session_id, text_id};
-use crate::core::acts::{Act, Asker, Change, Event, Follows, NewSighting, Outward, Shown};
+use crate::core::acts::{Act, Asker, Change, Errand, Event, Follows, Outward, Shown};
 use crate::decide::{Refused, Ruling, Verdict};
 use crate::notice::{Body, Voice};
 
@@ -66,7 +68,6 @@ fn event(event: &Event) -> String {
         Event::Started { .. }
         | Event::Decided(_)
         | Event::Began(_)
-        | Event::Connected { .. }
         | Event::Sighted { .. }
         | Event::Left { .. }
         | Event::Outcome { .. }
@@ -74,10 +75,7 @@ fn event(event: &Event) -> String {
         | Event::HostLost { .. }
         | Event::Moment
         | Event::ChannelOpened(_)
-        | Event::ChannelClosed { .. }
-        | Event::Ready { .. }
         | Event::TaskDone { .. }
-        | Event::NotGiven { .. }
         | Event::Polled { .. }
         | Event::Committed(_) => format!("UNASKED {event:?}"),
     }
@@ -101,7 +99,7 @@ fn change(change: &Change) -> String {
             format!("expire {prompt} with {:?} as {reply}", value.on_record())
         }
         Change::Advance { prompt, event } => format!("advance {prompt}: {}", happened(event)),
-        Change::Record(new) => recorded(new),
+        Change::Record { new, typed_ago } => recorded(new, *typed_ago),
         Change::Promote { session } => format!("promote {session}"),
         Change::Offer { prompt, to, not_before } => {
             let to: Vec<String> =
@@ -109,8 +107,8 @@ fn change(change: &Change) -> String {
             format!("offer {prompt} to {}{}", all("nobody", ", ", to), later(*not_before))
         }
         Change::OfferAgain { prompt, nonce } => format!("offer {prompt} again with {}", nonce.to_hex()),
-        Change::EndSession { session, status, code, how } => {
-            format!("end {session} as {} with {code:?}: {how}", status.as_str())
+        Change::EndSession { session, status, code } => {
+            format!("end {session} as {} with {code:?}", status.as_str())
         }
         Change::Channel(of) => shown(of),
         Change::CountDown { channels } => format!("count down on {}", channels.join(", ")),
@@ -134,8 +132,9 @@ fn outward(outward: &Outward) -> String {
             format!("give {channel}/{} job {}: {}", target.0, job.0, task(of))
         }
         Outward::Tell { caller, verdict: of } => format!("tell {}: {}", caller.0, verdict(of)),
-        Outward::Stop { session, host_pid, caller } => {
-            format!("stop {session} of host {host_pid}{}", caller.map(|_| ", somebody waits").unwrap_or(""))
+        Outward::Stop { session, caller } => {
+            let (id, host_pid) = (session.id, session.host_pid);
+            format!("stop {id} of host {host_pid}{}", caller.map(|_| ", somebody waits").unwrap_or(""))
         }
         Outward::SessionOver { session } => format!("{session} is over"),
         Outward::ForgetJournal { session } => format!("forget the journal of {session}"),
@@ -147,7 +146,16 @@ fn task(task: &Task) -> String {
         Task::Post(card) => format!("post {}", told_card(card)),
         Task::Edit { address, card } => format!("edit {} {}", address.0, told_card(card)),
         Task::Notify { notice: of, reply_to } => {
-            format!("say {}{}", notice(of), under(reply_to.as_ref().map(|to| to.0.as_str())))
+            let block = |block: &Block| match block {
+                Block::Ours(text) => (Voice::Ours, text.clone()),
+                Block::Program(text) => (Voice::Program, text.clone()),
+            };
+            let row = |row: &Vec<_>| row.iter().map(labelled).collect();
+            let body = Body::Notice {
+                blocks: of.blocks.iter().map(block).collect(),
+                buttons: of.buttons.iter().map(row).collect(),
+            };
+            format!("say {}{}", notice(&body), under(reply_to.as_ref().map(|to| to.0.as_str())))
         }
         Task::File { name, text, reply_to } => {
             format!("file {name} ({text}){}", under(reply_to.as_ref().map(|to| to.0.as_str())))
@@ -164,17 +172,21 @@ fn told_card(card: &atlasbridge_channel::Card) -> String {
 
 fn shown(shown: &Shown) -> String {
     match shown {
-        Shown::Posted { post, address, shown } => format!("posted {} at {address}, as of {shown}", post.0),
-        Shown::Edited { post, shown } => format!("edited {}, as of {shown}", post.0),
-        Shown::DroppedPost { post, why } => format!("drop post {}: {why}", post.0),
-        Shown::NoticeSent { notice } => format!("notice {} is sent", notice.0),
-        Shown::DroppedNotice { notice, why } => format!("drop notice {}: {why}", notice.0),
+        Shown::Done { errand: Errand::Post { id, wanted }, address: Some(Address(address)) } => {
+            format!("posted {} at {address}, as of {wanted}", id.0)
+        }
+        Shown::Done { errand: Errand::Post { id, wanted }, address: None } => {
+            format!("edited {}, as of {wanted}", id.0)
+        }
+        Shown::Done { errand: Errand::Notice { id }, .. } => format!("notice {} is sent", id.0),
+        Shown::Dropped { errand: Errand::Post { id, .. }, why } => format!("drop post {}: {why}", id.0),
+        Shown::Dropped { errand: Errand::Notice { id }, why } => format!("drop notice {}: {why}", id.0),
         Shown::Polled { channel } => format!("{channel} was heard of"),
     }
 }
 
-fn recorded(new: &NewSighting) -> String {
-    let NewSighting { id, session, sighting, nonce, ttl, typed_ago } = new;
+fn recorded(new: &NewPrompt, typed_ago: Option<Duration>) -> String {
+    let NewPrompt { id, session, sighting, nonce, ttl } = new;
     let ttl = ttl.map_or("for ever".to_owned(), |ttl| format!("for {} s", ttl.as_secs()));
     let typed = typed_ago.map(|ago| format!(", typed {} s ago", ago.as_secs())).unwrap_or_default();
     format!("record {} of {session} as {id}/{} {ttl}{typed}", sighting.kind, nonce.to_hex())
@@ -228,7 +240,7 @@ fn verdict(verdict: &Verdict) -> String {
         }
         Verdict::TakenBack => "taken back".to_owned(),
         Verdict::PutAway => "put away".to_owned(),
-        Verdict::Stopping { session } => format!("stopping {session}"),
+        Verdict::Stopping { session } => format!("stopping {}", session.id),
         Verdict::Resumed { session } => format!("resumed {}", session.id),
         Verdict::Muted { time } => format!("muted {} s", time.as_secs()),
         Verdict::Switched { session } => format!("switched to {}", session.id),
@@ -300,29 +312,27 @@ fn new_notice(new: &NewNotice) -> String {
 
 /// All words of a message that waits.
 pub(crate) fn words(new: &NewNotice) -> String {
-    match serde_json::from_str::<Body>(&new.body).unwrap() {
+    notice(&serde_json::from_str::<Body>(&new.body).unwrap())
+}
+
+/// All words of a message.
+pub(crate) fn notice(body: &Body) -> String {
+    match body {
         Body::File { name, .. } => format!("file {name}"),
         Body::Notice { blocks, buttons } => {
-            let block = |(voice, text): (Voice, String)| match voice {
-                Voice::Ours => text,
+            let block = |(voice, text): &(Voice, String)| match voice {
+                Voice::Ours => text.clone(),
                 Voice::Program => format!("`{text}`"),
             };
-            let buttons = buttons.into_iter().flatten().map(|(label, token)| format!("[{label}={token}]"));
-            let parts: Vec<String> = blocks.into_iter().map(block).chain(buttons).collect();
+            let buttons = buttons.iter().flatten().map(|(label, token)| format!("[{label}={token}]"));
+            let parts: Vec<String> = blocks.iter().map(block).chain(buttons).collect();
             named(parts.join(" "))
         }
     }
 }
 
-/// All words of a message.
-pub(crate) fn notice(notice: &atlasbridge_channel::Notice) -> String {
-    let block = |block: &Block| match block {
-        Block::Ours(text) => text.clone(),
-        Block::Program(text) => format!("`{text}`"),
-    };
-    let button = |Button { label, token }: &Button| format!("[{label}={token}]");
-    let buttons = notice.buttons.iter().flatten().map(button);
-    named(notice.blocks.iter().map(block).chain(buttons).collect::<Vec<_>>().join(" "))
+fn labelled(Button { label, token }: &Button) -> (String, String) {
+    (label.clone(), token.clone())
 }
 
 fn under(message: Option<&str>) -> String {

@@ -3,23 +3,23 @@
 use std::time::Duration;
 
 use atlasbridge_channel::{
-    Address, Command, OfferName, Person, Receipt, Recorded, RepliedTo, Saying, Tap, TapOn, Target, Update,
+    Address, Command, OfferName, Person, Receipt, Recorded, RepliedTo, Saying, Tap, TapOn, Update,
 };
 use atlasbridge_model::SessionId;
 use atlasbridge_model::answer::{Refusal, Said, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::routing::Running;
-use atlasbridge_store::{CameBy, FollowUp, Offered, PromptRecord};
+use atlasbridge_store::{CameBy, FollowUp, NewNotice, Offered, PromptRecord};
 
 use super::{Hub, Input, random};
-use crate::decide::{About, Actor, Answer, AnswerRight, Matter, Operator, SWITCHED_TO};
+use crate::decide::{Actor, Answer, AnswerRight, Matter, Operator, SWITCHED_TO};
 use crate::desks::Way;
 use crate::desks::chat::commands::{self, Lookup, Wish};
 use crate::desks::chat::questions::{Question, STALE};
 use crate::desks::chat::texts::{Around, Replied, Route, Texted, route};
 use crate::engine::Trouble;
-use crate::notice::{Body, new_notice};
+use crate::notice::Body;
 use crate::{clock, pause, words};
 
 /// How long a session host may take to tell its screen.
@@ -88,22 +88,10 @@ impl Hub {
                 self.commanded(operator, command).await
             }
             Saying::Nothing { attempt } => {
-                let actor = Actor::Chat(operator.clone());
-                let audit = attempt.map(|why| actor.rejection(About::nothing(), why));
-                self.note(&operator, FollowUp { audit, ..FollowUp::default() }).await
+                let follow = attempt.map(|why| operator.rejected(why)).unwrap_or_default();
+                self.note(&operator, follow).await
             }
         }
-    }
-
-    /// An operator decides, in answer to a question of ours or not.
-    async fn operator_decides(
-        &mut self,
-        operator: Operator,
-        matter: Matter,
-        spent: Option<String>,
-        receipt: Option<Receipt>,
-    ) -> Result<(), Trouble> {
-        self.decide(Actor::Chat(operator), matter, spent, receipt.map(Way::Tap)).await
     }
 
     /// Puts an update on record with what it brought. One that comes again changes nothing.
@@ -141,7 +129,7 @@ impl Hub {
         };
         let on = offered.map(|offered| AnswerRight { prompt: offered.prompt.id, nonce: Some(offered.nonce) });
         let answer = Answer { on: on.ok_or(Refusal::UnknownPrompt), said, as_is: false, then: None };
-        self.operator_decides(operator, Matter::Answer(answer), None, receipt).await
+        self.decide(Actor::Chat(operator), Matter::Answer(answer), None, receipt.map(Way::Tap)).await
     }
 
     /// A tap on a question of ours: `token:y` or `token:n`. Each question is answered once.
@@ -159,11 +147,11 @@ impl Hub {
         match question.map(Question::decided) {
             None => {
                 tell(receipt, STALE);
-                let audit = Actor::Chat(operator.clone()).rejection(About::nothing(), "stale_question");
-                self.note(&operator, FollowUp { audit: Some(audit), ..FollowUp::default() }).await
+                self.note(&operator, operator.rejected("stale_question")).await
             }
             Some(Some((matter, message))) if word == "y" => {
-                self.operator_decides(Operator { message, ..operator }, matter, spent, receipt).await
+                let by = Actor::Chat(Operator { message, ..operator });
+                self.decide(by, matter, spent, receipt.map(Way::Tap)).await
             }
             Some(decided) => {
                 tell(receipt, if decided.is_some() { "Nothing was done." } else { STALE });
@@ -195,11 +183,10 @@ impl Hub {
         };
         let switched = self.switched_to(&operator).await?;
         match route(texted, &Around { waiting, running, replied, switched }) {
-            Route::Decide(matter) => self.operator_decides(operator, matter, None, None).await,
+            Route::Decide(matter) => self.decide(Actor::Chat(operator), matter, None, None).await,
             Route::NotUsed { notice, why } => {
-                let audit = Some(Actor::Chat(operator.clone()).rejection(About::nothing(), why));
-                let notices = vec![operator.notice(notice)];
-                self.note(&operator, FollowUp { audit, notices, ..FollowUp::default() }).await
+                let audit = operator.rejected(why).audit;
+                self.note(&operator, FollowUp { audit, ..operator.shows(&notice) }).await
             }
         }
     }
@@ -238,16 +225,11 @@ impl Hub {
         };
         let token = atlasbridge_model::id::hex(&random()?);
         match commands::asked(command, &operator.id, &token, &lookup) {
-            Wish::Say(notice) => {
-                let notices = vec![operator.notice(notice)];
-                self.note(&operator, FollowUp { notices, ..FollowUp::default() }).await
-            }
-            Wish::Decide(matter) => self.operator_decides(operator, matter, None, None).await,
+            Wish::Say(notice) => self.note(&operator, operator.shows(&notice)).await,
             Wish::Ask(question, notice) => {
-                let ask = Some(question.new_ask(&operator, &token, clock::now()));
-                let notices = vec![operator.notice(notice)];
-                self.note(&operator, FollowUp { ask, notices, ..FollowUp::default() }).await
+                self.note(&operator, operator.asks(&notice, &token, &question, clock::now())).await
             }
+            Wish::Decide(matter) => self.decide(Actor::Chat(operator), matter, None, None).await,
             Wish::Screen(session) => {
                 let message = operator.message.clone();
                 self.show_screen(&operator, session, message, None).await
@@ -274,7 +256,7 @@ impl Hub {
                     name: format!("prompt-{}.txt", prompt.id.short()),
                     text: prompt.sighting.detail.as_str().to_owned(),
                 };
-                follow.notices.push(new_notice(operator.channel, &operator.target, &file, address.as_ref()));
+                follow.notices.push(operator.notice_under(&file, address.as_ref()));
             }
         }
         tell(receipt, "");
@@ -291,31 +273,22 @@ impl Hub {
     ) -> Result<(), Trouble> {
         self.note(operator, FollowUp::default()).await?;
         tell(receipt, "");
+        let Some(record) = self.engine.store.session(session).await? else { return Ok(()) };
         let asked = self.outside.registry.ask_screen(session);
-        let inputs = self.inputs.clone();
-        let (channel, target) = (operator.channel, operator.target.clone());
+        let (inputs, operator) = (self.inputs.clone(), operator.clone());
         tokio::spawn(async move {
             let text = match asked {
                 Some(asked) => tokio::time::timeout(SCREEN_LIMIT, asked).await.ok().and_then(Result::ok),
                 None => None,
             };
-            let _ = inputs.send(Input::ScreenCame { channel, target, session, text, reply_to }).await;
+            let screen = words::screen(&record, text.as_deref());
+            let _ = inputs.send(Input::Say(operator.notice_under(&screen, reply_to.as_ref()))).await;
         });
         Ok(())
     }
 
-    pub(super) async fn screen_came(
-        &mut self,
-        channel: &'static str,
-        target: &Target,
-        session: SessionId,
-        text: Option<&str>,
-        reply_to: Option<&Address>,
-    ) -> Result<(), Trouble> {
-        let Some(session) = self.engine.store.session(session).await? else {
-            return Ok(());
-        };
-        let notice = new_notice(channel, target, &words::screen(&session, text).into(), reply_to);
+    /// A message that became known outside the loop.
+    pub(super) async fn say(&mut self, notice: NewNotice) -> Result<(), Trouble> {
         let follow = FollowUp { notices: vec![notice], ..FollowUp::default() };
         self.engine.store.follow_up(None, follow, clock::now()).await?;
         Ok(())

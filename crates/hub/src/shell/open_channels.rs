@@ -2,8 +2,9 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use atlasbridge_channel::{Handle, Health, Inbound, Outgoing};
+use atlasbridge_channel::{Done, Handle, Health, Inbound, Outgoing, Undelivered};
 use atlasbridge_wire::command::ChannelView;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -16,6 +17,8 @@ use crate::{clock, pause};
 
 /// What a channel says and the loop has not heard yet. A full one makes the channel wait.
 const MAILBOX: usize = 64;
+/// After this a channel's own mailbox that was full is tried again.
+const FULL_FOR: Duration = Duration::from_secs(1);
 
 pub type ChannelFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -62,13 +65,14 @@ impl OpenChannels {
         self.changes
     }
 
-    /// Hands a task to a channel; if its mailbox is full, that comes back.
+    /// Hands a task to a channel; if its mailbox is full, it comes back as one that is to come later.
     pub(super) fn give(&mut self, name: &'static str, outgoing: Outgoing) -> Option<Event> {
         pause::point("hub-before-task");
         let running = self.running.iter().find(|running| running.start.name == name);
         let (job, target) = (outgoing.job, outgoing.target.clone());
         let is_given = running.is_some_and(|running| running.handle.tasks.try_send(outgoing).is_ok());
-        (!is_given).then_some(Event::NotGiven { channel: name, job, target })
+        let done = Done::NotShown(Undelivered::Later { after: FULL_FOR });
+        (!is_given).then_some(Event::TaskDone { channel: name, job, target, done })
     }
 
     pub(super) fn views(&self) -> Vec<ChannelView> {
@@ -114,11 +118,9 @@ impl Hub {
                 // What was wrong with one that stopped may have been mended on the other side.
                 && !matches!(running.health, Health::Stopped { .. })
         };
-        let unwanted = self.outside.channels.running.extract_if(.., |running| !is_wanted(running));
-        let unwanted: Vec<Running> = unwanted.collect();
-        for running in unwanted {
+        for running in self.outside.channels.running.extract_if(.., |running| !is_wanted(running)) {
             running.worker.abort();
-            self.happen(Event::ChannelClosed { name: running.start.name }).await?;
+            self.engine.core.channels.close(running.start.name);
         }
         for start in wanted {
             if self.outside.channels.find(start.name).is_none() {
@@ -191,15 +193,13 @@ impl Hub {
     ) -> Result<(), Trouble> {
         match inbound {
             Inbound::Done { job, target, done } => {
-                self.happen(Event::TaskDone { channel, job, target, done }).await
+                return self.happen(Event::TaskDone { channel, job, target, done }).await;
             }
-            Inbound::Update(update) => self.updated(channel, update).await,
-            Inbound::Health(health) => {
-                self.outside.channels.set_health(channel, health);
-                Ok(())
-            }
-            Inbound::Polled { gap } => self.happen(Event::Polled { channel, gap }).await,
-            Inbound::Ready => self.happen(Event::Ready { channel }).await,
+            Inbound::Update(update) => return self.updated(channel, update).await,
+            Inbound::Polled { gap } => return self.happen(Event::Polled { channel, gap }).await,
+            Inbound::Health(health) => self.outside.channels.set_health(channel, health),
+            Inbound::Ready => self.engine.core.channels.ready(channel),
         }
+        Ok(())
     }
 }

@@ -13,7 +13,7 @@ use super::random;
 use crate::core::acts::{Event, Outward};
 use crate::core::view::Draw;
 use crate::decide::{Caller, Refused, Verdict};
-use crate::desks::{PromptNow, Tellings, Way};
+use crate::desks::{PromptNow, Way};
 use crate::engine::{Trouble, World};
 use crate::registry::Registry;
 use crate::{clock, pause};
@@ -67,19 +67,11 @@ impl Outside {
         let Some(way) = self.ways.remove(&caller) else {
             return Ok(());
         };
-        let standing = match verdict {
-            Verdict::Standing { prompt, .. } => self.standing(*prompt).await?,
-            Verdict::Queued { .. }
-            | Verdict::TakenBack
-            | Verdict::PutAway
-            | Verdict::Stopping { .. }
-            | Verdict::Resumed { .. }
-            | Verdict::Muted { .. }
-            | Verdict::Switched { .. }
-            | Verdict::Refused(_)
-            | Verdict::Repeated => None,
-        };
-        way.tell(verdict, standing.as_ref(), &Tellings { rules: self.rules, now: self.now() });
+        let mut standing = None;
+        if let Verdict::Standing { prompt, .. } = verdict {
+            standing = self.standing(*prompt).await?;
+        }
+        way.tell(verdict, standing.as_ref());
         Ok(())
     }
 
@@ -89,7 +81,8 @@ impl Outside {
         };
         let session = self.store.session(prompt.session).await?;
         let reply = self.store.reply_of(prompt.id).await?;
-        Ok(session.map(|session| PromptNow { open: OpenPrompt { prompt, session }, reply }))
+        let (rules, now) = (self.rules, self.now());
+        Ok(session.map(|session| PromptNow { open: OpenPrompt { prompt, session }, reply, rules, now }))
     }
 }
 
@@ -111,8 +104,9 @@ impl World for Outside {
             }
             Outward::Give { channel, outgoing } => return Ok(self.channels.give(channel, outgoing)),
             Outward::Tell { caller, verdict } => self.tell(caller, &verdict).await?,
-            Outward::Stop { session, host_pid, caller } => {
-                let verdict = match self.registry.send(session, ToSession::Stop) {
+            Outward::Stop { session, caller } => {
+                let host_pid = session.host_pid;
+                let verdict = match self.registry.send(session.id, ToSession::Stop) {
                     true => Verdict::Stopping { session },
                     false => Verdict::Refused(Refused::HostAway { host_pid }),
                 };

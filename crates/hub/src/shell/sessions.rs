@@ -23,7 +23,7 @@ impl Hub {
     /// Sends an input when the host's process ends; at once if it has ended, or if its boot is over.
     pub(super) fn watch_host(&mut self, session: &SessionRecord) {
         let (id, pid, start) = (session.id, session.host_pid, session.host_started);
-        let is_same_boot = session.boot_id == self.boot_id;
+        let is_same_boot = session.boot_id == self.files.boot_id;
         self.outside.registry.host_runs(id, pid);
         let inputs = self.inputs.clone();
         tokio::spawn(async move {
@@ -41,12 +41,8 @@ impl Hub {
         peer_pid: i32,
         mailbox: mpsc::Sender<ToSession>,
     ) -> Result<(), Trouble> {
-        let Ok(id) = info.session_id.parse::<SessionId>() else {
-            return Ok(());
-        };
-        let Some(host_started) = peer::started(peer_pid) else {
-            return Ok(());
-        };
+        let Ok(id) = info.session_id.parse::<SessionId>() else { return Ok(()) };
+        let Some(host_started) = peer::started(peer_pid) else { return Ok(()) };
         let record = SessionRecord {
             id,
             tool: info.tool,
@@ -58,7 +54,7 @@ impl Hub {
             host_started,
             leader_pid: Some(info.leader_pid),
             tool_pid: None,
-            boot_id: self.boot_id.clone(),
+            boot_id: self.files.boot_id.clone(),
             started_at: Timestamp(info.started_at),
             ended_at: None,
             exit_code: None,
@@ -66,10 +62,9 @@ impl Hub {
             paused_at: None,
         };
         let known = self.engine.store.session(id).await?;
-        if known
-            .as_ref()
-            .is_some_and(|known| (known.host_pid, known.host_started) != (peer_pid, host_started))
-        {
+        let is_its_host =
+            |known: &SessionRecord| (known.host_pid, known.host_started) == (peer_pid, host_started);
+        if !known.as_ref().is_none_or(is_its_host) {
             // A session belongs to the process that began it; an id alone takes nothing over.
             tracing::warn!(session = %id, pid = peer_pid, "another process claimed this session and was turned away");
             return Ok(());
@@ -81,7 +76,7 @@ impl Hub {
         }
         self.outside.registry.connect(id, no, mailbox);
         tracing::info!(session = %id, tool = %record.tool, "session connected");
-        self.happen(Event::Connected { session: id }).await
+        self.happen(Event::Deliver { session: id }).await
     }
 
     /// # Nothing-skipped invariant
@@ -121,11 +116,11 @@ impl Hub {
                 self.report(session, report).await?;
                 self.outside.registry.send(session, ToSession::Noted { n });
             }
-            FromSession::Health(health) => registry.health_came(health),
+            FromSession::Health(health) => registry.health.came(health.asked, health),
             FromSession::Picture(change) => registry.picture_came(session, change.into()),
-            FromSession::ScreenText { asked, text } => registry.screen_came(asked, text),
-            FromSession::Lines { asked, lines } => registry.lines_came(asked, lines),
-            FromSession::TypingDone { typing_id, outcome } => registry.typing_done(&typing_id, outcome),
+            FromSession::ScreenText { asked, text } => registry.texts.came(asked, text),
+            FromSession::Lines { asked, lines } => registry.lines.came(asked, lines),
+            FromSession::TypingDone { typing_id, outcome } => registry.typings.came(typing_id, outcome),
             // `Begin` is said once per connection, before this.
             FromSession::Begin(_) | FromSession::Unknown => {}
         }

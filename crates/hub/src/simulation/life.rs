@@ -271,7 +271,7 @@ impl Life {
             return;
         }
         self.outer.hosts[index].is_connected = true;
-        self.happen(Event::Connected { session: record.id }).await;
+        self.happen(Event::Deliver { session: record.id }).await;
     }
 
     async fn connect_or_drop(&mut self) {
@@ -486,7 +486,9 @@ impl Life {
         self.outer.tell(format_args!("the chat is {}", if is_online { "back" } else { "out of reach" }));
         if is_online {
             self.outer.chat.held.clear();
-            self.happen(Event::Ready { channel: CHANNEL }).await;
+            if let Some(hub) = &mut self.hub {
+                hub.core.channels.ready(CHANNEL);
+            }
             let gap = self.outer.dice.once_in(2).then_some(Duration::from_secs(200));
             self.happen(Event::Polled { channel: CHANNEL, gap }).await;
         }

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::time::Duration;
 
+use atlasbridge_channel::{Done, Undelivered};
 use atlasbridge_model::answer::{Value, default_value};
 use atlasbridge_model::{Now, PromptId, SessionId};
 use atlasbridge_store::Store;
@@ -107,7 +109,8 @@ impl World for Outer {
                 if self.dice.once_in(40) {
                     let (job, target) = (outgoing.job, outgoing.target);
                     self.chat.held.insert(target.clone(), self.now.boot.plus_millis(1_000));
-                    return Ok(Some(Event::NotGiven { channel, job, target }));
+                    let done = Done::NotShown(Undelivered::Later { after: Duration::from_secs(1) });
+                    return Ok(Some(Event::TaskDone { channel, job, target, done }));
                 }
                 self.chat.tasks.push_back(outgoing);
             }
@@ -119,7 +122,8 @@ impl World for Outer {
                 self.promise(waited, format_args!("{caller:?} was told twice"));
             }
             Outward::Stop { session, caller, .. } => {
-                let host = self.hosts.iter_mut().find(|host| host.session() == session && host.is_connected);
+                let host =
+                    self.hosts.iter_mut().find(|host| host.session() == session.id && host.is_connected);
                 if let Some(host) = host {
                     host.end();
                 }

@@ -169,11 +169,11 @@ pub(crate) fn password(no: u32) -> Sighting {
     }
 }
 
-pub(crate) fn new(session: SessionId, sighting: &Sighting) -> NewPrompt<'_> {
+pub(crate) fn new(session: SessionId, sighting: &Sighting) -> NewPrompt {
     NewPrompt {
         id: PromptId::from_random(random()),
         session,
-        sighting,
+        sighting: sighting.clone(),
         nonce: Nonce::from_random(random()),
         ttl: Some(TTL),
     }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use atlasbridge_channel::{Address, Done, JobNo, Task, Undelivered};
+use atlasbridge_channel::{Address, Done, JobNo, Undelivered};
 use atlasbridge_model::{BootTime, Now, Timestamp};
 use atlasbridge_store::{DuePost, Notice};
 
 use super::{Channels, Subscription};
 use crate::core::view::{Board, Takes};
-use crate::notice::Body;
 use crate::sample::*;
 
 const FILE: &str = r#"{"file":{"name":"screen.txt","text":"all of it"}}"#;
@@ -37,7 +36,7 @@ fn of_prompt(target: &str) -> DuePost {
 }
 
 fn fed(channels: &mut Channels, board: Board, millis: i64) -> String {
-    let task = |_: &DuePost| Task::Notify { notice: crate::words::say("the prompt"), reply_to: None };
+    let task = |_: &DuePost| crate::words::say("the prompt").into_task(None);
     acts(&channels.feed(&[board], now(millis), task))
 }
 
@@ -48,7 +47,7 @@ fn check(channels: &mut Channels, board: Board, expected: &str) {
 
 #[track_caller]
 fn check_done(channels: &mut Channels, job: u64, done: Done, expected: &str) {
-    row(&acts(&channels.done(CHAT, JobNo(job), &target("7"), done, NOW)), expected);
+    row(&acts(channels.done(CHAT, JobNo(job), &target("7"), done, NOW).as_slice()), expected);
 }
 
 /// The next moment, in milliseconds from now.
@@ -116,7 +115,6 @@ fn a_channel_that_is_closed_is_given_nothing() {
     check(&mut channels, board(vec![of_prompt("7")], vec![stored_notice(9, "7", HELLO)]), "nothing");
     check_done(&mut channels, 1, shown(None), "nothing");
     channels.ready(CHAT);
-    channels.not_given(CHAT, &target("7"), JobNo(1), NOW);
     assert_eq!(channels.names(), Vec::<&str>::new());
 }
 
@@ -207,9 +205,10 @@ fn a_full_mailbox_is_tried_again_a_little_later() {
     let mut channels = channels();
     fed(&mut channels, board(vec![of_prompt("7")], vec![]), 0);
     // Not that task.
-    channels.not_given(CHAT, &target("7"), JobNo(9), NOW);
+    check_done(&mut channels, 9, later(Duration::from_secs(1)), "nothing");
     check_next(&channels, None);
-    channels.not_given(CHAT, &target("7"), JobNo(1), NOW);
+    check_done(&mut channels, 1, later(Duration::from_secs(1)), "nothing");
+    channels.looks(1, NOW.boot);
     check_next(&channels, Some(1_000));
     channels.looks(1, now(1_000).boot);
     row(&fed(&mut channels, board(vec![of_prompt("7")], vec![]), 1_000), "give chat/7 job 2: say the prompt");
@@ -293,7 +292,7 @@ fn words_go_to_every_target_of_the_channels_that_want_them() {
     let quiet = Subscription { name: "other", targets: vec![target("9")], ..subscription() };
     channels.open(Subscription { notify_start: false, ..quiet }, NOW);
     let told = |wants: fn(&Subscription) -> bool| {
-        let body = Body::from(crate::words::say("hello"));
+        let body = crate::words::say("hello");
         let notices = channels.notices(wants, &body);
         notices.iter().map(|new| format!("{}/{} {}", new.channel, new.target, words(new))).collect::<Vec<_>>()
     };

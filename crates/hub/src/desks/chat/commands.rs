@@ -1,12 +1,13 @@
 //! What a person may ask for in words. Pure, but for what is looked up before.
 
-use atlasbridge_channel::{Command, Notice};
+use atlasbridge_channel::Command;
 use atlasbridge_model::{LONGEST_MUTE, SessionId};
 use atlasbridge_store::{OpenPrompt, SessionRecord};
 use atlasbridge_wire::command::{ChannelView, SessionView};
 
 use super::questions::Question;
 use crate::decide::Matter;
+use crate::notice::Body;
 use crate::words;
 
 /// What is looked up for a command: the sessions that run, and how the hub is.
@@ -23,10 +24,10 @@ pub(crate) struct Lookup {
 
 #[derive(Debug)]
 pub(crate) enum Wish {
-    Say(Notice),
+    Say(Body),
     Decide(Matter),
     /// Something is asked before it is done.
-    Ask(Question, Notice),
+    Ask(Question, Body),
     Screen(SessionId),
 }
 

@@ -42,13 +42,8 @@ pub(crate) enum Question {
 
 impl Question {
     pub(crate) fn new_ask(&self, operator: &Operator, token: &str, now: Now) -> NewAsk {
-        let limit = match self {
-            Question::TakeBack { .. } => TAKE_BACK_LIMIT,
-            Question::Stop { .. }
-            | Question::DenyAndSay { .. }
-            | Question::Refuse { .. }
-            | Question::Instruct { .. } => ASK_LIMIT,
-        };
+        let is_take_back = matches!(self, Question::TakeBack { .. });
+        let limit = if is_take_back { TAKE_BACK_LIMIT } else { ASK_LIMIT };
         NewAsk {
             token: token.to_owned(),
             channel: operator.channel.to_owned(),

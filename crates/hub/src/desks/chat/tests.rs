@@ -83,7 +83,7 @@ fn a_tap_has_its_own_word_and_no_message() {
     check(tap(), answer(Said::Row(0)), refused(Refusal::Expired), "(silence)");
     check(tap(), answer(Said::Row(0)), Verdict::TakenBack, "(silence)");
     check(tap(), answer(Said::Row(0)), Verdict::PutAway, "(silence)");
-    check(tap(), answer(Said::Row(0)), Verdict::Stopping { session: session_id() }, "(silence)");
+    check(tap(), answer(Said::Row(0)), Verdict::Stopping { session: session() }, "(silence)");
     check(tap(), answer(Said::Row(0)), Verdict::Repeated, "(silence)");
     check(tap(), answer(Said::Row(0)), Verdict::Standing { prompt: prompt_id(), answer: None }, "(silence)");
     for refused in [

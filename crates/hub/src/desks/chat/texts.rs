@@ -1,6 +1,5 @@
 //! Plain texts: which prompt they mean, and whose next instruction they are where nothing waits. Pure.
 
-use atlasbridge_channel::Notice;
 use atlasbridge_model::answer::{Refusal, Said};
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::opening::Opening;
@@ -9,6 +8,7 @@ use atlasbridge_model::{Kind, SessionId, Timestamp};
 use atlasbridge_store::{Offered, OpenPrompt};
 
 use crate::decide::{Answer, AnswerRight, Matter};
+use crate::notice::Body;
 use crate::words;
 
 /// A text, and what is known of it.
@@ -47,7 +47,7 @@ pub(crate) enum Route {
     Decide(Matter),
     /// It is used for nothing: what its sender hears, and the word for the record.
     NotUsed {
-        notice: Notice,
+        notice: Body,
         why: &'static str,
     },
 }
@@ -58,9 +58,9 @@ fn not_used(text: &str, why: &'static str) -> Route {
 
 /// Which prompt, or which session, does a text mean?
 pub(crate) fn route(texted: &Texted, around: &Around) -> Route {
-    let replied = match &around.replied {
-        Replied::Nothing => None,
-        Replied::Prompt(offered) => Some(offered),
+    match &around.replied {
+        Replied::Nothing => {}
+        Replied::Prompt(offered) => return text_for(texted, offered),
         Replied::Unknown => {
             return not_used(
                 "I do not know which prompt that message belongs to, so this was not used. Reply to the prompt's \
@@ -68,9 +68,6 @@ pub(crate) fn route(texted: &Texted, around: &Around) -> Route {
                 Refusal::UnknownPrompt.name(),
             );
         }
-    };
-    if let Some(offered) = replied {
-        return text_for(texted, offered);
     }
     let candidates: Vec<Waiting> = around.waiting.iter().map(candidate).collect();
     let context = Context { replied_to: None, switched_to: around.switched, sent_at: texted.sent_at };
