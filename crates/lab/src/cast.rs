@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use atlasbridge_detect::recording::{NotARecording, Recording, kernel_text};
+use atlasbridge_detect::recording::{NotARecording, Recording};
 use atlasbridge_detect::{KernelWait, Moment};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ impl CastWriter {
             return Ok(());
         }
         self.kernel = Some(kernel);
-        self.event(at, "k", &kernel_text(kernel))
+        self.event(at, "k", &serde_json::to_string(&kernel)?)
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {

@@ -14,10 +14,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atlasbridge_detect::recording::{Replayed, note};
-use atlasbridge_detect::{
-    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Waits, without_text,
-};
+use atlasbridge_detect::recording::Viewer;
+use atlasbridge_detect::{DetectorConfig, KernelWait, Moment, Observation, Waits, without_text};
 use atlasbridge_model::mask::mask;
 use atlasbridge_pty::{
     ChildEvent, GuardianNote, HostInput, HostOutput, PollFd, PollFlags, RawTerminal, ReadOutcome, Session,
@@ -119,9 +117,7 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
         began: monotonic(),
         notes: Notes {
             writer,
-            detector: Detector::new(config.detector.clone(), size.cols, size.rows),
-            seen: Vec::new(),
-            kernel: KernelWait::UNKNOWN,
+            viewer: Viewer::new(config.detector.clone(), size.cols, size.rows),
             hides_keys: false,
             trouble: None,
         },
@@ -211,15 +207,14 @@ impl Recorder {
     /// first, and noted as of the deadline, so that a replay takes it before the look, too.
     fn let_come(&mut self, now: Moment) -> io::Result<()> {
         let mut put_off = 0;
-        while let Some(due) = self.notes.detector.next_deadline().filter(|due| *due <= now) {
+        while let Some(due) = self.notes.viewer.detector.next_deadline().filter(|due| *due <= now) {
             self.last_due = due;
             let (kernel, is_ahead) = ask_kernel(&self.session);
             if is_ahead && put_off < MOST_PUT_OFF && self.unshown.is_empty() {
                 put_off += 1;
                 self.read_tool(due)?;
             } else {
-                self.notes.kernel = kernel;
-                self.notes.observe(Observation::Deadline, due);
+                self.notes.look(kernel, due);
             }
         }
         Ok(())
@@ -235,7 +230,7 @@ impl Recorder {
 
     fn wait(&mut self, now: Moment) -> io::Result<()> {
         let deadline = [
-            self.notes.detector.next_deadline(),
+            self.notes.viewer.detector.next_deadline(),
             self.kill_at,
             self.end.map(|(_, until)| until).filter(|_| self.unshown.is_empty()),
         ];
@@ -398,7 +393,7 @@ impl Recorder {
     fn tell_guardian(&self, is_raw: bool) {
         let _ = self.session.child.note(&GuardianNote {
             restore: self.raw.change().filter(|_| is_raw),
-            alternate_screen: self.notes.detector.screen().is_alternate(),
+            alternate_screen: self.notes.viewer.detector.screen().is_alternate(),
         });
     }
 
@@ -415,7 +410,7 @@ impl Recorder {
         self.tell_guardian(false);
         let mut notes = self.notes;
         notes.flush();
-        let draft = label::draft(config, size, end.code(), now, &notes.seen);
+        let draft = label::draft(config, size, end.code(), now, &notes.viewer.seen);
         let written = label::write(&label, &draft);
         RecordingResult {
             code: end.code(),
@@ -424,7 +419,7 @@ impl Recorder {
                 End::Exited { .. } | End::Signaled { .. } | End::Terminated { .. } => None,
             },
             label,
-            prompts: notes.seen.len(),
+            prompts: notes.viewer.seen.len(),
             length: now.0,
             hides_keys: notes.hides_keys,
             trouble: notes.trouble.or(written.err()),
@@ -436,10 +431,7 @@ impl Recorder {
 #[derive(Debug)]
 struct Notes {
     writer: CastWriter,
-    detector: Detector,
-    seen: Vec<Replayed>,
-    /// The kernel's word of this moment.
-    kernel: KernelWait,
+    viewer: Viewer,
     hides_keys: bool,
     /// The first failure to write; nothing is written after it.
     trouble: Option<io::Error>,
@@ -455,27 +447,27 @@ impl Notes {
         self.observe(Observation::LocalInput(keys), at);
     }
 
+    /// A deadline has come, which needs no event. The kernel's word does: it may be asked for.
+    fn look(&mut self, kernel: KernelWait, due: Moment) {
+        let written = self.writer.kernel(due, kernel);
+        self.keep(written);
+        self.viewer.kernel = kernel;
+        self.viewer.give(Observation::Deadline, due);
+    }
+
     /// What the detector observes is what the file holds.
     fn observe(&mut self, observation: Observation<'_>, at: Moment) {
         let written = match observation {
             Observation::Output(bytes) => self.writer.output(at, bytes),
             Observation::Resized { cols, rows } => self.writer.event(at, "r", &format!("{cols}x{rows}")),
-            Observation::Kernel(kernel) => self.writer.kernel(at, kernel),
             Observation::ToolEnded => self.writer.event(at, "m", "the tool has ended"),
-            // Keys are written by `keys`, which knows whether they are hidden. A deadline needs no event, and the others
+            // Keys are written by `keys`, which knows whether they are hidden, and the kernel's word by `look`; the others
             // are of `run` alone.
-            Observation::LocalInput(_) | Observation::Deadline => Ok(()),
+            Observation::LocalInput(_) | Observation::Kernel(_) | Observation::Deadline => Ok(()),
             Observation::Injected { .. } | Observation::Untaken | Observation::Told(_) => Ok(()),
         };
         self.keep(written);
-        for event in self.detector.observe(observation, at) {
-            match event {
-                DetectorEvent::AskKernel => self.observe(Observation::Kernel(self.kernel), at),
-                // A recording shows the tool as it is on this terminal: only `run` answers for it.
-                DetectorEvent::AnswerStatusQuery(_) | DetectorEvent::Drift { .. } => {}
-                DetectorEvent::Seen(_) | DetectorEvent::Gone { .. } => note(&mut self.seen, event, at),
-            }
-        }
+        self.viewer.give(observation, at);
     }
 
     fn flush(&mut self) {

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use atlasbridge_detect::{Drift, KernelWait, Moment, Screen, Waits};
+use atlasbridge_detect::{Drift, KernelWait, Moment, Screen};
 use atlasbridge_model::mask::mask;
 use atlasbridge_model::{Choices, Kind, SessionId, Sighting, SightingNo};
 use serde_json::{Map, Value, json};
@@ -83,16 +83,9 @@ impl Captures {
         let begin = if screen.is_alternate() { "\x1b[?1049h\x1b[H" } else { "" };
         let text = mask(&screen.text()).replace('\n', "\r\n");
         let drawn = format!("{begin}{text}\x1b[{};{}H", row + 1, column + 1);
-        let wait = match self.kernel.wait {
-            Waits::Read => "read",
-            Waits::Poll => "poll",
-            Waits::Nobody => "none",
-            Waits::Unknown => "unknown",
-        };
-        let kernel = json!({ "wait": wait, "canonical": self.kernel.canonical, "echo": self.kernel.echo });
         let events = [
             json!([0.0, "o", drawn]),
-            json!([0.0, "k", kernel.to_string()]),
+            json!([0.0, "k", json!(self.kernel).to_string()]),
             json!([STANDS, "m", "captured"]),
         ];
         let lines: Vec<String> = std::iter::once(&header).chain(&events).map(Value::to_string).collect();
