@@ -58,7 +58,7 @@ impl Host {
         };
         deed.has_run = true;
         if deed.answer == Effect::Refuses {
-            let told = format!("the tool says that it ran what was refused: {}", asked.title());
+            let told = format!("the tool says that it ran what was refused: {}", asked.title);
             self.link.notice(&told);
         }
         self.judge_deed();
