@@ -7,6 +7,7 @@
 //! Output never makes it read the screen at once: it only moves a deadline, so a flood costs a look every 20 ms.
 //! When the state is known there is no deadline, so an idle session never wakes.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use atlasbridge_model::{Detail, Excerpt, Fingerprint, Kind, Sighting, SightingNo, Takes};
@@ -143,7 +144,7 @@ impl Detector {
         }
         let reading = recognise::read(&look);
         let stands = standing.stands(&look, reading.as_ref(), &self.status)
-            && !standing.was_taken(&look, reading.as_ref(), standing.kernel, &self.status);
+            && !standing.was_taken(&look, reading.as_ref(), &self.status);
         stands.then(|| Sighting {
             choices: standing.choices_now(reading.as_ref()),
             ..standing.sighting.clone()
@@ -382,7 +383,7 @@ impl Detector {
             let taken = match is_unseen {
                 true => !unseen_stands,
                 false => {
-                    standing.was_taken(&look, reading.as_ref(), kernel, &self.status)
+                    standing.was_taken(&look, reading.as_ref(), &self.status)
                         || echo_over && standing.is_asked_anew(&look, self.clock.last_output)
                 }
             };
@@ -596,6 +597,12 @@ fn depart(events: &mut Vec<DetectorEvent>, standing: Standing, how: Departure) {
     if standing.announced {
         events.push(DetectorEvent::Gone { no: standing.sighting.no, how });
     }
+}
+
+fn hash_of<T: Hash>(parts: impl IntoIterator<Item = T>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    parts.into_iter().for_each(|part| part.hash(&mut hasher));
+    hasher.finish()
 }
 
 fn fingerprint_of(identity: &str) -> Fingerprint {
