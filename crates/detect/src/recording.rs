@@ -36,19 +36,12 @@ pub enum What {
 }
 
 /// The text is no asciicast v2.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} is not asciicast v2")]
 pub struct NotARecording {
     /// Counted from one.
     pub line: usize,
 }
-
-impl std::fmt::Display for NotARecording {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "line {} is not asciicast v2", self.line)
-    }
-}
-
-impl std::error::Error for NotARecording {}
 
 /// A sighting of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
