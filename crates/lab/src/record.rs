@@ -15,13 +15,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use atlasbridge_detect::recording::Viewer;
-use atlasbridge_detect::{DetectorConfig, KernelWait, Moment, Observation, Waits, without_text};
+use atlasbridge_detect::{DetectorConfig, KernelWait, Moment, Observation, without_text};
 use atlasbridge_model::mask::mask;
 use atlasbridge_pty::{
-    ChildEvent, GuardianNote, HostInput, HostOutput, PollFd, PollFlags, RawTerminal, ReadOutcome, Session,
-    Signal, Signals, SpawnConfig, SpawnError, Stop, Termios, TtyWait, WindowSize, WriteOutcome, is_terminal,
-    monotonic, poll, spawn, stop_self, window_size,
+    Child, ChildEvent, Control, GuardianNote, HostInput, HostOutput, PollFd, PollFlags, RawTerminal,
+    ReadOutcome, Signal, Signals, SpawnConfig, SpawnError, Stop, Termios, WindowSize, WriteHalf,
+    WriteOutcome, is_terminal, monotonic, poll, spawn, stop_self, window_size,
 };
+use atlasbridge_session_host::{LineEnds, Relay, Turn};
 use atlasbridge_wire::session::End;
 use serde_json::json;
 
@@ -31,8 +32,6 @@ use crate::cast::CastWriter;
 const STOP_GRACE: Duration = Duration::from_secs(3);
 /// After the tool's end: how long its last words may take, as in `run`.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// How often in a row a look is put off because the tool has written more, as in `run`.
-const MOST_PUT_OFF: u32 = 3;
 
 /// What to record.
 #[derive(Debug)]
@@ -113,6 +112,7 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
         foreground: true,
         outer_terminal: Some(std::os::fd::AsFd::as_fd(&stdin)),
     })?;
+    let terminal = HostOutput::open(&stdout).map_err(RecordError::Terminal)?;
     let mut recorder = Recorder {
         began: monotonic(),
         notes: Notes {
@@ -121,13 +121,14 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
             hides_keys: false,
             trouble: None,
         },
-        session,
+        child: session.child,
+        control: session.control,
+        writer: session.writer,
         signals,
         raw: RawTerminal::enter(&stdin, false).map_err(RecordError::Terminal)?,
         keyboard: HostInput::open(&stdin).map_err(RecordError::Terminal)?,
         keyboard_open: true,
-        terminal: HostOutput::open(&stdout).map_err(RecordError::Terminal)?,
-        unshown: Vec::new(),
+        relay: Relay::new(session.reader, terminal, LineEnds::OfTheTerminal),
         untyped: Vec::new(),
         kill_at: None,
         end: None,
@@ -165,14 +166,15 @@ fn command_line(config: &RecordConfig) -> Vec<String> {
 struct Recorder {
     began: Duration,
     notes: Notes,
-    session: Session,
+    child: Child,
+    control: Control,
+    writer: WriteHalf,
     signals: Signals,
     raw: RawTerminal,
     keyboard: HostInput,
     keyboard_open: bool,
-    terminal: HostOutput,
-    /// What the terminal has not taken yet, and what the tool has not. The other side is not read meanwhile.
-    unshown: Vec<u8>,
+    relay: Relay,
+    /// What the tool has not taken yet. The keyboard is not read meanwhile.
     untyped: Vec<u8>,
     kill_at: Option<Moment>,
     /// How the tool ended, and when its last words must have been said.
@@ -187,10 +189,12 @@ impl Recorder {
             let now = self.now();
             self.let_come(now)?;
             if self.kill_at.is_some_and(|at| at <= now) {
-                let _ = self.session.child.kill_tool();
+                let _ = self.child.kill_tool();
                 self.kill_at = None;
             }
-            if let Some((end, _)) = self.end.filter(|(_, until)| *until <= now && self.unshown.is_empty()) {
+            if let Some((end, until)) = self.end
+                && (self.relay.has_ended() || until <= now && !self.relay.wants_to_write())
+            {
                 return Ok(end);
             }
             self.wait(now)?;
@@ -206,15 +210,11 @@ impl Recorder {
     /// As in `run`, the kernel's word counts only for the screen that was read. Output that it is ahead of is read
     /// first, and noted as of the deadline, so that a replay takes it before the look, too.
     fn let_come(&mut self, now: Moment) -> io::Result<()> {
-        let mut put_off = 0;
         while let Some(due) = self.notes.viewer.detector.next_deadline().filter(|due| *due <= now) {
             self.last_due = due;
-            let (kernel, is_ahead) = ask_kernel(&self.session);
-            if is_ahead && put_off < MOST_PUT_OFF && self.unshown.is_empty() {
-                put_off += 1;
-                self.read_tool(due)?;
-            } else {
-                self.notes.look(kernel, due);
+            match self.relay.ask_kernel(&self.control) {
+                Some(kernel) => self.notes.look(kernel, due),
+                None => self.read_tool(due)?,
             }
         }
         Ok(())
@@ -232,27 +232,27 @@ impl Recorder {
         let deadline = [
             self.notes.viewer.detector.next_deadline(),
             self.kill_at,
-            self.end.map(|(_, until)| until).filter(|_| self.unshown.is_empty()),
+            self.end.map(|(_, until)| until).filter(|_| !self.relay.wants_to_write()),
         ];
         let limit = deadline.into_iter().flatten().min().map(|due| due - now);
         if limit.is_none_or(|limit| !limit.is_zero()) {
             self.notes.flush();
         }
         let mut tool = PollFlags::empty();
-        tool.set(PollFlags::IN, self.unshown.is_empty());
+        tool.set(PollFlags::IN, self.relay.wants_to_read());
         tool.set(PollFlags::OUT, !self.untyped.is_empty());
         let mut descriptors = vec![PollFd::new(&self.signals, PollFlags::IN)];
         if !tool.is_empty() {
-            descriptors.push(PollFd::new(&self.session.reader, tool));
+            descriptors.push(PollFd::from_borrowed_fd(self.relay.tool(), tool));
         }
-        if !self.unshown.is_empty() {
-            descriptors.push(PollFd::new(&self.terminal, PollFlags::OUT));
+        if self.relay.wants_to_write() {
+            descriptors.push(PollFd::from_borrowed_fd(self.relay.terminal(), PollFlags::OUT));
         }
         if self.reads_keyboard() {
             descriptors.push(PollFd::new(&self.keyboard, PollFlags::IN));
         }
         if self.end.is_none() {
-            descriptors.push(PollFd::new(&self.session.child, PollFlags::IN));
+            descriptors.push(PollFd::new(&self.child, PollFlags::IN));
         }
         poll(&mut descriptors, limit).map(drop)
     }
@@ -263,41 +263,20 @@ impl Recorder {
 
     /// The terminal gets the bytes first, then the recording, then the detector.
     fn on_tool(&mut self) -> io::Result<()> {
-        self.show()?;
-        if !self.unshown.is_empty() {
-            return Ok(());
-        }
+        self.relay.flush()?;
         let now = self.now();
         self.let_come(now)?;
         self.read_tool(now)
     }
 
     fn read_tool(&mut self, at: Moment) -> io::Result<()> {
-        let mut buffer = [0; 64 * 1024];
-        match self.session.reader.read(&mut buffer)? {
-            ReadOutcome::Data(count) => {
-                let bytes = buffer.get(..count).unwrap_or_default();
-                self.unshown.extend_from_slice(bytes);
-                self.show()?;
-                self.notes.observe(Observation::Output(bytes), at);
-            }
-            ReadOutcome::WouldBlock => {}
-            ReadOutcome::End => {
-                self.on_child();
-                self.end = self.end.map(|(end, _)| (end, Moment::default()));
-            }
+        if !self.relay.wants_to_read() {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn show(&mut self) -> io::Result<()> {
-        while !self.unshown.is_empty() {
-            match self.terminal.write(&self.unshown)? {
-                WriteOutcome::Wrote(count) => drop(self.unshown.drain(..count)),
-                WriteOutcome::WouldBlock => return Ok(()),
-                // The terminal is gone; the hang-up signal follows.
-                WriteOutcome::Closed => self.unshown.clear(),
-            }
+        match self.relay.pump()? {
+            Turn::Data(bytes) => self.notes.observe(Observation::Output(bytes), at),
+            Turn::Nothing => {}
+            Turn::End => self.on_child(),
         }
         Ok(())
     }
@@ -308,7 +287,7 @@ impl Recorder {
             match self.keyboard.read(&mut keys)? {
                 ReadOutcome::Data(count) => {
                     let keys = keys.get(..count).unwrap_or_default();
-                    let is_shown = self.session.control.line_mode().echo;
+                    let is_shown = self.control.line_mode().echo;
                     let now = self.now();
                     self.let_come(now)?;
                     self.notes.keys(keys, is_shown, now);
@@ -319,7 +298,7 @@ impl Recorder {
             }
         }
         while !self.untyped.is_empty() {
-            match self.session.writer.write(&self.untyped)? {
+            match self.writer.write(&self.untyped)? {
                 WriteOutcome::Wrote(count) => drop(self.untyped.drain(..count)),
                 WriteOutcome::WouldBlock => return Ok(()),
                 WriteOutcome::Closed => self.untyped.clear(),
@@ -333,12 +312,12 @@ impl Recorder {
             match signal {
                 Signal::Winch => self.resize(),
                 Signal::Term | Signal::Hup => {
-                    let _ = self.session.child.signal_tool(signal);
-                    let _ = self.session.child.continue_tool();
+                    let _ = self.child.signal_tool(signal);
+                    let _ = self.child.continue_tool();
                     self.kill_at = Some(self.now() + STOP_GRACE);
                 }
                 Signal::Int | Signal::Quit | Signal::Tstp => {
-                    let _ = self.session.child.signal_foreground(signal);
+                    let _ = self.child.signal_foreground(signal);
                 }
                 Signal::Cont => self.come_back(),
                 // Not asked for: they act, or are ignored.
@@ -349,7 +328,7 @@ impl Recorder {
 
     fn resize(&mut self) {
         if let Ok(size) = window_size(io::stdout()) {
-            let _ = self.session.control.resize(size);
+            let _ = self.control.resize(size);
             let now = self.now();
             let _ = self.let_come(now);
             self.notes.observe(Observation::Resized { cols: size.cols, rows: size.rows }, now);
@@ -357,7 +336,7 @@ impl Recorder {
     }
 
     fn on_child(&mut self) {
-        while let Ok(Some(event)) = self.session.child.next_event() {
+        while let Ok(Some(event)) = self.child.next_event() {
             let end = match event {
                 ChildEvent::Started { .. } | ChildEvent::Continued => continue,
                 ChildEvent::Stopped { .. } => {
@@ -387,11 +366,11 @@ impl Recorder {
         let _ = self.raw.resume();
         self.tell_guardian(true);
         self.resize();
-        let _ = self.session.child.continue_tool();
+        let _ = self.child.continue_tool();
     }
 
     fn tell_guardian(&self, is_raw: bool) {
-        let _ = self.session.child.note(&GuardianNote {
+        let _ = self.child.note(&GuardianNote {
             restore: self.raw.change().filter(|_| is_raw),
             alternate_screen: self.notes.viewer.detector.screen().is_alternate(),
         });
@@ -480,23 +459,4 @@ impl Notes {
             self.trouble.get_or_insert(error);
         }
     }
-}
-
-/// The kernel's word, and whether it is ahead of output that was not read yet.
-fn ask_kernel(session: &Session) -> (KernelWait, bool) {
-    let probe = session.control.probe();
-    let mut output = [PollFd::new(&session.reader, PollFlags::IN)];
-    let is_ahead = poll(&mut output, Some(Duration::ZERO)).is_ok_and(|ready| ready > 0);
-    let kernel = KernelWait {
-        wait: match probe.wait {
-            _ if is_ahead => Waits::Unknown,
-            TtyWait::Read => Waits::Read,
-            TtyWait::Poll => Waits::Poll,
-            TtyWait::None => Waits::Nobody,
-            TtyWait::Unknown => Waits::Unknown,
-        },
-        canonical: probe.canonical,
-        echo: probe.echo,
-    };
-    (kernel, is_ahead)
 }

@@ -1,15 +1,13 @@
 //! What the detector says: prompts that come and go, and questions for the kernel.
 
-use atlasbridge_detect::{DetectorEvent, Drift, KernelWait, Observation, Waits};
+use atlasbridge_detect::{DetectorEvent, Drift, KernelWait, Observation};
 use atlasbridge_model::{Kind, Sighting, SightingNo, lifecycle};
-use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
 
 use super::Host;
 use crate::gate::Settled;
 use crate::pause;
 use crate::prompt::{PromptEffect, PromptEvent, RequestFate};
-use crate::relay::Backlog;
 
 impl Host {
     pub(super) fn observe(&mut self, observation: Observation<'_>) {
@@ -45,27 +43,12 @@ impl Host {
         self.look();
     }
 
-    /// # The kernel's word is about the screen that was read
-    /// A tool that blocks in a read has written its question before. If that still waits to be read here, the kernel
-    /// speaks of a question that is not on our screen yet: taken together with the old screen it would make a prompt
-    /// of what was just answered. So then the question is left open; the output brings the next look.
+    /// Without a word the question is left open; the output brings the next look.
     pub(super) fn ask_kernel(&mut self) -> Option<KernelWait> {
         pause::point("host-ask-kernel");
-        let probe = self.control.probe();
-        let wait = match (self.relay.backlog(), probe.wait) {
-            (Backlog::More, _) => return None,
-            // Whatever it waits for, it is not on the screen.
-            (Backlog::Flood, _) | (Backlog::Nothing, TtyWait::Unknown) => Waits::Unknown,
-            (Backlog::Nothing, TtyWait::Read) => Waits::Read,
-            (Backlog::Nothing, TtyWait::Poll) => Waits::Poll,
-            (Backlog::Nothing, TtyWait::None) => Waits::Nobody,
-        };
-        Some(KernelWait {
-            wait,
-            canonical: probe.canonical,
-            // Where we switched the echo off, its absence says nothing about a secret.
-            echo: probe.echo || !self.keyboard.is_shown,
-        })
+        let kernel = self.relay.ask_kernel(&self.control)?;
+        // Where we switched the echo off, its absence says nothing about a secret.
+        Some(KernelWait { echo: kernel.echo || !self.keyboard.is_shown, ..kernel })
     }
 
     pub(super) fn step(&mut self, event: PromptEvent) {
