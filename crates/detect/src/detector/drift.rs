@@ -82,11 +82,6 @@ impl Detector {
         (reading, verdict::possible())
     }
 
-    /// Whether a prompt that is known by the tool's word alone still stands.
-    pub(super) fn unseen_stands(&self, words: u64, submitted: bool, look: &Look<'_>) -> bool {
-        self.word.is_some() && (!submitted || words == words_of(look.page))
-    }
-
     /// A dialog is drawn and the tool, of which it is known that it would say so, says that it works.
     pub(super) fn is_unannounced(&self, reading: &Reading) -> bool {
         let works = self.config.pack.is_some()

@@ -31,7 +31,7 @@ pub(super) struct Standing {
     pub(super) resized: bool,
     /// The words of the whole screen, where nothing but the tool's own word says that this is a prompt.
     pub(super) unseen: Option<u64>,
-    place: Place,
+    pub(super) place: Place,
     /// Its letters and digits alone, which no wrapping and no highlight changes.
     words: LetterHash,
     /// The row of the question and the rows above it.
@@ -73,10 +73,6 @@ impl Standing {
         }
     }
 
-    pub(super) fn place(&self) -> &Place {
-        &self.place
-    }
-
     /// Its choices, with the keys that they have now.
     pub(super) fn choices_now(&self, reading: Option<&Reading>) -> Option<Choices> {
         let seen = self.sighting.choices.as_ref()?;
@@ -90,10 +86,6 @@ impl Standing {
             ..row.clone()
         };
         Choices::new(seen.iter().map(unguided).collect())
-    }
-
-    pub(super) fn is_block(&self) -> bool {
-        self.place == Place::Block
     }
 
     /// A better word of the kernel is kept: "don't know" says nothing new.
