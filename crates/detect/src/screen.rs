@@ -16,6 +16,8 @@ use alacritty_terminal::event::{Event, EventListener};
 use alacritty_terminal::grid::{Dimensions, Row};
 use alacritty_terminal::index::Line as GridLine;
 use alacritty_terminal::term::cell::{Cell, Flags, LineLength};
+// It is the only size that the emulator has, wherever it keeps it.
+use alacritty_terminal::term::test::TermSize;
 use alacritty_terminal::term::{Config, Term, TermMode};
 use alacritty_terminal::vte::ansi::{Color, NamedColor, Processor, Timeout};
 
@@ -47,7 +49,7 @@ impl Screen {
     pub(crate) fn new(cols: u16, rows: u16) -> Self {
         let title = Rc::default();
         let config = Config { scrolling_history: history::MOST_LINES, ..Config::default() };
-        let term = Term::new(config, &Size::clamped(cols, rows), Listener(Rc::clone(&title)));
+        let term = Term::new(config, &size(cols, rows), Listener(Rc::clone(&title)));
         Self { term, parser: Processor::new(), title, older: VecDeque::new() }
     }
 
@@ -56,8 +58,8 @@ impl Screen {
     }
 
     pub(crate) fn resize(&mut self, cols: u16, rows: u16) {
-        let size = Size::clamped(cols, rows);
-        if (size.cols, size.rows) != (self.term.columns(), self.term.screen_lines()) {
+        let size = size(cols, rows);
+        if (size.columns, size.screen_lines) != (self.term.columns(), self.term.screen_lines()) {
             self.without_history(|screen| screen.term.resize(size));
         }
     }
@@ -190,32 +192,10 @@ impl Timeout for OpenUpdate {
     }
 }
 
-struct Size {
-    cols: usize,
-    rows: usize,
-}
-
-impl Size {
-    fn clamped(cols: u16, rows: u16) -> Self {
-        Self {
-            cols: usize::from(cols.clamp(SMALLEST, LARGEST)),
-            rows: usize::from(rows.clamp(SMALLEST, LARGEST)),
-        }
-    }
-}
-
-impl Dimensions for Size {
-    fn total_lines(&self) -> usize {
-        self.rows
-    }
-
-    fn screen_lines(&self) -> usize {
-        self.rows
-    }
-
-    fn columns(&self) -> usize {
-        self.cols
-    }
+/// A size that the emulator can bear.
+fn size(cols: u16, rows: u16) -> TermSize {
+    let bearable = |length: u16| usize::from(length.clamp(SMALLEST, LARGEST));
+    TermSize::new(bearable(cols), bearable(rows))
 }
 
 /// The row's line goes on in the next row.
