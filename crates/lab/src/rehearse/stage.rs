@@ -233,7 +233,7 @@ impl Home {
     fn fill(&self, scenario: &Scenario) -> io::Result<()> {
         private_directory(&self.directory)?;
         private_directory(&self.path("home"))?;
-        fs::write(self.path("tool"), format!("{PRELUDE}{}", scenario.script()))
+        fs::write(self.path("tool"), format!("{PRELUDE}{}", scenario.script))
     }
 
     fn path(&self, name: &str) -> PathBuf {
