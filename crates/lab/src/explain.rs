@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use atlasbridge_detect::recording::{Recording, Replay, Replayed};
+use atlasbridge_detect::recording::{Recording, Replay};
 use atlasbridge_detect::{Departure, DetectorConfig, KernelWait, Moment, Waits};
-use atlasbridge_model::{Choices, Sighting};
+use atlasbridge_model::Sighting;
 
 /// The screen and the reasoning at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,8 @@ fn decision(replay: &Replay<'_>, at: Moment) -> String {
     let Some(sighting) = replay.viewer.detector.current() else {
         return "No prompt stands on the screen.".to_owned();
     };
-    let since = seen_as(replay, sighting).map_or(String::new(), |seen| {
+    let seen = replay.viewer.seen.iter().find(|seen| seen.sighting.no == sighting.no);
+    let since = seen.map_or(String::new(), |seen| {
         format!(", seen at {} ({} ago)", seconds(seen.t.0), seconds(at - seen.t))
     });
     format!(
@@ -59,10 +60,6 @@ fn decision(replay: &Replay<'_>, at: Moment) -> String {
         sighting.confidence.level().as_str(),
         sighting.confidence.hundredths()
     )
-}
-
-fn seen_as<'a>(replay: &'a Replay<'_>, sighting: &Sighting) -> Option<&'a Replayed> {
-    replay.viewer.seen.iter().find(|seen| seen.sighting.no == sighting.no)
 }
 
 /// Why the detector decided so, in its own words.
@@ -88,9 +85,7 @@ fn reasons(replay: &Replay<'_>, at: Moment) -> Vec<String> {
 
 fn prompt_in_words(sighting: &Sighting) -> Vec<String> {
     let mut words = vec![format!("The question reads: {}", sighting.excerpt.as_str().replace('\n', " / "))];
-    let Some(choices) = &sighting.choices else {
-        return words;
-    };
+    let Some(choices) = &sighting.choices else { return words };
     for (row, choice) in choices.iter().enumerate() {
         let refuses = if choices.refusing() == Some(row) { ", which refuses" } else { "" };
         words.push(format!(
@@ -100,7 +95,7 @@ fn prompt_in_words(sighting: &Sighting) -> Vec<String> {
             choice.keys()
         ));
     }
-    if Choices::refusing(choices).is_none() {
+    if choices.refusing().is_none() {
         words.push("No choice refuses, so silence would type nothing.".to_owned());
     }
     words

@@ -119,7 +119,6 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
             writer,
             viewer: Viewer::new(config.detector.clone(), size.cols, size.rows),
             hides_keys: false,
-            trouble: None,
         },
         child: session.child,
         control: session.control,
@@ -134,7 +133,7 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
         end: None,
         last_due: Moment::default(),
     };
-    recorder.tell_guardian(true);
+    recorder.tell_guardian();
     let end = recorder.run().map_err(RecordError::Wait)?;
     Ok(recorder.finish(end, config, size, label))
 }
@@ -236,7 +235,7 @@ impl Recorder {
         ];
         let limit = deadline.into_iter().flatten().min().map(|due| due - now);
         if limit.is_none_or(|limit| !limit.is_zero()) {
-            self.notes.flush();
+            self.notes.writer.flush();
         }
         let mut tool = PollFlags::empty();
         tool.set(PollFlags::IN, self.relay.wants_to_read());
@@ -355,8 +354,8 @@ impl Recorder {
     /// The tool was stopped, as by Ctrl-Z: stop as well, so that the shell takes over, and come back with it.
     fn stop(&mut self) {
         let _ = self.raw.suspend();
-        self.tell_guardian(false);
-        self.notes.flush();
+        self.tell_guardian();
+        self.notes.writer.flush();
         if !matches!(stop_self(Signal::Tstp), Ok(Stop::Continued)) {
             self.come_back();
         }
@@ -364,14 +363,14 @@ impl Recorder {
 
     fn come_back(&mut self) {
         let _ = self.raw.resume();
-        self.tell_guardian(true);
+        self.tell_guardian();
         self.resize();
         let _ = self.child.continue_tool();
     }
 
-    fn tell_guardian(&self, is_raw: bool) {
+    fn tell_guardian(&self) {
         let _ = self.child.note(&GuardianNote {
-            restore: self.raw.change().filter(|_| is_raw),
+            restore: self.raw.change(),
             alternate_screen: self.notes.viewer.detector.screen().is_alternate(),
         });
     }
@@ -386,9 +385,9 @@ impl Recorder {
         let now = self.now();
         self.notes.observe(Observation::ToolEnded, now);
         let _ = self.raw.suspend();
-        self.tell_guardian(false);
+        self.tell_guardian();
         let mut notes = self.notes;
-        notes.flush();
+        notes.writer.flush();
         let draft = label::draft(config, size, end.code(), now, &notes.viewer.seen);
         let written = label::write(&label, &draft);
         RecordingResult {
@@ -401,7 +400,7 @@ impl Recorder {
             prompts: notes.viewer.seen.len(),
             length: now.0,
             hides_keys: notes.hides_keys,
-            trouble: notes.trouble.or(written.err()),
+            trouble: notes.writer.trouble.or(written.err()),
         }
     }
 }
@@ -412,8 +411,6 @@ struct Notes {
     writer: CastWriter,
     viewer: Viewer,
     hides_keys: bool,
-    /// The first failure to write; nothing is written after it.
-    trouble: Option<io::Error>,
 }
 
 impl Notes {
@@ -421,42 +418,28 @@ impl Notes {
         let text = String::from_utf8_lossy(keys).into_owned();
         let noted = if is_shown { text.clone() } else { without_text(&text) };
         self.hides_keys |= noted != text;
-        let written = self.writer.event(at, "i", &noted);
-        self.keep(written);
+        self.writer.event(at, "i", &noted);
         self.observe(Observation::LocalInput(keys), at);
     }
 
     /// A deadline has come, which needs no event. The kernel's word does: it may be asked for.
     fn look(&mut self, kernel: KernelWait, due: Moment) {
-        let written = self.writer.kernel(due, kernel);
-        self.keep(written);
+        self.writer.kernel(due, kernel);
         self.viewer.kernel = kernel;
         self.viewer.give(Observation::Deadline, due);
     }
 
     /// What the detector observes is what the file holds.
     fn observe(&mut self, observation: Observation<'_>, at: Moment) {
-        let written = match observation {
+        match observation {
             Observation::Output(bytes) => self.writer.output(at, bytes),
             Observation::Resized { cols, rows } => self.writer.event(at, "r", &format!("{cols}x{rows}")),
             Observation::ToolEnded => self.writer.event(at, "m", "the tool has ended"),
             // Keys are written by `keys`, which knows whether they are hidden, and the kernel's word by `look`; the others
             // are of `run` alone.
-            Observation::LocalInput(_) | Observation::Kernel(_) | Observation::Deadline => Ok(()),
-            Observation::Injected { .. } | Observation::Untaken | Observation::Told(_) => Ok(()),
-        };
-        self.keep(written);
-        self.viewer.give(observation, at);
-    }
-
-    fn flush(&mut self) {
-        let written = self.writer.flush();
-        self.keep(written);
-    }
-
-    fn keep(&mut self, written: io::Result<()>) {
-        if let Err(error) = written {
-            self.trouble.get_or_insert(error);
+            Observation::LocalInput(_) | Observation::Kernel(_) | Observation::Deadline => {}
+            Observation::Injected { .. } | Observation::Untaken | Observation::Told(_) => {}
         }
+        self.viewer.give(observation, at);
     }
 }
