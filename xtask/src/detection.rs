@@ -216,7 +216,7 @@ fn explained(labelled: &Labelled, judged: &Judged) -> Vec<(Note, Vec<String>)> {
             let at = Moment(Duration::from_secs_f64(note.second));
             let mut replay = Replay::new(&labelled.recording, config(&labelled.tool));
             replay.play_to(at);
-            let told = replay.detector().explain(at);
+            let told = replay.viewer.detector.explain(at);
             let against = told.evidence_against.iter().map(|line| format!("but {line}"));
             (note.clone(), told.evidence_for.iter().cloned().chain(against).collect())
         })

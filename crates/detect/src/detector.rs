@@ -7,6 +7,7 @@
 //! Output never makes it read the screen at once: it only moves a deadline, so a flood costs a look every 20 ms.
 //! When the state is known there is no deadline, so an idle session never wakes.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use atlasbridge_model::{Detail, Excerpt, Fingerprint, Kind, Sighting, SightingNo, Takes};
@@ -138,16 +139,29 @@ impl Detector {
         let standing = self.standing.as_ref().filter(|standing| standing.announced)?;
         let page = self.screen.page();
         let look = self.look_at(&page, standing.kernel);
-        if let Some(words) = standing.unseen {
-            return self.unseen_stands(words, true, &look).then(|| standing.sighting.clone());
-        }
         let reading = recognise::read(&look);
-        let stands = standing.stands(&look, reading.as_ref(), &self.status)
-            && !standing.was_taken(&look, reading.as_ref(), standing.kernel, &self.status);
-        stands.then(|| Sighting {
+        let (stands, taken) = self.find(standing, &look, reading.as_ref(), true);
+        (stands && !taken).then(|| Sighting {
             choices: standing.choices_now(reading.as_ref()),
             ..standing.sighting.clone()
         })
+    }
+
+    /// Whether the prompt is still to be found, and whether what was given for it was taken. `submitted`: something was, or
+    /// is to be judged as if it were.
+    fn find(
+        &self,
+        standing: &Standing,
+        look: &Look<'_>,
+        reading: Option<&Reading>,
+        submitted: bool,
+    ) -> (bool, bool) {
+        if let Some(words) = standing.unseen {
+            // It is known by the tool's word alone.
+            let stands = self.word.is_some() && (!submitted || words == drift::words_of(look.page));
+            return (stands, !stands);
+        }
+        (standing.stands(look, reading, &self.status), standing.was_taken(look, reading, &self.status))
     }
 
     /// What was typed for the prompt that stands is to be seen: behind its question, else before the cursor. Some
@@ -158,7 +172,7 @@ impl Detector {
             let typed = typed.trim().to_lowercase();
             !typed.is_empty() && shown.trim_start().to_lowercase().starts_with(&typed)
         };
-        match self.standing.as_ref().map(Standing::place) {
+        match self.standing.as_ref().map(|standing| &standing.place) {
             Some(Place::Line { question }) => line.whole().strip_prefix(question.trim()).is_some_and(begins),
             Some(Place::Block) => line.before.trim_end().ends_with(typed.trim()),
             Some(Place::Composer { .. }) | None => false,
@@ -198,9 +212,12 @@ impl Detector {
     /// it did within a moment; elsewhere a line that was begun is not forgotten.
     pub fn typed_since(&self, no: SightingNo, now: Moment) -> bool {
         let standing = self.standing.as_ref().filter(|standing| standing.sighting.no == no);
-        standing.is_some_and(|standing| match standing.sighting.choices.is_some() && standing.is_block() {
-            true => standing.local_keys && self.clock.typed.is_some_and(|typed| now < typed + ANSWERING),
-            false => self.keys.half_typed(),
+        standing.is_some_and(|standing| {
+            if standing.sighting.choices.is_some() && standing.place == Place::Block {
+                standing.local_keys && self.clock.typed.is_some_and(|typed| now < typed + ANSWERING)
+            } else {
+                self.keys.half_typed()
+            }
         })
     }
 
@@ -258,11 +275,8 @@ impl Detector {
 
     fn answer_queries(&mut self) -> Vec<DetectorEvent> {
         let asked = self.status.take_queries();
-        let tells = self.config.pack.as_ref().is_none_or(|pack| pack.tells_status);
-        if asked == 0 || !tells {
-            return Vec::new();
-        }
-        let answers = asked.min(MOST_ANSWERS.saturating_sub(self.answered));
+        let left = if self.trusts_status() { MOST_ANSWERS.saturating_sub(self.answered) } else { 0 };
+        let answers = asked.min(left);
         self.answered += answers;
         (0..answers).map(|_| DetectorEvent::AnswerStatusQuery(REPLY.to_vec())).collect()
     }
@@ -372,24 +386,12 @@ impl Detector {
         let mut wake = Wake { now, at: None };
 
         let drifts_at = self.drifts_at(reading.as_ref());
-        let unseen_stands = self.standing.as_ref().is_some_and(|standing| {
-            let words = standing.unseen;
-            words.is_some_and(|words| self.unseen_stands(words, standing.submitted, &look))
-        });
-        if let Some(standing) = &mut self.standing {
+        let find = |standing: &Standing| self.find(standing, &look, reading.as_ref(), standing.submitted);
+        let found = self.standing.as_ref().map(find);
+        if let (Some(standing), Some((stands, taken))) = (&mut self.standing, found) {
             let echo_over = self.clock.echo_until.is_some_and(|until| now >= until);
-            let is_unseen = standing.unseen.is_some();
-            let taken = match is_unseen {
-                true => !unseen_stands,
-                false => {
-                    standing.was_taken(&look, reading.as_ref(), kernel, &self.status)
-                        || echo_over && standing.is_asked_anew(&look, self.clock.last_output)
-                }
-            };
-            let stands = match is_unseen {
-                true => unseen_stands && !standing.is_outgrown(reading.as_ref()),
-                false => standing.stands(&look, reading.as_ref(), &self.status),
-            };
+            let taken = taken || echo_over && standing.is_asked_anew(&look, self.clock.last_output);
+            let stands = stands && !standing.is_outgrown(reading.as_ref());
             if !taken && stands && drifts_at.is_none_or(|due| now < due) {
                 standing.missing = None;
                 standing.refresh(kernel);
@@ -596,6 +598,12 @@ fn depart(events: &mut Vec<DetectorEvent>, standing: Standing, how: Departure) {
     if standing.announced {
         events.push(DetectorEvent::Gone { no: standing.sighting.no, how });
     }
+}
+
+fn hash_of<T: Hash>(parts: impl IntoIterator<Item = T>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    parts.into_iter().for_each(|part| part.hash(&mut hasher));
+    hasher.finish()
 }
 
 fn fingerprint_of(identity: &str) -> Fingerprint {

@@ -13,9 +13,11 @@ mod shown;
 
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Choice, Choices, Detail, Excerpt, Kind, MAX_INSTRUCTION, Sighting, Takes};
+use atlasbridge_model::{
+    Choice, Choices, Detail, Effect, Excerpt, Kind, MAX_INSTRUCTION, Sighting, Span, Takes,
+};
+use serde_json::Value as Json;
 
-pub use codex::CodexRequest;
 pub use shown::Extent;
 
 /// What a hook of the tool reported.
@@ -41,24 +43,30 @@ pub enum HookEvent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolUse {
     pub name: String,
-    input: serde_json::Value,
+    input: Json,
 }
 
-/// A request that waits for a decision, and who speaks.
+/// A request that waits for a decision.
 #[derive(Debug, Clone, PartialEq)]
-pub enum HookRequest {
-    Claude(ClaudeRequest),
-    Codex(CodexRequest),
+pub struct HookRequest {
+    /// In a few words, for a message and for the drift alarm.
+    pub title: String,
+    /// The whole of what is asked for, as a person reads it.
+    detail: String,
+    /// Answers of the request's own, where no dialog could be read.
+    rows: Vec<(String, Effect)>,
+    /// What only a hook takes.
+    takes: Takes,
+    /// How many options one answer takes, where it takes several.
+    picks: Option<Span>,
+    asker: Asker,
 }
 
-/// Of Claude Code, by its hook.
+/// Who speaks, and what only its decisions need.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ClaudeRequest {
-    tool: ToolUse,
-    /// Where the tool works: it writes paths as they are from there.
-    directory: String,
-    /// What the tool itself offers to remember.
-    suggestions: Vec<serde_json::Value>,
+enum Asker {
+    Claude(claude::Request),
+    Codex(codex::Request),
 }
 
 /// What the tool is told: the text that its hook prints, or that our bridge sends to its server.
@@ -81,28 +89,17 @@ impl std::fmt::Debug for Decision {
 impl HookEvent {
     /// Reads what a hook got on its standard input. What cannot be read is [`HookEvent::Other`]: no hook ever fails.
     pub fn read(json: &[u8]) -> Self {
-        let Ok(event) = serde_json::from_slice::<serde_json::Value>(json) else {
-            return HookEvent::Other;
-        };
-        let name = event.get("hook_event_name").and_then(serde_json::Value::as_str);
-        let read = match name {
-            Some(name) if name.starts_with(codex::EVENTS) => codex::event(&event),
-            Some(_) => claude::event(&event),
-            None => None,
-        };
+        let event: Json = serde_json::from_slice(json).unwrap_or_default();
+        let read =
+            event["hook_event_name"].as_str().and_then(|name| match name.strip_prefix(codex::EVENTS) {
+                Some(name) => codex::event(name, &event),
+                None => claude::event(name, &event),
+            });
         read.unwrap_or(HookEvent::Other)
     }
 }
 
 impl HookRequest {
-    /// In a few words, for a message and for the drift alarm.
-    pub fn title(&self) -> String {
-        match self {
-            HookRequest::Claude(request) => claude::title(&request.tool),
-            HookRequest::Codex(request) => request.title(),
-        }
-    }
-
     /// How much of this request the dialog shows. `None`: it is about something else, or nobody knows.
     ///
     /// # One-prompt invariant
@@ -110,60 +107,51 @@ impl HookRequest {
     /// path, address or question, as the tool writes it there ([`shown`]).
     pub fn shown_by(&self, sighting: &Sighting) -> Option<Extent> {
         let lines = shown::Lines::of(sighting.detail.as_str());
-        match self {
-            HookRequest::Claude(request) => {
-                request.written().iter().filter_map(|text| lines.show(text)).max()
-            }
-            HookRequest::Codex(request) => request.shown_by(lines, sighting),
+        match &self.asker {
+            Asker::Claude(request) => request.written().iter().filter_map(|text| lines.show(text)).max(),
+            Asker::Codex(request) => request.shown_by(lines, sighting),
         }
     }
 
     /// The dialog with what the hook adds to it: the whole of what is asked for, and what only a hook takes.
     pub fn enrich(&self, sighting: &mut Sighting) {
-        let detail = match self {
-            HookRequest::Claude(request) => claude::detail(&request.tool),
-            HookRequest::Codex(request) => request.detail(),
-        };
-        sighting.detail = Detail::new(&detail);
-        sighting.takes = self.takes();
+        sighting.detail = Detail::new(&self.detail);
+        sighting.takes = self.takes;
         sighting.constraints.max_length = MAX_INSTRUCTION;
         if sighting.choices.is_none() {
             self.stand_in(sighting);
         }
-        if let HookRequest::Claude(request) = self
-            && let Some(picks) = claude::picks(&request.tool)
-        {
-            sighting.constraints.picks = Some(picks);
+        if self.picks.is_some() {
+            sighting.constraints.picks = self.picks;
         }
     }
 
     /// No recogniser knows the dialog, and the tool has told what it asks: the request's own answers take its place.
     fn stand_in(&self, sighting: &mut Sighting) {
-        let rows = match self {
-            HookRequest::Claude(request) => claude::rows(request),
-            HookRequest::Codex(request) => request.rows(),
+        let row = |(label, effect): &(String, Effect)| Choice {
+            label: mask(label).into_owned(),
+            strokes: None,
+            effect: *effect,
         };
         sighting.kind = Kind::MultipleChoice;
-        sighting.excerpt = Excerpt::new(&self.title());
-        sighting.choices = Choices::new(
-            rows.into_iter()
-                .map(|(label, effect)| Choice { label: mask(&label).into_owned(), strokes: None, effect })
-                .collect(),
-        );
-    }
-
-    fn takes(&self) -> Takes {
-        match self {
-            HookRequest::Claude(request) => claude::takes(&request.tool),
-            HookRequest::Codex(_) => Takes::NOTHING,
-        }
+        sighting.excerpt = Excerpt::new(&self.title);
+        sighting.choices = Choices::new(self.rows.iter().map(row).collect());
     }
 
     /// What to tell the tool for this answer to this dialog. `None`: a hook cannot say exactly that; the dialog's keys can.
     pub fn decision(&self, value: &Value, sighting: &Sighting) -> Option<Decision> {
-        let decision = match self {
-            HookRequest::Claude(request) => claude::decision(request, value, sighting),
-            HookRequest::Codex(request) => request.decision(value, sighting),
+        let decision = match (&self.asker, value) {
+            (asker, Value::Choice { row, label }) => {
+                let choice = sighting.choices.as_ref()?.get(*row)?;
+                let choice = Some(choice).filter(|choice| choice.label == *label)?;
+                match asker {
+                    Asker::Claude(request) => request.chosen(choice),
+                    Asker::Codex(request) => request.chosen(choice),
+                }
+            }
+            (Asker::Claude(request), value) => request.said(value),
+            // A refusal has no room for words, and a question is asked in other ways.
+            (Asker::Codex(_), _) => None,
         };
         decision.map(|decision| Decision(decision.to_string()))
     }
@@ -172,10 +160,10 @@ impl HookRequest {
 impl HookEvent {
     /// A report that ends the wait for this request: what it asked for has happened.
     pub fn answers(&self, request: &HookRequest) -> bool {
-        let asked = match request {
-            HookRequest::Claude(request) => &request.tool,
+        let asked = match &request.asker {
+            Asker::Claude(request) => &request.tool,
             // Its server says of each request that it is answered: the bridge hangs up then, and not before.
-            HookRequest::Codex(_) => return false,
+            Asker::Codex(_) => return false,
         };
         match self {
             HookEvent::Done(done) => done.name == asked.name && done.is_same_use(asked),

@@ -32,7 +32,7 @@ pub use deed::{Did, Marks, did};
 pub use detector::{
     Departure, Detector, DetectorConfig, DetectorEvent, Drift, Explanation, Observation, ToolWord,
 };
-pub use hooks::{ClaudeRequest, CodexRequest, Decision, Extent, HookEvent, HookRequest, ToolUse};
+pub use hooks::{Decision, Extent, HookEvent, HookRequest, ToolUse};
 pub use keys::{holds_keys, without_text};
 pub use moment::Moment;
 pub use packs::{Pack, PackError, PackErrors, Packs, Proved};

@@ -5,12 +5,11 @@
 
 use std::time::Duration;
 
-use atlasbridge_model::{Sighting, SightingNo};
-use serde::{Deserialize, Serialize};
+use atlasbridge_model::{Choices, Kind, Sighting, SightingNo};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
-use crate::{
-    Departure, Detector, DetectorConfig, DetectorEvent, Drift, KernelWait, Moment, Observation, Waits,
-};
+use crate::{Departure, Detector, DetectorConfig, DetectorEvent, Drift, KernelWait, Moment, Observation};
 
 /// A parsed asciicast.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,19 +37,12 @@ pub enum What {
 }
 
 /// The text is no asciicast v2.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} is not asciicast v2")]
 pub struct NotARecording {
     /// Counted from one.
     pub line: usize,
 }
-
-impl std::fmt::Display for NotARecording {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "line {} is not asciicast v2", self.line)
-    }
-}
-
-impl std::error::Error for NotARecording {}
 
 /// A sighting of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,71 +92,48 @@ fn event(line: &str) -> Option<(Moment, Option<What>)> {
             let (cols, rows) = text.split_once('x')?;
             Some(What::Resize { cols: cols.parse().ok()?, rows: rows.parse().ok()? })
         }
-        "k" => Some(What::Kernel(serde_json::from_str::<KernelEvent>(&text).ok()?.0)),
+        "k" => Some(What::Kernel(serde_json::from_str(&text).ok()?)),
         _ => None,
     };
     Some((Moment(Duration::from_secs_f64(seconds)), what))
 }
 
-/// The text of a `k` event.
-#[derive(Serialize, Deserialize)]
-#[serde(transparent)]
-struct KernelEvent(#[serde(with = "KernelText")] KernelWait);
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "KernelWait")]
-struct KernelText {
-    #[serde(with = "WaitsText")]
-    wait: Waits,
-    canonical: bool,
-    echo: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Waits", rename_all = "snake_case")]
-enum WaitsText {
-    Read,
-    Poll,
-    #[serde(rename = "none")]
-    Nobody,
-    #[serde(other)]
-    Unknown,
-}
-
-/// The kernel's word as a recording holds it.
-pub fn kernel_text(kernel: KernelWait) -> String {
-    serde_json::to_string(&KernelEvent(kernel)).unwrap_or_default()
+/// A prompt as the label of a recording names it; `shown`: what is written of the label of a choice.
+pub fn prompt_label(sighting: &Sighting, from: f64, to: f64, shown: fn(&str) -> String) -> Value {
+    let rows = || sighting.choices.iter().flat_map(Choices::iter);
+    let keys: Map<String, Value> =
+        rows().map(|choice| (shown(&choice.label), choice.keys().into())).collect();
+    // The last line of the question, which is where it asks; whole, so that it can be found again.
+    let title = sighting.excerpt.as_str().lines().rev().find(|line| !line.trim().is_empty());
+    json!({
+        "from": from,
+        "to": to,
+        "kind": if sighting.kind == Kind::Idle { "idle_input" } else { sighting.kind.as_str() },
+        "title": title.unwrap_or_default().trim().trim_end_matches('…'),
+        "choices": rows().map(|choice| shown(&choice.label)).collect::<Vec<_>>(),
+        "keys": keys,
+    })
 }
 
 /// Plays the recording to the end and tells what was seen.
 pub fn replay(recording: &Recording, config: DetectorConfig) -> Vec<Replayed> {
     let mut replay = Replay::new(recording, config);
     replay.play_to(recording.end);
-    replay.finish();
-    replay.seen
+    replay.viewer.give(Observation::ToolEnded, recording.end);
+    replay.viewer.seen
 }
 
 /// A recording that is being played: it can be stopped at any moment and looked at.
 #[derive(Debug)]
 pub struct Replay<'a> {
     steps: std::slice::Iter<'a, Step>,
-    end: Moment,
-    detector: Detector,
-    kernel: KernelWait,
-    seen: Vec<Replayed>,
-    drifts: Vec<(SightingNo, Drift)>,
+    pub viewer: Viewer,
 }
 
 impl<'a> Replay<'a> {
     pub fn new(recording: &'a Recording, config: DetectorConfig) -> Self {
-        Self {
-            steps: recording.steps.iter(),
-            end: recording.end,
-            detector: Detector::new(config, recording.cols, recording.rows),
-            kernel: KernelWait::UNKNOWN,
-            seen: Vec::new(),
-            drifts: Vec::new(),
-        }
+        let viewer = Viewer::new(config, recording.cols, recording.rows);
+        Self { steps: recording.steps.iter(), viewer }
     }
 
     /// Plays everything up to and including this moment.
@@ -177,70 +146,61 @@ impl<'a> Replay<'a> {
         self.run_until(moment);
     }
 
-    /// The tool has ended, at the end of the recording.
-    pub fn finish(&mut self) {
-        self.give(Observation::ToolEnded, self.end);
-    }
-
-    pub fn detector(&self) -> &Detector {
-        &self.detector
-    }
-
-    /// What the kernel says from here to the recording's next word of it.
-    pub fn kernel(&self) -> KernelWait {
-        self.kernel
-    }
-
-    /// What was seen so far.
-    pub fn seen(&self) -> &[Replayed] {
-        &self.seen
-    }
-
-    /// Where the tool's word and the screen disagreed so far.
-    pub fn drifts(&self) -> &[(SightingNo, Drift)] {
-        &self.drifts
-    }
-
     /// Lets the deadlines before `moment` come.
     fn run_until(&mut self, moment: Moment) {
-        while let Some(due) = self.detector.next_deadline().filter(|due| *due < moment) {
-            self.give(Observation::Deadline, due);
+        while let Some(due) = self.viewer.detector.next_deadline().filter(|due| *due < moment) {
+            self.viewer.give(Observation::Deadline, due);
         }
     }
 
     fn take(&mut self, what: &What, at: Moment) {
-        match what {
-            What::Output(text) => self.give(Observation::Output(text.as_bytes()), at),
-            What::Input(text) => self.give(Observation::LocalInput(text.as_bytes()), at),
-            What::Resize { cols, rows } => self.give(Observation::Resized { cols: *cols, rows: *rows }, at),
-            What::Kernel(kernel) => self.kernel = *kernel,
-        }
-    }
-
-    fn give(&mut self, observation: Observation<'_>, at: Moment) {
-        for event in self.detector.observe(observation, at) {
-            match event {
-                DetectorEvent::Seen(_) | DetectorEvent::Gone { .. } => note(&mut self.seen, event, at),
-                DetectorEvent::AskKernel => self.give(Observation::Kernel(self.kernel), at),
-                DetectorEvent::Drift { no, how } => self.drifts.push((no, how)),
-                // What the terminal answered then is in the recording.
-                DetectorEvent::AnswerStatusQuery(_) => {}
+        let observation = match what {
+            What::Output(text) => Observation::Output(text.as_bytes()),
+            What::Input(text) => Observation::LocalInput(text.as_bytes()),
+            What::Resize { cols, rows } => Observation::Resized { cols: *cols, rows: *rows },
+            What::Kernel(kernel) => {
+                self.viewer.kernel = *kernel;
+                return;
             }
-        }
+        };
+        self.viewer.give(observation, at);
     }
 }
 
-/// Keeps the list of what was seen, and when and how it went.
-pub fn note(seen: &mut Vec<Replayed>, event: DetectorEvent, at: Moment) {
-    match event {
-        DetectorEvent::Seen(sighting) => {
-            seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None })
-        }
-        DetectorEvent::Gone { no, how } => {
-            for replayed in seen.iter_mut().filter(|replayed| replayed.sighting.no == no) {
-                (replayed.gone_at, replayed.gone_how) = (Some(at), Some(how));
+/// A detector and what it saw, while a recording is played or made.
+#[derive(Debug)]
+pub struct Viewer {
+    pub detector: Detector,
+    /// What the kernel says, until it says something else.
+    pub kernel: KernelWait,
+    /// What was seen so far, and when and how it went.
+    pub seen: Vec<Replayed>,
+    /// Where the tool's word and the screen disagreed so far.
+    pub drifts: Vec<(SightingNo, Drift)>,
+}
+
+impl Viewer {
+    pub fn new(config: DetectorConfig, cols: u16, rows: u16) -> Self {
+        let detector = Detector::new(config, cols, rows);
+        Self { detector, kernel: KernelWait::UNKNOWN, seen: Vec::new(), drifts: Vec::new() }
+    }
+
+    pub fn give(&mut self, observation: Observation<'_>, at: Moment) {
+        for event in self.detector.observe(observation, at) {
+            match event {
+                DetectorEvent::Seen(sighting) => {
+                    self.seen.push(Replayed { t: at, sighting, gone_at: None, gone_how: None });
+                }
+                DetectorEvent::Gone { no, how } => {
+                    for replayed in self.seen.iter_mut().filter(|replayed| replayed.sighting.no == no) {
+                        (replayed.gone_at, replayed.gone_how) = (Some(at), Some(how));
+                    }
+                }
+                DetectorEvent::AskKernel => self.give(Observation::Kernel(self.kernel), at),
+                DetectorEvent::Drift { no, how } => self.drifts.push((no, how)),
+                // A recording holds what the terminal answered to the tool, and only `run` answers for it.
+                DetectorEvent::AnswerStatusQuery(_) => {}
             }
         }
-        DetectorEvent::Drift { .. } | DetectorEvent::AskKernel | DetectorEvent::AnswerStatusQuery(_) => {}
     }
 }

@@ -6,15 +6,18 @@
 mod history;
 mod picture;
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::rc::Rc;
 use std::time::Duration;
 
 use alacritty_terminal::event::{Event, EventListener};
-use alacritty_terminal::grid::Dimensions;
-use alacritty_terminal::index::{Column, Line as GridLine, Point};
+use alacritty_terminal::grid::{Dimensions, Row};
+use alacritty_terminal::index::Line as GridLine;
 use alacritty_terminal::term::cell::{Cell, Flags, LineLength};
+// It is the only size that the emulator has, wherever it keeps it.
+use alacritty_terminal::term::test::TermSize;
 use alacritty_terminal::term::{Config, Term, TermMode};
 use alacritty_terminal::vte::ansi::{Color, NamedColor, Processor, Timeout};
 
@@ -29,7 +32,8 @@ const LARGEST: u16 = 2000;
 pub struct Screen {
     term: Term<Listener>,
     parser: Processor<OpenUpdate>,
-    title: Title,
+    /// The window title, which the emulator's listener writes.
+    title: Rc<RefCell<String>>,
     /// Lines that scrolled off before the last resize.
     older: VecDeque<String>,
 }
@@ -43,9 +47,9 @@ pub struct InputModes {
 
 impl Screen {
     pub(crate) fn new(cols: u16, rows: u16) -> Self {
-        let title = Title::default();
+        let title = Rc::default();
         let config = Config { scrolling_history: history::MOST_LINES, ..Config::default() };
-        let term = Term::new(config, &Size::clamped(cols, rows), Listener(title.clone()));
+        let term = Term::new(config, &size(cols, rows), Listener(Rc::clone(&title)));
         Self { term, parser: Processor::new(), title, older: VecDeque::new() }
     }
 
@@ -54,8 +58,8 @@ impl Screen {
     }
 
     pub(crate) fn resize(&mut self, cols: u16, rows: u16) {
-        let size = Size::clamped(cols, rows);
-        if (size.cols, size.rows) != (self.term.columns(), self.term.screen_lines()) {
+        let size = size(cols, rows);
+        if (size.columns, size.screen_lines) != (self.term.columns(), self.term.screen_lines()) {
             self.without_history(|screen| screen.term.resize(size));
         }
     }
@@ -76,7 +80,8 @@ impl Screen {
         let cursor = grid.cursor.point;
         let row = usize::try_from(cursor.line.0).unwrap_or(0);
         let lines: Vec<PageLine> = (0..grid.screen_lines()).map(|row| self.line(row)).collect();
-        let column = self.char_index(cursor);
+        // Wide characters take two columns.
+        let column = characters(&grid[cursor.line][..cursor.column]).count();
         let cursor = Cursor { row, column, visible: self.term.mode().contains(TermMode::SHOW_CURSOR) };
         Page { lines, cursor, cols: grid.columns(), alternate: self.is_alternate() }
     }
@@ -86,34 +91,16 @@ impl Screen {
         let length = cells.line_length();
         let mut text = String::with_capacity(length.0);
         let mut runs: Vec<TextRun> = Vec::new();
-        let mut index = 0;
-        for column in 0..length.0 {
-            let cell = &cells[Column(column)];
-            if is_spacer(cell) {
-                continue;
-            }
+        for (index, cell) in characters(&cells[..length]).enumerate() {
             text.push(shown(cell));
             let style = style_of(cell);
             match runs.last_mut() {
-                Some(run) if run.style == style && run.end == index => run.end += 1,
+                Some(run) if run.style == style => run.end += 1,
                 _ => runs.push(TextRun { start: index, end: index + 1, style }),
             }
-            index += 1;
         }
         text.truncate(text.trim_end().len());
-        PageLine { text, wraps: self.wraps(row), runs }
-    }
-
-    /// The row's line goes on in the next row.
-    fn wraps(&self, row: usize) -> bool {
-        let last = Column(self.term.columns() - 1);
-        self.term.grid()[GridLine(row as i32)][last].flags.contains(Flags::WRAPLINE)
-    }
-
-    /// How many characters of the row stand before this point: wide ones take two columns.
-    fn char_index(&self, point: Point) -> usize {
-        let cells = &self.term.grid()[point.line];
-        (0..point.column.0).filter(|&column| !is_spacer(&cells[Column(column)])).count()
+        PageLine { text, wraps: wraps(cells), runs }
     }
 
     /// Rows of text, trailing blanks removed.
@@ -135,7 +122,7 @@ impl Screen {
     }
 
     pub fn title(&self) -> String {
-        self.title.lock().clone()
+        self.title.borrow().clone()
     }
 
     /// A full-screen program has the alternate screen.
@@ -168,17 +155,7 @@ impl fmt::Debug for Screen {
 }
 
 /// Keeps the title and drops everything else, above all `PtyWrite`: two answers to one query confuse tools.
-struct Listener(Title);
-
-/// The window title, shared with the emulator's listener. Never contended: both live in one thread.
-#[derive(Clone, Default)]
-struct Title(Arc<Mutex<String>>);
-
-impl Title {
-    fn lock(&self) -> MutexGuard<'_, String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+struct Listener(Rc<RefCell<String>>);
 
 /// Longest title kept, in characters.
 const TITLE_CHARS: usize = 200;
@@ -190,8 +167,8 @@ impl EventListener for Listener {
             reason = "the emulator's own events: all but titles are dropped"
         )]
         match event {
-            Event::Title(title) => *self.0.lock() = title.chars().take(TITLE_CHARS).collect(),
-            Event::ResetTitle => self.0.lock().clear(),
+            Event::Title(title) => *self.0.borrow_mut() = title.chars().take(TITLE_CHARS).collect(),
+            Event::ResetTitle => self.0.borrow_mut().clear(),
             _ => {}
         }
     }
@@ -215,32 +192,20 @@ impl Timeout for OpenUpdate {
     }
 }
 
-struct Size {
-    cols: usize,
-    rows: usize,
+/// A size that the emulator can bear.
+fn size(cols: u16, rows: u16) -> TermSize {
+    let bearable = |length: u16| usize::from(length.clamp(SMALLEST, LARGEST));
+    TermSize::new(bearable(cols), bearable(rows))
 }
 
-impl Size {
-    fn clamped(cols: u16, rows: u16) -> Self {
-        Self {
-            cols: usize::from(cols.clamp(SMALLEST, LARGEST)),
-            rows: usize::from(rows.clamp(SMALLEST, LARGEST)),
-        }
-    }
+/// The row's line goes on in the next row.
+fn wraps(row: &Row<Cell>) -> bool {
+    row.last().is_some_and(|cell| cell.flags.contains(Flags::WRAPLINE))
 }
 
-impl Dimensions for Size {
-    fn total_lines(&self) -> usize {
-        self.rows
-    }
-
-    fn screen_lines(&self) -> usize {
-        self.rows
-    }
-
-    fn columns(&self) -> usize {
-        self.cols
-    }
+/// Those that hold a character: a wide one is followed by a cell that does not.
+fn characters(cells: &[Cell]) -> impl Iterator<Item = &Cell> {
+    cells.iter().filter(|cell| !is_spacer(cell))
 }
 
 fn is_spacer(cell: &Cell) -> bool {

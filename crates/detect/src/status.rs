@@ -20,17 +20,8 @@ pub(crate) struct Status {
     changes: u32,
     /// Queries that were not answered yet.
     queries: u32,
-    matched: usize,
-    payload: Vec<u8>,
-    state: OscState,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum OscState {
-    #[default]
-    Prefix,
-    Payload,
-    PayloadEscape,
+    /// What has come of a status line that is not at its end: of its prefix, or all of that and of the payload.
+    begun: Vec<u8>,
 }
 
 /// The documented answer to the query `ESC ]7501;? BEL`: we listen, and to these states.
@@ -41,6 +32,8 @@ pub(crate) const REPLY: &[u8] =
 pub(crate) const MOST_ANSWERS: u32 = 16;
 
 const PREFIX: &[u8] = b"\x1b]7501;";
+const ESCAPE: u8 = 0x1b;
+const BELL: u8 = 0x07;
 /// Longer ones are no status of ours.
 const PAYLOAD_BYTES: usize = 1024;
 
@@ -61,11 +54,9 @@ impl Status {
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
-            if self.state == OscState::Prefix && self.matched == 0 {
-                match rest.iter().position(|&byte| byte == 0x1b) {
-                    Some(at) => rest = &rest[at..],
-                    None => return,
-                }
+            if self.begun.is_empty() {
+                let Some(at) = rest.iter().position(|&byte| byte == ESCAPE) else { return };
+                rest = &rest[at..];
             }
             self.step(rest[0]);
             rest = &rest[1..];
@@ -73,37 +64,26 @@ impl Status {
     }
 
     fn step(&mut self, byte: u8) {
-        match self.state {
-            OscState::Prefix => {
-                self.matched = match byte {
-                    _ if byte == PREFIX[self.matched] => self.matched + 1,
-                    0x1b => 1,
-                    _ => 0,
-                };
-                if self.matched == PREFIX.len() {
-                    self.matched = 0;
-                    self.payload.clear();
-                    self.state = OscState::Payload;
-                }
+        let Some(payload) = self.begun.strip_prefix(PREFIX) else {
+            if byte != PREFIX[self.begun.len()] {
+                self.begun.clear();
             }
-            OscState::Payload => match byte {
-                0x07 => self.finish(),
-                0x1b => self.state = OscState::PayloadEscape,
-                _ if self.payload.len() < PAYLOAD_BYTES => self.payload.push(byte),
-                _ => self.state = OscState::Prefix,
-            },
-            OscState::PayloadEscape => {
-                if byte == b'\\' {
-                    self.finish();
-                }
-                self.state = OscState::Prefix;
+            // After anything else, it may begin anew.
+            if byte == PREFIX[self.begun.len()] {
+                self.begun.push(byte);
             }
+            return;
+        };
+        match (payload.strip_suffix(&[ESCAPE]), byte) {
+            (None, BELL) => self.take(String::from_utf8_lossy(payload).into_owned()),
+            (Some(payload), b'\\') => self.take(String::from_utf8_lossy(payload).into_owned()),
+            (None, _) if byte == ESCAPE || payload.len() < PAYLOAD_BYTES => return self.begun.push(byte),
+            (Some(_) | None, _) => {}
         }
+        self.begun.clear();
     }
 
-    fn finish(&mut self) {
-        self.state = OscState::Prefix;
-        let payload = String::from_utf8_lossy(&self.payload).into_owned();
+    fn take(&mut self, payload: String) {
         self.queries = self.queries.saturating_add(u32::from(payload == "?"));
         let Some(claim) = parse(&payload) else { return };
         if claim != self.claim {

@@ -1,7 +1,9 @@
 //! What is known besides the screen's text: the kernel's word about who waits for the terminal.
 
-/// What the kernel says of the terminal's foreground process group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use serde::{Deserialize, Serialize};
+
+/// What the kernel says of the terminal's foreground process group. Recordings hold it as JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelWait {
     pub wait: Waits,
     /// The kernel collects whole lines.
@@ -11,15 +13,18 @@ pub struct KernelWait {
 }
 
 /// Who waits for a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Waits {
     /// Blocked in `read` on the terminal: waiting, near certain (123 prompts to 1 look-alike).
     Read,
     /// The terminal is in a `poll`, `select` or `epoll` set: event loops always are, busy or not.
     Poll,
     /// No process waits on the terminal: not a prompt, unless another session reads for it (tmux, pinentry).
+    #[serde(rename = "none")]
     Nobody,
     /// The kernel would not or could not say.
+    #[serde(other)]
     Unknown,
 }
 

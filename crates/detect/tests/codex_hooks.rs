@@ -124,7 +124,7 @@ fn a_command_is_accepted_remembered_and_refused() {
     let request = command("/bin/bash -lc 'touch one.txt'", json!(["touch", "one.txt"]));
     let sighting = asks_for("touch one.txt");
     assert_eq!(request.shown_by(&sighting), Some(Extent::Whole));
-    assert_eq!(request.title(), "Command: touch one.txt");
+    assert_eq!(request.title, "Command: touch one.txt");
     check(&request, &row(0, &sighting), &sighting, r#"{"decision":"accept"}"#);
     check(
         &request,

@@ -237,7 +237,7 @@ fn a_plan_is_carried_out_or_sent_back() {
 
 #[track_caller]
 fn check_shown(request: &HookRequest, detail: &str, expected: Option<Extent>) {
-    assert_eq!(request.shown_by(&dialog(detail, &BASH)), expected, "{} in {detail}", request.title());
+    assert_eq!(request.shown_by(&dialog(detail, &BASH)), expected, "{} in {detail}", request.title);
 }
 
 #[test]

@@ -251,7 +251,7 @@ fn nothing_drifts() {
     for labelled in ALL.iter() {
         let mut replay = Replay::new(&labelled.recording, config_of(&labelled.tool));
         replay.play_to(labelled.recording.end);
-        assert_eq!(replay.drifts(), [], "{}", labelled.name);
+        assert_eq!(replay.viewer.drifts, [], "{}", labelled.name);
     }
 }
 
@@ -277,10 +277,10 @@ fn a_dialog_that_is_never_drawn_drifts() {
     }
     let mut replay = Replay::new(&hidden, config_of("claude"));
     replay.play_to(hidden.end);
-    let [(no, Drift::Unrecognised)] = replay.drifts() else {
-        panic!("{:?}", replay.drifts());
+    let [(no, Drift::Unrecognised)] = &replay.viewer.drifts[..] else {
+        panic!("{:?}", replay.viewer.drifts);
     };
-    let seen = replay.seen().iter().find(|seen| seen.sighting.no == *no).unwrap();
+    let seen = replay.viewer.seen.iter().find(|seen| seen.sighting.no == *no).unwrap();
     assert_eq!(seen.sighting.confidence.level(), Level::Low);
     assert!(seen.gone_at.is_some(), "it went on");
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use atlasbridge_detect::recording::{NotARecording, Recording, kernel_text};
+use atlasbridge_detect::recording::{NotARecording, Recording};
 use atlasbridge_detect::{KernelWait, Moment};
 use serde_json::{Value, json};
 
@@ -41,46 +41,53 @@ pub(crate) struct CastWriter {
     split: Vec<u8>,
     /// The kernel's word as it was last written.
     kernel: Option<KernelWait>,
+    /// The first failure to write.
+    pub(crate) trouble: Option<io::Error>,
 }
 
 impl CastWriter {
     /// For its owner alone: it holds everything that will be shown.
     pub(crate) fn create(path: &Path, header: &Value) -> io::Result<Self> {
-        let file = create_private(path)?;
-        let mut writer = Self { file: BufWriter::new(file), split: Vec::new(), kernel: None };
-        writeln!(writer.file, "{header}")?;
-        Ok(writer)
+        let mut file = BufWriter::new(create_private(path)?);
+        writeln!(file, "{header}")?;
+        Ok(Self { file, split: Vec::new(), kernel: None, trouble: None })
     }
 
     /// A character that is cut by the end of a read is written with its other half.
-    pub(crate) fn output(&mut self, at: Moment, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn output(&mut self, at: Moment, bytes: &[u8]) {
         self.split.extend_from_slice(bytes);
         let whole = whole_characters(&self.split);
         let rest = self.split.split_off(whole);
         let text = String::from_utf8_lossy(&std::mem::replace(&mut self.split, rest)).into_owned();
-        if text.is_empty() {
-            return Ok(());
+        if !text.is_empty() {
+            self.event(at, "o", &text);
         }
-        self.event(at, "o", &text)
     }
 
     /// Written only if it is another than before.
-    pub(crate) fn kernel(&mut self, at: Moment, kernel: KernelWait) -> io::Result<()> {
-        if self.kernel == Some(kernel) {
-            return Ok(());
+    pub(crate) fn kernel(&mut self, at: Moment, kernel: KernelWait) {
+        if self.kernel != Some(kernel) {
+            self.kernel = Some(kernel);
+            self.event(at, "k", &serde_json::to_string(&kernel).unwrap_or_default());
         }
-        self.kernel = Some(kernel);
-        self.event(at, "k", &kernel_text(kernel))
     }
 
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+    pub(crate) fn flush(&mut self) {
+        let flushed = self.file.flush();
+        self.keep(flushed);
     }
 
-    pub(crate) fn event(&mut self, at: Moment, kind: &str, text: &str) -> io::Result<()> {
+    pub(crate) fn event(&mut self, at: Moment, kind: &str, text: &str) {
         // Six digits: the clock of a recording counts whole microseconds.
         let seconds = format!("{}.{:06}", at.0.as_secs(), at.0.subsec_micros());
-        writeln!(self.file, "[{seconds}, {}, {}]", json!(kind), json!(text))
+        let written = writeln!(self.file, "[{seconds}, {}, {}]", json!(kind), json!(text));
+        self.keep(written);
+    }
+
+    fn keep(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            self.trouble.get_or_insert(error);
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use atlasbridge_detect::recording::{Recording, Replay, Replayed};
+use atlasbridge_detect::recording::{Recording, Replay};
 use atlasbridge_detect::{Departure, DetectorConfig, KernelWait, Moment, Waits};
-use atlasbridge_model::{Choices, Sighting};
+use atlasbridge_model::Sighting;
 
 /// The screen and the reasoning at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Explanation {
 pub fn explain(recording: &Recording, config: DetectorConfig, at: Moment) -> Explanation {
     let mut replay = Replay::new(recording, config);
     replay.play_to(at);
-    let screen = replay.detector().screen();
+    let screen = replay.viewer.detector.screen();
     let mut rows = screen.rows();
     while rows.last().is_some_and(|row| row.trim().is_empty()) {
         rows.pop();
@@ -40,17 +40,18 @@ pub fn explain(recording: &Recording, config: DetectorConfig, at: Moment) -> Exp
         size: screen.size(),
         is_alternate: screen.is_alternate(),
         title: screen.title(),
-        kernel: kernel_in_words(replay.kernel()),
+        kernel: kernel_in_words(replay.viewer.kernel),
         decision: decision(&replay, at),
         reasons: reasons(&replay, at),
     }
 }
 
 fn decision(replay: &Replay<'_>, at: Moment) -> String {
-    let Some(sighting) = replay.detector().current() else {
+    let Some(sighting) = replay.viewer.detector.current() else {
         return "No prompt stands on the screen.".to_owned();
     };
-    let since = seen_as(replay, sighting).map_or(String::new(), |seen| {
+    let seen = replay.viewer.seen.iter().find(|seen| seen.sighting.no == sighting.no);
+    let since = seen.map_or(String::new(), |seen| {
         format!(", seen at {} ({} ago)", seconds(seen.t.0), seconds(at - seen.t))
     });
     format!(
@@ -61,13 +62,9 @@ fn decision(replay: &Replay<'_>, at: Moment) -> String {
     )
 }
 
-fn seen_as<'a>(replay: &'a Replay<'_>, sighting: &Sighting) -> Option<&'a Replayed> {
-    replay.seen().iter().find(|seen| seen.sighting.no == sighting.no)
-}
-
 /// Why the detector decided so, in its own words.
 fn reasons(replay: &Replay<'_>, at: Moment) -> Vec<String> {
-    let detector = replay.detector();
+    let detector = &replay.viewer.detector;
     let told = detector.explain(at);
     let mut reasons = Vec::new();
     reasons.push(match detector.last_output() {
@@ -88,9 +85,7 @@ fn reasons(replay: &Replay<'_>, at: Moment) -> Vec<String> {
 
 fn prompt_in_words(sighting: &Sighting) -> Vec<String> {
     let mut words = vec![format!("The question reads: {}", sighting.excerpt.as_str().replace('\n', " / "))];
-    let Some(choices) = &sighting.choices else {
-        return words;
-    };
+    let Some(choices) = &sighting.choices else { return words };
     for (row, choice) in choices.iter().enumerate() {
         let refuses = if choices.refusing() == Some(row) { ", which refuses" } else { "" };
         words.push(format!(
@@ -100,14 +95,14 @@ fn prompt_in_words(sighting: &Sighting) -> Vec<String> {
             choice.keys()
         ));
     }
-    if Choices::refusing(choices).is_none() {
+    if choices.refusing().is_none() {
         words.push("No choice refuses, so silence would type nothing.".to_owned());
     }
     words
 }
 
 fn last_departure(replay: &Replay<'_>, at: Moment) -> Option<String> {
-    let seen = replay.seen().last()?;
+    let seen = replay.viewer.seen.last()?;
     let how = match seen.gone_how? {
         Departure::LocalInput => "answered at the keyboard",
         Departure::Injected => "answered by a reply",

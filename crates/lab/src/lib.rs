@@ -20,4 +20,4 @@ pub use explain::{Explanation, explain};
 pub use record::{RecordConfig, RecordError, RecordingResult, record};
 pub use rehearse::{LabConfig, PromptTiming, Rehearsal, RehearseError, rehearse};
 pub use replay::{PromptLine, UnknownAdapter, detector_config};
-pub use scenario::{PLANNED, Planned, Platform, SCENARIOS, Scenario, planned_scenario, scenario};
+pub use scenario::{PLANNED, Planned, SCENARIOS, Scenario, planned_scenario, scenario};

@@ -14,16 +14,15 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atlasbridge_detect::recording::{Replayed, note};
-use atlasbridge_detect::{
-    Detector, DetectorConfig, DetectorEvent, KernelWait, Moment, Observation, Waits, without_text,
-};
+use atlasbridge_detect::recording::Viewer;
+use atlasbridge_detect::{DetectorConfig, KernelWait, Moment, Observation, without_text};
 use atlasbridge_model::mask::mask;
 use atlasbridge_pty::{
-    ChildEvent, GuardianNote, HostInput, HostOutput, PollFd, PollFlags, RawTerminal, ReadOutcome, Session,
-    Signal, Signals, SpawnConfig, SpawnError, Stop, Termios, TtyWait, WindowSize, WriteOutcome, is_terminal,
-    monotonic, poll, spawn, stop_self, window_size,
+    Child, ChildEvent, Control, GuardianNote, HostInput, HostOutput, PollFd, PollFlags, RawTerminal,
+    ReadOutcome, Signal, Signals, SpawnConfig, SpawnError, Stop, Termios, WindowSize, WriteHalf,
+    WriteOutcome, is_terminal, monotonic, poll, spawn, stop_self, window_size,
 };
+use atlasbridge_session_host::Relay;
 use atlasbridge_wire::session::End;
 use serde_json::json;
 
@@ -33,8 +32,6 @@ use crate::cast::CastWriter;
 const STOP_GRACE: Duration = Duration::from_secs(3);
 /// After the tool's end: how long its last words may take, as in `run`.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// How often in a row a look is put off because the tool has written more, as in `run`.
-const MOST_PUT_OFF: u32 = 3;
 
 /// What to record.
 #[derive(Debug)]
@@ -115,29 +112,28 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
         foreground: true,
         outer_terminal: Some(std::os::fd::AsFd::as_fd(&stdin)),
     })?;
+    let terminal = HostOutput::open(&stdout).map_err(RecordError::Terminal)?;
     let mut recorder = Recorder {
         began: monotonic(),
         notes: Notes {
             writer,
-            detector: Detector::new(config.detector.clone(), size.ws_col, size.ws_row),
-            seen: Vec::new(),
-            kernel: KernelWait::UNKNOWN,
+            viewer: Viewer::new(config.detector.clone(), size.ws_col, size.ws_row),
             hides_keys: false,
-            trouble: None,
         },
-        session,
+        child: session.child,
+        control: session.control,
+        writer: session.writer,
         signals,
         raw: RawTerminal::enter(&stdin, false).map_err(RecordError::Terminal)?,
         keyboard: HostInput::open(&stdin).map_err(RecordError::Terminal)?,
         keyboard_open: true,
-        terminal: HostOutput::open(&stdout).map_err(RecordError::Terminal)?,
-        unshown: Vec::new(),
+        relay: Relay::new(session.reader, terminal, true),
         untyped: Vec::new(),
         kill_at: None,
         end: None,
         last_due: Moment::default(),
     };
-    recorder.tell_guardian(true);
+    recorder.tell_guardian();
     let end = recorder.run().map_err(RecordError::Wait)?;
     Ok(recorder.finish(end, config, size, label))
 }
@@ -169,14 +165,15 @@ fn command_line(config: &RecordConfig) -> Vec<String> {
 struct Recorder {
     began: Duration,
     notes: Notes,
-    session: Session,
+    child: Child,
+    control: Control,
+    writer: WriteHalf,
     signals: Signals,
     raw: RawTerminal,
     keyboard: HostInput,
     keyboard_open: bool,
-    terminal: HostOutput,
-    /// What the terminal has not taken yet, and what the tool has not. The other side is not read meanwhile.
-    unshown: Vec<u8>,
+    relay: Relay,
+    /// What the tool has not taken yet. The keyboard is not read meanwhile.
     untyped: Vec<u8>,
     kill_at: Option<Moment>,
     /// How the tool ended, and when its last words must have been said.
@@ -191,10 +188,12 @@ impl Recorder {
             let now = self.now();
             self.let_come(now)?;
             if self.kill_at.is_some_and(|at| at <= now) {
-                let _ = self.session.child.signal_tool(Signal::KILL);
+                let _ = self.child.signal_tool(Signal::KILL);
                 self.kill_at = None;
             }
-            if let Some((end, _)) = self.end.filter(|(_, until)| *until <= now && self.unshown.is_empty()) {
+            if let Some((end, until)) = self.end
+                && (self.relay.has_ended() || until <= now && !self.relay.wants_to_write())
+            {
                 return Ok(end);
             }
             self.wait(now)?;
@@ -210,16 +209,11 @@ impl Recorder {
     /// As in `run`, the kernel's word counts only for the screen that was read. Output that it is ahead of is read
     /// first, and noted as of the deadline, so that a replay takes it before the look, too.
     fn let_come(&mut self, now: Moment) -> io::Result<()> {
-        let mut put_off = 0;
-        while let Some(due) = self.notes.detector.next_deadline().filter(|due| *due <= now) {
+        while let Some(due) = self.notes.viewer.detector.next_deadline().filter(|due| *due <= now) {
             self.last_due = due;
-            let (kernel, is_ahead) = ask_kernel(&self.session);
-            if is_ahead && put_off < MOST_PUT_OFF && self.unshown.is_empty() {
-                put_off += 1;
-                self.read_tool(due)?;
-            } else {
-                self.notes.kernel = kernel;
-                self.notes.observe(Observation::Deadline, due);
+            match self.relay.ask_kernel(&self.control) {
+                Some(kernel) => self.notes.look(kernel, due),
+                None => self.read_tool(due)?,
             }
         }
         Ok(())
@@ -235,29 +229,29 @@ impl Recorder {
 
     fn wait(&mut self, now: Moment) -> io::Result<()> {
         let deadline = [
-            self.notes.detector.next_deadline(),
+            self.notes.viewer.detector.next_deadline(),
             self.kill_at,
-            self.end.map(|(_, until)| until).filter(|_| self.unshown.is_empty()),
+            self.end.map(|(_, until)| until).filter(|_| !self.relay.wants_to_write()),
         ];
         let limit = deadline.into_iter().flatten().min().map(|due| due - now);
         if limit.is_none_or(|limit| !limit.is_zero()) {
-            self.notes.flush();
+            self.notes.writer.flush();
         }
         let mut tool = PollFlags::empty();
-        tool.set(PollFlags::IN, self.unshown.is_empty());
+        tool.set(PollFlags::IN, self.relay.wants_to_read());
         tool.set(PollFlags::OUT, !self.untyped.is_empty());
         let mut descriptors = vec![PollFd::new(&self.signals, PollFlags::IN)];
         if !tool.is_empty() {
-            descriptors.push(PollFd::new(&self.session.reader, tool));
+            descriptors.push(PollFd::from_borrowed_fd(self.relay.tool(), tool));
         }
-        if !self.unshown.is_empty() {
-            descriptors.push(PollFd::new(&self.terminal, PollFlags::OUT));
+        if self.relay.wants_to_write() {
+            descriptors.push(PollFd::from_borrowed_fd(self.relay.terminal(), PollFlags::OUT));
         }
         if self.reads_keyboard() {
             descriptors.push(PollFd::new(&self.keyboard, PollFlags::IN));
         }
         if self.end.is_none() {
-            descriptors.push(PollFd::new(&self.session.child, PollFlags::IN));
+            descriptors.push(PollFd::new(&self.child, PollFlags::IN));
         }
         poll(&mut descriptors, limit).map(drop)
     }
@@ -268,41 +262,20 @@ impl Recorder {
 
     /// The terminal gets the bytes first, then the recording, then the detector.
     fn on_tool(&mut self) -> io::Result<()> {
-        self.show()?;
-        if !self.unshown.is_empty() {
-            return Ok(());
-        }
+        self.relay.flush()?;
         let now = self.now();
         self.let_come(now)?;
         self.read_tool(now)
     }
 
     fn read_tool(&mut self, at: Moment) -> io::Result<()> {
-        let mut buffer = [0; 64 * 1024];
-        match self.session.reader.read(&mut buffer)? {
-            ReadOutcome::Data(count) => {
-                let bytes = buffer.get(..count).unwrap_or_default();
-                self.unshown.extend_from_slice(bytes);
-                self.show()?;
-                self.notes.observe(Observation::Output(bytes), at);
-            }
-            ReadOutcome::WouldBlock => {}
-            ReadOutcome::End => {
-                self.on_child();
-                self.end = self.end.map(|(end, _)| (end, Moment::default()));
-            }
+        if !self.relay.wants_to_read() {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn show(&mut self) -> io::Result<()> {
-        while !self.unshown.is_empty() {
-            match self.terminal.write(&self.unshown)? {
-                WriteOutcome::Wrote(count) => drop(self.unshown.drain(..count)),
-                WriteOutcome::WouldBlock => return Ok(()),
-                // The terminal is gone; the hang-up signal follows.
-                WriteOutcome::Closed => self.unshown.clear(),
-            }
+        match self.relay.pump()? {
+            ReadOutcome::Data(count) => self.notes.observe(Observation::Output(self.relay.read(count)), at),
+            ReadOutcome::WouldBlock => {}
+            ReadOutcome::End => self.on_child(),
         }
         Ok(())
     }
@@ -313,7 +286,7 @@ impl Recorder {
             match self.keyboard.read(&mut keys)? {
                 ReadOutcome::Data(count) => {
                     let keys = keys.get(..count).unwrap_or_default();
-                    let is_shown = self.session.control.line_mode().echo;
+                    let is_shown = self.control.line_mode().echo;
                     let now = self.now();
                     self.let_come(now)?;
                     self.notes.keys(keys, is_shown, now);
@@ -324,7 +297,7 @@ impl Recorder {
             }
         }
         while !self.untyped.is_empty() {
-            match self.session.writer.write(&self.untyped)? {
+            match self.writer.write(&self.untyped)? {
                 WriteOutcome::Wrote(count) => drop(self.untyped.drain(..count)),
                 WriteOutcome::WouldBlock => return Ok(()),
                 WriteOutcome::Closed => self.untyped.clear(),
@@ -338,12 +311,12 @@ impl Recorder {
             match signal {
                 Signal::WINCH => self.resize(),
                 Signal::TERM | Signal::HUP => {
-                    let _ = self.session.child.signal_tool(signal);
-                    let _ = self.session.child.signal_tool(Signal::CONT);
+                    let _ = self.child.signal_tool(signal);
+                    let _ = self.child.signal_tool(Signal::CONT);
                     self.kill_at = Some(self.now() + STOP_GRACE);
                 }
                 Signal::INT | Signal::QUIT | Signal::TSTP => {
-                    let _ = self.session.child.signal_foreground(signal);
+                    let _ = self.child.signal_foreground(signal);
                 }
                 Signal::CONT => self.come_back(),
                 // Not asked for: they act, or are ignored.
@@ -354,7 +327,7 @@ impl Recorder {
 
     fn resize(&mut self) {
         if let Ok(size) = window_size(io::stdout()) {
-            let _ = self.session.control.resize(size);
+            let _ = self.control.resize(size);
             let now = self.now();
             let _ = self.let_come(now);
             self.notes.observe(Observation::Resized { cols: size.ws_col, rows: size.ws_row }, now);
@@ -362,7 +335,7 @@ impl Recorder {
     }
 
     fn on_child(&mut self) {
-        while let Ok(Some(event)) = self.session.child.next_event() {
+        while let Ok(Some(event)) = self.child.next_event() {
             let end = match event {
                 ChildEvent::Started { .. } | ChildEvent::Continued => continue,
                 ChildEvent::Stopped { .. } => {
@@ -381,8 +354,8 @@ impl Recorder {
     /// The tool was stopped, as by Ctrl-Z: stop as well, so that the shell takes over, and come back with it.
     fn stop(&mut self) {
         let _ = self.raw.suspend();
-        self.tell_guardian(false);
-        self.notes.flush();
+        self.tell_guardian();
+        self.notes.writer.flush();
         if !matches!(stop_self(Signal::TSTP), Ok(Stop::Continued)) {
             self.come_back();
         }
@@ -390,15 +363,15 @@ impl Recorder {
 
     fn come_back(&mut self) {
         let _ = self.raw.resume();
-        self.tell_guardian(true);
+        self.tell_guardian();
         self.resize();
-        let _ = self.session.child.signal_tool(Signal::CONT);
+        let _ = self.child.signal_tool(Signal::CONT);
     }
 
-    fn tell_guardian(&self, is_raw: bool) {
-        let _ = self.session.child.note(&GuardianNote {
-            restore: self.raw.change().filter(|_| is_raw),
-            alternate_screen: self.notes.detector.screen().is_alternate(),
+    fn tell_guardian(&self) {
+        let _ = self.child.note(&GuardianNote {
+            restore: self.raw.change(),
+            alternate_screen: self.notes.viewer.detector.screen().is_alternate(),
         });
     }
 
@@ -412,10 +385,10 @@ impl Recorder {
         let now = self.now();
         self.notes.observe(Observation::ToolEnded, now);
         let _ = self.raw.suspend();
-        self.tell_guardian(false);
+        self.tell_guardian();
         let mut notes = self.notes;
-        notes.flush();
-        let draft = label::draft(config, size, end.code(), now, &notes.seen);
+        notes.writer.flush();
+        let draft = label::draft(config, size, end.code(), now, &notes.viewer.seen);
         let written = label::write(&label, &draft);
         RecordingResult {
             code: end.code(),
@@ -424,10 +397,10 @@ impl Recorder {
                 End::Exited { .. } | End::Signaled { .. } | End::Terminated { .. } => None,
             },
             label,
-            prompts: notes.seen.len(),
+            prompts: notes.viewer.seen.len(),
             length: now.0,
             hides_keys: notes.hides_keys,
-            trouble: notes.trouble.or(written.err()),
+            trouble: notes.writer.trouble.or(written.err()),
         }
     }
 }
@@ -436,13 +409,8 @@ impl Recorder {
 #[derive(Debug)]
 struct Notes {
     writer: CastWriter,
-    detector: Detector,
-    seen: Vec<Replayed>,
-    /// The kernel's word of this moment.
-    kernel: KernelWait,
+    viewer: Viewer,
     hides_keys: bool,
-    /// The first failure to write; nothing is written after it.
-    trouble: Option<io::Error>,
 }
 
 impl Notes {
@@ -450,61 +418,28 @@ impl Notes {
         let text = String::from_utf8_lossy(keys).into_owned();
         let noted = if is_shown { text.clone() } else { without_text(&text) };
         self.hides_keys |= noted != text;
-        let written = self.writer.event(at, "i", &noted);
-        self.keep(written);
+        self.writer.event(at, "i", &noted);
         self.observe(Observation::LocalInput(keys), at);
+    }
+
+    /// A deadline has come, which needs no event. The kernel's word does: it may be asked for.
+    fn look(&mut self, kernel: KernelWait, due: Moment) {
+        self.writer.kernel(due, kernel);
+        self.viewer.kernel = kernel;
+        self.viewer.give(Observation::Deadline, due);
     }
 
     /// What the detector observes is what the file holds.
     fn observe(&mut self, observation: Observation<'_>, at: Moment) {
-        let written = match observation {
+        match observation {
             Observation::Output(bytes) => self.writer.output(at, bytes),
             Observation::Resized { cols, rows } => self.writer.event(at, "r", &format!("{cols}x{rows}")),
-            Observation::Kernel(kernel) => self.writer.kernel(at, kernel),
             Observation::ToolEnded => self.writer.event(at, "m", "the tool has ended"),
-            // Keys are written by `keys`, which knows whether they are hidden. A deadline needs no event, and the others
+            // Keys are written by `keys`, which knows whether they are hidden, and the kernel's word by `look`; the others
             // are of `run` alone.
-            Observation::LocalInput(_) | Observation::Deadline => Ok(()),
-            Observation::Injected { .. } | Observation::Untaken | Observation::Told(_) => Ok(()),
-        };
-        self.keep(written);
-        for event in self.detector.observe(observation, at) {
-            match event {
-                DetectorEvent::AskKernel => self.observe(Observation::Kernel(self.kernel), at),
-                // A recording shows the tool as it is on this terminal: only `run` answers for it.
-                DetectorEvent::AnswerStatusQuery(_) | DetectorEvent::Drift { .. } => {}
-                DetectorEvent::Seen(_) | DetectorEvent::Gone { .. } => note(&mut self.seen, event, at),
-            }
+            Observation::LocalInput(_) | Observation::Kernel(_) | Observation::Deadline => {}
+            Observation::Injected { .. } | Observation::Untaken | Observation::Told(_) => {}
         }
+        self.viewer.give(observation, at);
     }
-
-    fn flush(&mut self) {
-        let written = self.writer.flush();
-        self.keep(written);
-    }
-
-    fn keep(&mut self, written: io::Result<()>) {
-        if let Err(error) = written {
-            self.trouble.get_or_insert(error);
-        }
-    }
-}
-
-/// The kernel's word, and whether it is ahead of output that was not read yet.
-fn ask_kernel(session: &Session) -> (KernelWait, bool) {
-    let probe = session.control.probe();
-    let mut output = [PollFd::new(&session.reader, PollFlags::IN)];
-    let is_ahead = poll(&mut output, Some(Duration::ZERO)).is_ok_and(|ready| ready > 0);
-    let kernel = KernelWait {
-        wait: match probe.wait {
-            _ if is_ahead => Waits::Unknown,
-            TtyWait::Read => Waits::Read,
-            TtyWait::Poll => Waits::Poll,
-            TtyWait::None => Waits::Nobody,
-            TtyWait::Unknown => Waits::Unknown,
-        },
-        canonical: probe.mode.canonical,
-        echo: probe.mode.echo,
-    };
-    (kernel, is_ahead)
 }

@@ -95,7 +95,7 @@ pub fn rehearse(
     let mut operator = Operator::new(scenario);
     stage.play(&mut operator, interrupts, began + LIMIT)?;
     let log = Log::read(&stage.log_path());
-    let mut problems = operator.problems().to_vec();
+    let mut problems = operator.problems.clone();
     if problems.is_empty() {
         problems.extend(log.problems(scenario));
         problems.extend(stage.problems(scenario));
@@ -114,7 +114,7 @@ fn timings(operator: &Operator, log: &Log) -> Vec<PromptTiming> {
     let between = |from: Option<&SystemTime>, to: Option<SystemTime>| to?.duration_since(*from?).ok();
     let mut reads = log.reads.iter();
     operator
-        .offered()
+        .offered
         .iter()
         .zip(0..)
         .map(|(offer, number): (_, usize)| {

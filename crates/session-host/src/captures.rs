@@ -10,11 +10,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use atlasbridge_detect::recording::kernel_text;
+use atlasbridge_detect::recording::prompt_label;
 use atlasbridge_detect::{Drift, KernelWait, Moment, Screen};
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Choices, Kind, SessionId, Sighting, SightingNo};
-use serde_json::{Map, Value, json};
+use atlasbridge_model::{Choices, SessionId, Sighting, SightingNo};
+use serde_json::{Value, json};
 
 use crate::RunError;
 
@@ -86,7 +86,7 @@ impl Captures {
         let drawn = format!("{begin}{text}\x1b[{};{}H", row + 1, column + 1);
         let events = [
             json!([0.0, "o", drawn]),
-            json!([0.0, "k", kernel_text(self.kernel)]),
+            json!([0.0, "k", json!(self.kernel).to_string()]),
             json!([STANDS, "m", "captured"]),
         ];
         let lines: Vec<String> = std::iter::once(&header).chain(&events).map(Value::to_string).collect();
@@ -95,13 +95,11 @@ impl Captures {
 
     fn label(&self, sighting: &Sighting, screen: &Screen, now: Moment) -> Value {
         let (cols, rows) = screen.size();
-        let kind = if sighting.kind == Kind::Idle { "idle_input" } else { sighting.kind.as_str() };
-        let choices = || sighting.choices.iter().flat_map(Choices::iter);
-        let masked = |text: &str| mask(text).into_owned();
-        let keys: Map<String, Value> =
-            choices().map(|choice| (masked(&choice.label), choice.keys().into())).collect();
-        let excerpt = sighting.excerpt.as_str();
-        let title = excerpt.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let mut prompt = prompt_label(sighting, 0.0, STANDS, |label| mask(label).into_owned());
+        prompt["confidence"] = sighting.confidence.level().as_str().into();
+        prompt["excerpt"] = sighting.excerpt.as_str().into();
+        prompt["detail"] = sighting.detail.as_str().into();
+        prompt["refuses"] = sighting.choices.as_ref().and_then(Choices::refusing).into();
         let drift = self.drift.filter(|(no, _)| *no == sighting.no);
         json!({
             "drift": drift.map(|(_, how)| how.as_str()),
@@ -111,18 +109,7 @@ impl Captures {
             "rows": rows,
             "session": self.session.to_string(),
             "seen_after": now.0.as_secs_f64(),
-            "prompts": [{
-                "from": 0.0,
-                "to": STANDS,
-                "kind": kind,
-                "confidence": sighting.confidence.level().as_str(),
-                "title": title.trim().trim_end_matches('…'),
-                "excerpt": excerpt,
-                "detail": sighting.detail.as_str(),
-                "choices": choices().map(|choice| masked(&choice.label)).collect::<Vec<_>>(),
-                "refuses": sighting.choices.as_ref().and_then(Choices::refusing),
-                "keys": keys,
-            }],
+            "prompts": [prompt],
             "quiet": [],
         })
     }

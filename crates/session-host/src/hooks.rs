@@ -200,7 +200,7 @@ impl Hooks {
     pub(crate) fn announce(&mut self, id: RequestId) -> Option<String> {
         let request = self.waiting.iter().find(|waiting| waiting.id == id)?;
         self.announced = Some(id);
-        Some(request.request.title())
+        Some(request.request.title.clone())
     }
 
     /// A dialog was seen: whose is it? If it is a request's, the sighting gets what the request adds.

@@ -32,6 +32,7 @@ use atlasbridge_pty::SpawnError;
 
 pub use host::run;
 pub use link::HubStart;
+pub use relay::Relay;
 
 /// Everything a session host is told; it reads neither environment nor configuration itself.
 #[derive(Debug)]

@@ -7,7 +7,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use atlasbridge_pty::{HostOutput, PollFd, PollFlags, ReadHalf, ReadOutcome, WriteOutcome, poll};
+use atlasbridge_detect::{KernelWait, Waits};
+use atlasbridge_pty::{
+    Control, HostOutput, PollFd, PollFlags, ReadHalf, ReadOutcome, TtyWait, WriteOutcome, poll,
+};
 
 /// A PTY read returns 4 KiB at the median and 19 KiB at most (measured); a buffer of 64 KiB never limits it.
 const BUFFER: usize = 64 * 1024;
@@ -15,8 +18,9 @@ const BUFFER: usize = 64 * 1024;
 /// is gone must be noticed all the same. Looks are 20 ms apart then.
 const MOST_PUT_OFF: u32 = 3;
 
+/// The way from the tool to the terminal, and whose side of it is read.
 #[derive(Debug)]
-pub(crate) struct Relay {
+pub struct Relay {
     reader: ReadHalf,
     output: HostOutput,
     buffer: Box<[u8]>,
@@ -32,7 +36,7 @@ pub(crate) struct Relay {
 
 /// What the tool has written and nobody has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Backlog {
+enum Backlog {
     Nothing,
     More,
     /// So often in a row that waiting for its end is no use.
@@ -83,7 +87,7 @@ impl Plain {
 
 impl Relay {
     /// A terminal (`is_terminal`) gets every byte as it came.
-    pub(crate) fn new(reader: ReadHalf, output: HostOutput, is_terminal: bool) -> Self {
+    pub fn new(reader: ReadHalf, output: HostOutput, is_terminal: bool) -> Self {
         Self {
             reader,
             output,
@@ -97,24 +101,24 @@ impl Relay {
     }
 
     /// The tool is read only while the terminal has taken everything before.
-    pub(crate) fn wants_to_read(&self) -> bool {
+    pub fn wants_to_read(&self) -> bool {
         self.unsent.is_empty() && !self.has_ended
     }
 
     /// Everything was read, and taken.
-    pub(crate) fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.has_ended && self.unsent.is_empty()
     }
 
-    pub(crate) fn wants_to_write(&self) -> bool {
+    pub fn wants_to_write(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    pub(crate) fn tool(&self) -> BorrowedFd<'_> {
+    pub fn tool(&self) -> BorrowedFd<'_> {
         self.reader.as_fd()
     }
 
-    pub(crate) fn terminal(&self) -> BorrowedFd<'_> {
+    pub fn terminal(&self) -> BorrowedFd<'_> {
         self.output.as_fd()
     }
 
@@ -142,7 +146,7 @@ impl Relay {
     }
 
     /// Whether the screen that was read is the screen of this moment.
-    pub(crate) fn backlog(&mut self) -> Backlog {
+    fn backlog(&mut self) -> Backlog {
         let backlog = match self.has_more() {
             false => Backlog::Nothing,
             true if self.put_off < MOST_PUT_OFF => Backlog::More,
@@ -152,9 +156,24 @@ impl Relay {
         backlog
     }
 
+    /// # The kernel's word is about the screen that was read
+    /// A tool that blocks in a read has written its question before. If that still waits to be read here, the kernel
+    /// speaks of a question that is not on our screen yet: taken together with the old screen it would make a prompt
+    /// of what was just answered. So then there is no word, and the output is to be read first.
+    pub fn ask_kernel(&mut self, control: &Control) -> Option<KernelWait> {
+        let probe = control.probe();
+        let wait = match self.backlog() {
+            Backlog::More => return None,
+            // Whatever it waits for, it is not on the screen.
+            Backlog::Flood => Waits::Unknown,
+            Backlog::Nothing => waits(probe.wait),
+        };
+        Some(KernelWait { wait, canonical: probe.mode.canonical, echo: probe.mode.echo })
+    }
+
     /// # Terminal-first invariant
     /// The bytes are offered to the terminal before [`Relay::read`] shows them to anybody.
-    pub(crate) fn pump(&mut self) -> io::Result<ReadOutcome> {
+    pub fn pump(&mut self) -> io::Result<ReadOutcome> {
         let outcome = self.reader.read(&mut self.buffer)?;
         let count = match outcome {
             ReadOutcome::Data(count) => count,
@@ -172,11 +191,11 @@ impl Relay {
     }
 
     /// What the last turn brought.
-    pub(crate) fn read(&self, count: usize) -> &[u8] {
+    pub fn read(&self, count: usize) -> &[u8] {
         &self.buffer[..count]
     }
 
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    pub fn flush(&mut self) -> io::Result<()> {
         while !self.unsent.is_empty() && self.sink == Sink::Open {
             let bytes = self.plain.as_ref().map_or(&*self.buffer, |plain| &plain.bytes);
             match self.output.write(&bytes[self.unsent.clone()])? {
@@ -187,6 +206,16 @@ impl Relay {
         }
         self.unsent = 0..0;
         Ok(())
+    }
+}
+
+/// The kernel's word, in the detector's terms and the gate's.
+pub(crate) fn waits(wait: TtyWait) -> Waits {
+    match wait {
+        TtyWait::Read => Waits::Read,
+        TtyWait::Poll => Waits::Poll,
+        TtyWait::None => Waits::Nobody,
+        TtyWait::Unknown => Waits::Unknown,
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn moments(recording: &Recording, config: DetectorConfig, seen: &[Rep
             }
             What::Resize { .. } | What::Kernel(_) => continue,
         }
-        let shown = shown(replay.detector().screen());
+        let shown = shown(replay.viewer.detector.screen());
         let changed = std::mem::replace(&mut before, shown) != before;
         if !changed {
             continue;

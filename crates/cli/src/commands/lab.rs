@@ -60,12 +60,12 @@ pub(super) fn run(command: Lab, output: &Output) -> anyhow::Result<ExitCode> {
 const IMPLEMENTED: &str = "implemented";
 
 fn list(json: bool, output: &Output) -> anyhow::Result<()> {
-    let implemented = SCENARIOS.iter().map(|scenario| {
-        [scenario.id, scenario.name, scenario.platform().as_str(), IMPLEMENTED, scenario.shows]
-    });
-    let planned = PLANNED.iter().map(|scenario| {
-        [scenario.id, scenario.name, scenario.platform.as_str(), "planned", scenario.because]
-    });
+    let implemented = SCENARIOS
+        .iter()
+        .map(|scenario| [scenario.id, scenario.name, Scenario::PLATFORM, IMPLEMENTED, scenario.shows]);
+    let planned = PLANNED
+        .iter()
+        .map(|scenario| [scenario.id, scenario.name, scenario.platform, "planned", scenario.because]);
     let mut rows: Vec<_> = implemented.chain(planned).collect();
     rows.sort_unstable();
     if json {

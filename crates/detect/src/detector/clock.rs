@@ -93,7 +93,7 @@ impl Clock {
     }
 
     pub(super) fn looked(&mut self, text: TextHash, now: Moment) {
-        let changed = self.last_output.unwrap_or(now).min(now);
+        let changed = self.last_stir(now);
         let only_spins = text.all == self.text.all && text.shown != self.text.shown;
         if self.stirred.is_some() && !only_spins {
             self.last_work = self.last_output;

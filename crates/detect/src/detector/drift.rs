@@ -3,12 +3,11 @@
 //! perhaps none. Both are drift: told once, and degraded to a possible prompt. With the screen's consent the same word
 //! makes a prompt certain, and there is one sighting for both.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use atlasbridge_model::Kind;
 
-use super::{Detector, Drift, ToolWord};
+use super::{Detector, Drift, ToolWord, hash_of};
 use crate::moment::Moment;
 use crate::page::{Page, is_spinner};
 use crate::recognise::{self, Look, Place, Reading};
@@ -31,12 +30,6 @@ pub(super) struct Announcement {
     pub(super) met: bool,
 }
 
-impl Announcement {
-    pub(super) fn of_status(since: Moment) -> Self {
-        Self { since, by_hook: false, title: String::new(), met: false }
-    }
-}
-
 impl Detector {
     pub(super) fn told(&mut self, told: ToolWord<'_>, now: Moment) {
         self.word = match told {
@@ -54,7 +47,8 @@ impl Detector {
             return;
         }
         let is_blocked = self.status.claim() == Some(Claim::Blocked);
-        self.word = is_blocked.then(|| Announcement::of_status(now));
+        let word = Announcement { since: now, by_hook: false, title: String::new(), met: false };
+        self.word = is_blocked.then_some(word);
     }
 
     /// A hook says that a person is waited for, and what it speaks of was not seen yet.
@@ -86,11 +80,6 @@ impl Detector {
         reading.family = "the tool's own word";
         reading.identity = format!("{}\n{title}\n{}", Kind::Unknown, words_of(look.page));
         (reading, verdict::possible())
-    }
-
-    /// Whether a prompt that is known by the tool's word alone still stands.
-    pub(super) fn unseen_stands(&self, words: u64, submitted: bool, look: &Look<'_>) -> bool {
-        self.word.is_some() && (!submitted || words == words_of(look.page))
     }
 
     /// A dialog is drawn and the tool, of which it is known that it would say so, says that it works.
@@ -140,12 +129,6 @@ fn is_dialog(reading: Option<&Reading>) -> bool {
 
 /// All words of the screen; what spins is none.
 pub(super) fn words_of(page: &Page) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for line in &page.lines {
-        line.text
-            .chars()
-            .filter(|char| !char.is_whitespace() && !is_spinner(*char))
-            .for_each(|char| char.hash(&mut hasher));
-    }
-    hasher.finish()
+    let chars = page.lines.iter().flat_map(|line| line.text.chars());
+    hash_of(chars.filter(|char| !char.is_whitespace() && !is_spinner(*char)))
 }

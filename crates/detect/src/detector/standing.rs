@@ -1,10 +1,8 @@
 //! The prompt that stands on the screen: how it is known again, and how one knows that it was taken.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use atlasbridge_model::{Choice, Choices, Kind, Sighting};
 
-use super::fingerprint_of;
+use super::{fingerprint_of, hash_of};
 use crate::moment::Moment;
 use crate::page::Page;
 use crate::recognise::{self, Look, Place, Reading};
@@ -33,7 +31,7 @@ pub(super) struct Standing {
     pub(super) resized: bool,
     /// The words of the whole screen, where nothing but the tool's own word says that this is a prompt.
     pub(super) unseen: Option<u64>,
-    place: Place,
+    pub(super) place: Place,
     /// Its letters and digits alone, which no wrapping and no highlight changes.
     words: LetterHash,
     /// The row of the question and the rows above it.
@@ -68,15 +66,11 @@ impl Standing {
             place: reading.place.clone(),
             words: LetterHash::of(reading),
             row: look.line.first,
-            above: rows_hash(look.page, look.line.first.saturating_sub(ABOVE), look.line.first),
+            above: rows_above(look),
             answered: answered(look),
             surroundings: surroundings(look),
             claims: status.changes(),
         }
-    }
-
-    pub(super) fn place(&self) -> &Place {
-        &self.place
     }
 
     /// Its choices, with the keys that they have now.
@@ -92,10 +86,6 @@ impl Standing {
             ..row.clone()
         };
         Choices::new(seen.iter().map(unguided).collect())
-    }
-
-    pub(super) fn is_block(&self) -> bool {
-        self.place == Place::Block
     }
 
     /// A better word of the kernel is kept: "don't know" says nothing new.
@@ -130,21 +120,14 @@ impl Standing {
     }
 
     /// Input was given and the screen or the kernel shows that it was taken.
-    pub(super) fn was_taken(
-        &self,
-        look: &Look<'_>,
-        reading: Option<&Reading>,
-        kernel: KernelWait,
-        status: &Status,
-    ) -> bool {
+    pub(super) fn was_taken(&self, look: &Look<'_>, reading: Option<&Reading>, status: &Status) -> bool {
         if !self.submitted {
             return false;
         }
         match &self.place {
             Place::Line { .. } => {
-                let above = rows_hash(look.page, look.line.first.saturating_sub(ABOVE), look.line.first);
-                let asked_elsewhere = look.line.first != self.row || above != self.above;
-                asked_elsewhere || self.kernel.wait == Waits::Read && kernel.wait == Waits::Nobody
+                let asked_elsewhere = look.line.first != self.row || rows_above(look) != self.above;
+                asked_elsewhere || self.kernel.wait == Waits::Read && look.kernel.wait == Waits::Nobody
             }
             Place::Block => self.announced_anew(status) || answered(look) > self.answered,
             Place::Composer { .. } => {
@@ -207,10 +190,7 @@ struct LetterHash {
 impl LetterHash {
     fn of(reading: &Reading) -> Self {
         let hash = |texts: [&str; 2]| {
-            let mut hasher = DefaultHasher::new();
-            let chars = texts.into_iter().flat_map(str::chars);
-            chars.filter(|char| char.is_alphanumeric()).for_each(|char| char.hash(&mut hasher));
-            hasher.finish()
+            hash_of(texts.into_iter().flat_map(str::chars).filter(|char| char.is_alphanumeric()))
         };
         Self { shown: hash([&reading.excerpt, &reading.detail]), identity: hash([&reading.identity, ""]) }
     }
@@ -220,12 +200,10 @@ impl LetterHash {
     }
 }
 
-fn rows_hash(page: &Page, first: usize, end: usize) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for row in first..end {
-        page.text(row).hash(&mut hasher);
-    }
-    hasher.finish()
+/// The rows above the cursor's line.
+fn rows_above(look: &Look<'_>) -> u64 {
+    let end = look.line.first;
+    hash_of((end.saturating_sub(ABOVE)..end).map(|row| look.page.text(row)))
 }
 
 /// Lines that tell of an answered dialog.
@@ -237,13 +215,9 @@ fn answered(look: &Look<'_>) -> usize {
 /// may move, and vanish with the first key.
 fn surroundings(look: &Look<'_>) -> u64 {
     let page = look.page;
-    let mut hasher = DefaultHasher::new();
     // A box that stands higher than the last rows, on a screen that is not full yet, is no part of what is around it.
     let lowest = page.lines.len().saturating_sub(8);
     let rows = recognise::box_top(look).map_or(lowest, |top| top.min(lowest));
     let lines = page.lines.iter().take(rows).map(|line| line.text.trim());
-    for text in lines.filter(|text| !text.is_empty() && !recognise::moves(text)) {
-        text.hash(&mut hasher);
-    }
-    hasher.finish()
+    hash_of(lines.filter(|text| !text.is_empty() && !recognise::moves(text)))
 }

@@ -4,44 +4,29 @@
 //! brings each request here as one event and sends back what is said here. Whoever answers first, there or here, closes the
 //! dialog for both.
 
-use atlasbridge_model::answer::Value;
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Effect, Grant, Sighting};
+use atlasbridge_model::{Choice, Effect, Grant, Sighting, Takes};
 use serde_json::{Value as Json, json};
 
 use super::shown::{Extent, Lines};
-use super::{HookEvent, HookRequest};
+use super::{Asker, HookEvent, HookRequest};
 
 /// How the names of the bridge's events begin.
 pub(super) const EVENTS: &str = "codex/";
 
-/// Of Codex, by its app-server.
+/// What Codex wants, by its app-server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CodexRequest {
-    wants: Wants,
-    reason: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Wants {
+pub(super) enum Request {
     Command {
         /// As the dialog shows it: without the shell that runs it.
         command: String,
-        directory: Option<String>,
-        /// What to remember so that its like is not asked for again.
-        amendment: Option<Json>,
+        /// What to remember so that its like is not asked for again; null for nothing.
+        amendment: Json,
         /// The decisions that the server takes, where it lists them.
         offered: Option<Vec<Json>>,
     },
-    Edits(Vec<FileChange>),
-}
-
-/// What happens to one file.
-#[derive(Debug, Clone, PartialEq)]
-struct FileChange {
-    path: String,
-    kind: String,
-    diff: String,
+    /// Of the files at these paths.
+    Edits(Vec<String>),
 }
 
 const PROCEED: &str = "Yes, proceed";
@@ -52,70 +37,64 @@ const REMEMBER: &str = "Yes, and don't ask again for commands that start with";
 const DESTINATION: &str = "Destination:";
 const REMEMBER_FILES: &str = "Yes, and don't ask again for these files";
 
-pub(super) fn event(event: &Json) -> Option<HookEvent> {
-    let name = event.get("hook_event_name")?.as_str()?;
-    Some(match name.strip_prefix(EVENTS)? {
-        "approval" => {
-            let request = request(event)?;
-            HookEvent::Asks(Box::new(HookRequest::Codex(request)))
-        }
+pub(super) fn event(name: &str, event: &Json) -> Option<HookEvent> {
+    Some(match name {
+        "approval" => HookEvent::Asks(Box::new(request(event)?)),
         "works" => HookEvent::Works,
-        "finished" => HookEvent::Finished { message: event.get("last_message")?.as_str()?.to_owned() },
+        "finished" => HookEvent::Finished { message: event["last_message"].as_str()?.to_owned() },
         _ => HookEvent::Other,
     })
 }
 
-fn request(event: &Json) -> Option<CodexRequest> {
-    let params = event.get("params")?;
-    let wants = match event.get("method")?.as_str()? {
+fn request(event: &Json) -> Option<HookRequest> {
+    let params = &event["params"];
+    let (request, mut detail) = match event["method"].as_str()? {
         "item/commandExecution/requestApproval" => command(params)?,
-        "item/fileChange/requestApproval" => Wants::Edits(changes(event.get("item")?)?),
+        "item/fileChange/requestApproval" => edits(&event["item"])?,
         _ => return None,
     };
-    Some(CodexRequest { wants, reason: text(params, "reason") })
-}
-
-fn text(object: &Json, key: &str) -> Option<String> {
-    let text = object.get(key)?.as_str()?;
-    (!text.trim().is_empty()).then(|| text.to_owned())
-}
-
-fn present<'a>(object: &'a Json, key: &str) -> Option<&'a Json> {
-    object.get(key).filter(|value| !value.is_null())
-}
-
-/// A plain command. Input for a program that runs, and hosts that one may reach, are asked for by other dialogs: those are
-/// left to the screen.
-fn command(params: &Json) -> Option<Wants> {
-    let is_command = text(params, "kind").is_none_or(|kind| kind == "command");
-    if !is_command || present(params, "networkApprovalContext").is_some() {
-        return None;
-    }
-    let command = text(params, "command")?;
-    let offered = present(params, "availableDecisions").and_then(Json::as_array);
-    Some(Wants::Command {
-        command: script(&command).unwrap_or(command),
-        directory: text(params, "cwd"),
-        amendment: present(params, "proposedExecpolicyAmendment").cloned(),
-        offered: offered.cloned(),
+    detail.extend(text(params, "reason").map(|reason| format!("Reason: {reason}")));
+    Some(HookRequest {
+        title: request.title(),
+        detail: detail.join("\n"),
+        rows: request.rows(),
+        takes: Takes::NOTHING,
+        picks: None,
+        asker: Asker::Codex(request),
     })
 }
 
-fn changes(item: &Json) -> Option<Vec<FileChange>> {
-    let changes: Option<Vec<FileChange>> = item
-        .get("changes")?
-        .as_array()?
-        .iter()
-        .map(|change| {
-            let kind = change.get("kind").and_then(|kind| text(kind, "type"));
-            Some(FileChange {
-                path: text(change, "path")?,
-                kind: kind.unwrap_or_default(),
-                diff: text(change, "diff").unwrap_or_default(),
-            })
-        })
-        .collect();
-    changes.filter(|changes| !changes.is_empty())
+fn text(object: &Json, key: &str) -> Option<String> {
+    object[key].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+/// A plain command, and what a person reads of it. Input for a program that runs, and hosts that one may reach, are asked
+/// for by other dialogs: those are left to the screen.
+fn command(params: &Json) -> Option<(Request, Vec<String>)> {
+    let is_command = text(params, "kind").is_none_or(|kind| kind == "command");
+    if !is_command || !params["networkApprovalContext"].is_null() {
+        return None;
+    }
+    let command = text(params, "command")?;
+    let command = script(&command).unwrap_or(command);
+    let directory = text(params, "cwd").map(|directory| format!("in {directory}"));
+    let detail = std::iter::once(format!("$ {command}")).chain(directory).collect();
+    let amendment = params["proposedExecpolicyAmendment"].clone();
+    let offered = params["availableDecisions"].as_array().cloned();
+    Some((Request::Command { command, amendment, offered }, detail))
+}
+
+/// Changes of files, and what a person reads of them.
+fn edits(item: &Json) -> Option<(Request, Vec<String>)> {
+    let changes = item["changes"].as_array().filter(|changes| !changes.is_empty())?;
+    let paths: Vec<String> = changes.iter().map(|change| text(change, "path")).collect::<Option<_>>()?;
+    let told = |(change, path): (&Json, &String)| {
+        let kind = text(&change["kind"], "type").unwrap_or_default();
+        let diff = text(change, "diff").unwrap_or_default();
+        format!("{kind} {path}\n{}", diff.trim_end())
+    };
+    let detail = changes.iter().zip(&paths).map(told).collect();
+    Some((Request::Edits(paths), detail))
 }
 
 /// The script in `/bin/bash -lc '…'`. `None`: it is no such command.
@@ -153,14 +132,11 @@ fn squeezed(text: &str) -> String {
     text.chars().filter(|char| char.is_alphanumeric() || *char == '$').collect()
 }
 
-impl CodexRequest {
-    pub(super) fn title(&self) -> String {
-        match &self.wants {
-            Wants::Command { command, .. } => format!("Command: {command}"),
-            Wants::Edits(changes) => {
-                let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-                format!("Edit: {}", paths.join(", "))
-            }
+impl Request {
+    fn title(&self) -> String {
+        match self {
+            Request::Command { command, .. } => format!("Command: {command}"),
+            Request::Edits(paths) => format!("Edit: {}", paths.join(", ")),
         }
     }
 
@@ -169,44 +145,27 @@ impl CodexRequest {
     /// row, after its `$` and whole: what is named in the reason, which the model writes, is another. Of edits the dialog
     /// lists every file, and no other.
     pub(super) fn shown_by(&self, lines: Lines, sighting: &Sighting) -> Option<Extent> {
-        match &self.wants {
-            Wants::Command { command, .. } => {
+        match self {
+            Request::Command { command, .. } => {
                 let first = sighting.choices.as_ref()?.get(0)?;
                 lines.above(&first.label).end_in(&format!("$ {command}"))
             }
-            Wants::Edits(changes) => {
-                let is_shown = |change: &FileChange| lines.show(&format!("{DESTINATION} {}", change.path));
-                let is_all = lines.count(DESTINATION) == changes.len()
-                    && changes.iter().all(|change| is_shown(change) == Some(Extent::Whole));
+            Request::Edits(paths) => {
+                let shown = |path: &String| lines.show(&format!("{DESTINATION} {path}"));
+                let is_all = lines.count(DESTINATION) == paths.len()
+                    && paths.iter().all(|path| shown(path) == Some(Extent::Whole));
                 is_all.then_some(Extent::Whole)
             }
         }
     }
 
-    /// The whole of what is asked for, as a person reads it.
-    pub(super) fn detail(&self) -> String {
-        let mut lines = Vec::new();
-        match &self.wants {
-            Wants::Command { command, directory, .. } => {
-                lines.push(format!("$ {command}"));
-                lines.extend(directory.iter().map(|directory| format!("in {directory}")));
-            }
-            Wants::Edits(changes) => lines.extend(changes.iter().map(|change| {
-                let FileChange { path, kind, diff } = change;
-                format!("{kind} {path}\n{}", diff.trim_end())
-            })),
-        }
-        lines.extend(self.reason.iter().map(|reason| format!("Reason: {reason}")));
-        lines.join("\n")
-    }
-
     /// Answers of the request's own, where no dialog could be read.
-    pub(super) fn rows(&self) -> Vec<(String, Effect)> {
-        let remembering = match &self.wants {
-            Wants::Command { .. } => {
+    fn rows(&self) -> Vec<(String, Effect)> {
+        let remembering = match self {
+            Request::Command { .. } => {
                 self.amended().map(|words| (format!("{REMEMBER} `{words}`"), Effect::Widens(Grant::Always)))
             }
-            Wants::Edits(_) => Some((REMEMBER_FILES.to_owned(), Effect::Widens(Grant::Session))),
+            Request::Edits(_) => Some((REMEMBER_FILES.to_owned(), Effect::Widens(Grant::Session))),
         };
         std::iter::once((PROCEED.to_owned(), Effect::Accepts))
             .chain(remembering)
@@ -216,26 +175,16 @@ impl CodexRequest {
 
     /// What would be remembered of a command, in words.
     fn amended(&self) -> Option<String> {
-        let Wants::Command { amendment, .. } = &self.wants else {
+        let Request::Command { amendment, .. } = self else {
             return None;
         };
-        let words: Option<Vec<&str>> = amendment.as_ref()?.as_array()?.iter().map(Json::as_str).collect();
+        let words: Option<Vec<&str>> = amendment.as_array()?.iter().map(Json::as_str).collect();
         words.filter(|words| !words.is_empty()).map(|words| words.join(" "))
     }
 
-    pub(super) fn decision(&self, value: &Value, sighting: &Sighting) -> Option<Json> {
-        match value {
-            Value::Choice { row, label } => {
-                let choice = sighting.choices.as_ref()?.get(*row)?;
-                (choice.label == *label).then_some(())?;
-                let decision = self.meant(label, choice.effect)?;
-                self.is_taken(&decision).then(|| json!({ "decision": decision }))
-            }
-            // A refusal has no room for words, and a question is asked in other ways.
-            Value::Refused { .. } | Value::Several(_) | Value::Text(_) | Value::Enter | Value::Secret(_) => {
-                None
-            }
-        }
+    pub(super) fn chosen(&self, choice: &Choice) -> Option<Json> {
+        let decision = self.meant(&choice.label, choice.effect)?;
+        self.is_taken(&decision).then(|| json!({ "decision": decision }))
     }
 
     /// What a row of the dialog means. `None`: one that is not known; its key says it.
@@ -245,25 +194,25 @@ impl CodexRequest {
             // Escape interrupts the turn, and so does this.
             Effect::Refuses => Some(json!("cancel")),
             Effect::Accepts if label == PROCEED => Some(json!("accept")),
-            Effect::Accepts | Effect::Widens(_) => match &self.wants {
-                Wants::Command { amendment, .. } => {
+            Effect::Accepts | Effect::Widens(_) => match self {
+                Request::Command { amendment, .. } => {
                     let words = label.strip_prefix(REMEMBER)?;
                     // The row speaks of exactly what would be remembered, or it is not remembered by us.
                     (squeezed(words) == squeezed(&mask(&self.amended()?))).then_some(())?;
                     Some(json!({ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": amendment } }))
                 }
-                Wants::Edits(_) => (label == REMEMBER_FILES).then(|| json!("acceptForSession")),
+                Request::Edits(_) => (label == REMEMBER_FILES).then(|| json!("acceptForSession")),
             },
             Effect::Other => None,
         }
     }
 
     fn is_taken(&self, decision: &Json) -> bool {
-        match &self.wants {
-            Wants::Command { offered, .. } => {
+        match self {
+            Request::Command { offered, .. } => {
                 offered.as_ref().is_none_or(|offered| offered.contains(decision))
             }
-            Wants::Edits(_) => true,
+            Request::Edits(_) => true,
         }
     }
 }

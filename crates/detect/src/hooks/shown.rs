@@ -38,20 +38,21 @@ impl Lines {
     }
 
     pub(super) fn show(&self, text: &str) -> Option<Extent> {
-        let wanted = plain(&mask(text));
-        let starts = 0..self.0.len();
-        starts.filter_map(|start| run(&self.0[start..], &wanted)).map(|(extent, _)| extent).max()
+        self.runs(text).map(|(extent, _)| extent).max()
     }
 
     /// The text is the last that they say.
     pub(super) fn end_in(&self, text: &str) -> Option<Extent> {
+        self.runs(text).filter(|(_, end)| *end == self.0.len()).map(|(extent, _)| extent).max()
+    }
+
+    /// Wherever the text begins: how much of it is there, and before which line it ends.
+    fn runs(&self, text: &str) -> impl Iterator<Item = (Extent, usize)> {
         let wanted = plain(&mask(text));
-        let starts = 0..self.0.len();
-        let runs = starts.filter_map(|start| {
+        (0..self.0.len()).filter_map(move |start| {
             let (extent, lines) = run(&self.0[start..], &wanted)?;
-            (start + lines == self.0.len()).then_some(extent)
-        });
-        runs.max()
+            Some((extent, start + lines))
+        })
     }
 
     pub(super) fn count(&self, beginning: &str) -> usize {

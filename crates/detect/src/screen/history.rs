@@ -5,10 +5,10 @@
 use std::collections::VecDeque;
 
 use alacritty_terminal::grid::Dimensions;
-use alacritty_terminal::index::{Column, Line as GridLine};
-use alacritty_terminal::term::cell::{Flags, LineLength};
+use alacritty_terminal::index::Line as GridLine;
+use alacritty_terminal::term::cell::LineLength;
 
-use super::{Screen, is_spacer, shown};
+use super::{Screen, characters, shown, wraps};
 
 /// Lines that are kept. The emulator allocates rows by the thousand, so fewer would cost as much.
 pub(super) const MOST_LINES: usize = 1000;
@@ -51,16 +51,11 @@ impl Screen {
         let mut chars = 0;
         for row in (1..=grid.history_size() as i32).rev() {
             let cells = &grid[GridLine(-row)];
-            let shown = (0..cells.line_length().0)
-                .map(|column| &cells[Column(column)])
-                .filter(|cell| !is_spacer(cell))
-                .map(shown)
-                .take(LINE_CHARS - chars);
+            let shown = characters(&cells[..cells.line_length()]).map(shown).take(LINE_CHARS - chars);
             let before = line.len();
             line.extend(shown);
             chars += line[before..].chars().count();
-            let wraps = cells[Column(grid.columns() - 1)].flags.contains(Flags::WRAPLINE);
-            if !wraps {
+            if !wraps(cells) {
                 line.truncate(line.trim_end().len());
                 lines.push_back(std::mem::take(&mut line));
                 chars = 0;

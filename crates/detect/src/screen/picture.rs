@@ -66,7 +66,7 @@ impl Screen {
             glyphs.push(Glyph { text: start..text.len(), cells: width, style: style_of(cell) });
             column += usize::from(width);
         }
-        if self.wraps(row) {
+        if super::wraps(cells) {
             // Left out of the picture, but not of the line that goes on.
             text.extend((end..columns).map(|_| ' '));
         } else {

@@ -4,10 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use atlasbridge_detect::Moment;
-use atlasbridge_detect::recording::Replayed;
-use atlasbridge_model::{Choices, Kind};
+use atlasbridge_detect::recording::{Replayed, prompt_label};
 use atlasbridge_pty::WindowSize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{RecordConfig, command_line};
 use crate::cast::create_private;
@@ -38,25 +37,8 @@ pub(super) fn draft(
 }
 
 fn prompt(seen: &Replayed, end: Moment) -> Value {
-    let sighting = &seen.sighting;
-    let kind = if sighting.kind == Kind::Idle { "idle_input" } else { sighting.kind.as_str() };
-    let rows = || sighting.choices.iter().flat_map(Choices::iter);
-    let keys: Map<String, Value> =
-        rows().map(|choice| (choice.label.clone(), choice.keys().into())).collect();
-    json!({
-        "from": seen.t.0.as_secs_f64(),
-        "to": seen.gone_at.unwrap_or(end).0.as_secs_f64(),
-        "kind": kind,
-        "title": title(sighting.excerpt.as_str()),
-        "choices": rows().map(|choice| choice.label.as_str()).collect::<Vec<_>>(),
-        "keys": keys,
-    })
-}
-
-/// The last line of the question, which is where it asks; whole, so that it can be found again.
-fn title(excerpt: &str) -> &str {
-    let last = excerpt.lines().rev().find(|line| !line.trim().is_empty());
-    last.unwrap_or_default().trim().trim_end_matches('…')
+    let to = seen.gone_at.unwrap_or(end);
+    prompt_label(&seen.sighting, seen.t.0.as_secs_f64(), to.0.as_secs_f64(), str::to_owned)
 }
 
 pub(super) fn write(path: &Path, draft: &Value) -> io::Result<()> {

@@ -12,18 +12,20 @@ use crate::scenario::{Act, Expected, Scenario};
 #[derive(Debug)]
 pub(crate) struct Operator {
     scenario: &'static Scenario,
-    /// Which act of which prompt comes next.
+    /// Which act of which prompt is under way, or comes next.
     prompt: usize,
     act: usize,
-    /// With the id of its prompt; `None`: the next prompt is to be offered.
-    turn: Option<(Turn, String)>,
+    /// The id of the prompt that is acted on; `None`: the next prompt is to be offered.
+    current: Option<String>,
+    /// It was left until the tool withdrew it, and the hub is to refuse an answer.
+    is_late: bool,
     /// Offered and not looked at yet.
     queue: VecDeque<(PromptView, SystemTime)>,
     known: BTreeSet<String>,
     /// On the hub's list right now.
     present: Vec<String>,
-    offered: Vec<Offer>,
-    problems: Vec<String>,
+    pub(crate) offered: Vec<Offer>,
+    pub(crate) problems: Vec<String>,
 }
 
 /// A prompt as it was offered.
@@ -33,19 +35,6 @@ pub(crate) struct Offer {
     pub(crate) excerpt: String,
     pub(crate) at: SystemTime,
     pub(crate) answered_at: Option<SystemTime>,
-}
-
-/// What is to happen to the prompt that was offered last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// The hub is to respond to an answer.
-    Answering,
-    /// The tool is to withdraw it.
-    Leaving,
-    /// It was withdrawn, and the hub is to refuse an answer.
-    TooLate,
-    /// It was answered at the keyboard and is to go.
-    Typing,
 }
 
 /// What the operator does now.
@@ -61,7 +50,8 @@ impl Operator {
             scenario,
             prompt: 0,
             act: 0,
-            turn: None,
+            current: None,
+            is_late: false,
             queue: VecDeque::new(),
             known: BTreeSet::new(),
             present: Vec::new(),
@@ -70,20 +60,12 @@ impl Operator {
         }
     }
 
-    pub(crate) fn problems(&self) -> &[String] {
-        &self.problems
-    }
-
-    pub(crate) fn offered(&self) -> &[Offer] {
-        &self.offered
-    }
-
     pub(crate) fn is_done(&self) -> bool {
-        self.turn.is_none() && self.prompt == self.scenario.prompts.len() && self.queue.is_empty()
+        self.current.is_none() && self.prompt == self.scenario.prompts.len() && self.queue.is_empty()
     }
 
     /// The hub's list has changed.
-    pub(crate) fn watched(&mut self, prompts: Vec<PromptView>, now: SystemTime) -> Vec<OperatorAct> {
+    pub(crate) fn watched(&mut self, prompts: Vec<PromptView>, now: SystemTime) -> Option<OperatorAct> {
         self.present = prompts.iter().map(|prompt| prompt.prompt_id.clone()).collect();
         for prompt in prompts {
             if prompt.status == "awaiting_reply" && self.known.insert(prompt.prompt_id.clone()) {
@@ -94,21 +76,12 @@ impl Operator {
     }
 
     /// The hub has responded to the last answer.
-    pub(crate) fn responded(&mut self, response: Response, now: SystemTime) -> Vec<OperatorAct> {
-        let is_refused = matches!(response, Response::Refused { .. });
-        let problem = match &self.turn {
-            Some((Turn::Answering, _)) => self.complaint(response),
-            Some((Turn::TooLate, _)) if is_refused => None,
-            Some((Turn::TooLate, _)) => Some(format!("a late answer was not refused: {response:?}")),
-            None | Some((Turn::Leaving | Turn::Typing, _)) => {
-                Some(format!("the hub said something unasked: {response:?}"))
-            }
-        };
-        match (problem, &self.turn) {
-            (None, Some((_, prompt))) => self.advance(prompt.clone(), now),
-            (problem, _) => {
-                self.problems.extend(problem);
-                Vec::new()
+    pub(crate) fn responded(&mut self, response: Response, now: SystemTime) -> Option<OperatorAct> {
+        match self.complaint(response) {
+            None => self.advance(now),
+            Some(problem) => {
+                self.fail(problem);
+                None
             }
         }
     }
@@ -134,96 +107,109 @@ impl Operator {
 
     /// What is being waited for, to end a sentence.
     pub(crate) fn expectation(&self) -> String {
-        match (&self.turn, self.scenario.prompts.get(self.prompt)) {
-            (None, Some(expected)) => format!("a prompt with {:?} was offered", expected.says),
-            (None, None) => "it should".to_owned(),
-            (Some((Turn::Answering, _)), _) => "the hub had responded to the answer".to_owned(),
-            (Some((Turn::Leaving, _)), _) => "the prompt was withdrawn".to_owned(),
-            (Some((Turn::TooLate, _)), _) => "the hub had refused the late answer".to_owned(),
-            (Some((Turn::Typing, _)), _) => {
-                "the prompt that was answered at the keyboard had gone".to_owned()
-            }
+        match self.current_act() {
+            None => match self.scenario.prompts.get(self.prompt) {
+                Some(expected) => format!("a prompt with {:?} was offered", expected.says),
+                None => "it should".to_owned(),
+            },
+            Some(Act::Say(_) | Act::Refused(..)) => "the hub had responded to the answer".to_owned(),
+            Some(Act::Leave) if self.is_late => "the hub had refused the late answer".to_owned(),
+            Some(Act::Leave) => "the prompt was withdrawn".to_owned(),
+            Some(Act::Type(_)) => "the prompt that was answered at the keyboard had gone".to_owned(),
         }
     }
 
-    fn go_on(&mut self, now: SystemTime) -> Vec<OperatorAct> {
-        match self.turn.clone() {
-            None => self.take_offer(now),
-            Some((Turn::Leaving, prompt)) if !self.present.contains(&prompt) => {
-                self.turn = Some((Turn::TooLate, prompt.clone()));
-                vec![ask(prompt, SaidText::Approve)]
+    fn go_on(&mut self, now: SystemTime) -> Option<OperatorAct> {
+        let Some(prompt) = &self.current else {
+            return self.take_offer(now);
+        };
+        let is_gone = !self.present.contains(prompt);
+        match self.current_act()? {
+            Act::Leave if is_gone && !self.is_late => {
+                self.is_late = true;
+                self.ask(&SaidText::Approve)
             }
-            Some((Turn::Typing, prompt)) if !self.present.contains(&prompt) => self.advance(prompt, now),
-            Some((Turn::Answering | Turn::Leaving | Turn::TooLate | Turn::Typing, _)) => Vec::new(),
+            Act::Type(_) if is_gone => self.advance(now),
+            Act::Say(_) | Act::Refused(..) | Act::Leave | Act::Type(_) => None,
         }
     }
 
     /// The act is done: the next one on the same prompt, or the next prompt.
-    fn advance(&mut self, prompt: String, now: SystemTime) -> Vec<OperatorAct> {
+    fn advance(&mut self, now: SystemTime) -> Option<OperatorAct> {
         self.act += 1;
+        self.is_late = false;
         if self.current_act().is_some() {
-            return self.perform(prompt, now);
+            return self.perform(now);
         }
         self.prompt += 1;
         self.act = 0;
-        self.turn = None;
+        self.current = None;
         self.take_offer(now)
     }
 
     /// The next prompt, if it was offered.
-    fn take_offer(&mut self, now: SystemTime) -> Vec<OperatorAct> {
-        let Some((prompt, at)) = self.queue.pop_front() else {
-            return Vec::new();
-        };
+    fn take_offer(&mut self, now: SystemTime) -> Option<OperatorAct> {
+        let (prompt, at) = self.queue.pop_front()?;
         let Some(expected) = self.scenario.prompts.get(self.prompt) else {
             self.fail(format!("one prompt too many was offered: {:?}", prompt.excerpt));
-            return Vec::new();
+            return None;
         };
         self.problems.extend(differences(expected, &prompt));
         self.offered.push(Offer { kind: prompt.kind, excerpt: prompt.excerpt, at, answered_at: None });
-        self.perform(prompt.prompt_id, now)
+        self.current = Some(prompt.prompt_id);
+        self.perform(now)
     }
 
-    fn perform(&mut self, prompt: String, now: SystemTime) -> Vec<OperatorAct> {
-        let Some(act) = self.current_act() else {
-            return Vec::new();
-        };
+    fn perform(&mut self, now: SystemTime) -> Option<OperatorAct> {
+        let act = self.current_act()?;
         if matches!(act, Act::Say(_) | Act::Type(_))
             && let Some(offer) = self.offered.last_mut()
         {
             offer.answered_at = Some(now);
         }
-        let (turn, acts) = match act {
-            Act::Say(said) | Act::Refused(said, _) => (Turn::Answering, vec![ask(prompt.clone(), said)]),
-            Act::Leave => (Turn::Leaving, Vec::new()),
-            Act::Type(keys) => (Turn::Typing, vec![OperatorAct::Type(keys)]),
-        };
-        self.turn = Some((turn, prompt));
-        acts
+        match act {
+            Act::Say(said) | Act::Refused(said, _) => self.ask(said),
+            Act::Leave => None,
+            Act::Type(keys) => Some(OperatorAct::Type(keys.clone())),
+        }
     }
 
-    /// What is wrong with the response to an answer.
+    fn ask(&self, said: &SaidText) -> Option<OperatorAct> {
+        let prompt = self.current.clone()?;
+        Some(OperatorAct::Ask(Request::Answer { prompt, said: said.clone(), as_is: false }))
+    }
+
+    /// What is wrong with the response of the hub.
     fn complaint(&self, response: Response) -> Option<String> {
         match (self.current_act(), response) {
             (Some(Act::Refused(_, words)), Response::Refused { reason }) if reason.contains(words) => None,
             (Some(Act::Refused(answer, words)), other) => {
                 Some(format!("{answer:?} should be refused with {words:?}, but: {other:?}"))
             }
-            (_, Response::Answered { prompt }) if prompt.reason.as_deref() == Some("applied") => None,
-            (_, Response::Answered { prompt }) => {
+            (Some(Act::Leave), Response::Refused { .. }) if self.is_late => None,
+            (Some(Act::Leave), other) if self.is_late => {
+                Some(format!("a late answer was not refused: {other:?}"))
+            }
+            (None | Some(Act::Leave | Act::Type(_)), other) => {
+                Some(format!("the hub said something unasked: {other:?}"))
+            }
+            (Some(Act::Say(_)), Response::Answered { prompt })
+                if prompt.reason.as_deref() == Some("applied") =>
+            {
+                None
+            }
+            (Some(Act::Say(_)), Response::Answered { prompt }) => {
                 Some(format!("the answer to {:?} was not taken: {}", prompt.excerpt, prompt.word))
             }
-            (_, other) => Some(format!("the answer was not accepted: {other:?}")),
+            (Some(Act::Say(_)), other) => Some(format!("the answer was not accepted: {other:?}")),
         }
     }
 
-    fn current_act(&self) -> Option<Act> {
-        self.scenario.prompts.get(self.prompt)?.acts.get(self.act).cloned()
+    /// What is done, or to be done, about the prompt that was offered last.
+    fn current_act(&self) -> Option<&'static Act> {
+        self.current.as_ref()?;
+        self.scenario.prompts.get(self.prompt)?.acts.get(self.act)
     }
-}
-
-fn ask(prompt: String, said: SaidText) -> OperatorAct {
-    OperatorAct::Ask(Request::Answer { prompt, said, as_is: false })
 }
 
 /// How an offered prompt differs from the one that was expected.
@@ -296,16 +282,17 @@ mod tests {
     fn a_refused_answer_is_followed_by_the_right_one() {
         let mut operator = Operator::new(scenario("QA-009").unwrap());
         let asked = operator.watched(waiting("a", "Enter name (max 20 chars):"), NOW);
-        assert!(matches!(&asked[..], [OperatorAct::Ask(Request::Answer { .. })]));
+        assert!(matches!(asked, Some(OperatorAct::Ask(Request::Answer { .. }))));
         let reason = "at most 20 characters".to_owned();
         let again = operator.responded(Response::Refused { reason }, NOW);
         let said = SaidText::Text("twenty characters ok".to_owned());
-        assert_eq!(again, [OperatorAct::Ask(Request::Answer { prompt: "a".to_owned(), said, as_is: false })]);
-        assert!(operator.responded(taken("a"), NOW).is_empty());
-        assert_eq!(operator.watched(waiting("b", "Enter commit message:"), NOW).len(), 1);
+        let asked = OperatorAct::Ask(Request::Answer { prompt: "a".to_owned(), said, as_is: false });
+        assert_eq!(again, Some(asked));
+        assert_eq!(operator.responded(taken("a"), NOW), None);
+        assert!(operator.watched(waiting("b", "Enter commit message:"), NOW).is_some());
         operator.responded(taken("b"), NOW);
         operator.ended(0);
-        assert!(operator.is_done() && operator.problems().is_empty(), "{:?}", operator.problems());
+        assert!(operator.is_done() && operator.problems.is_empty(), "{:?}", operator.problems);
     }
 
     #[test]
@@ -313,7 +300,7 @@ mod tests {
         let check = |play: &dyn Fn(&mut Operator), expected: &str| {
             let mut operator = Operator::new(scenario("QA-019").unwrap());
             play(&mut operator);
-            let problems = operator.problems().join("; ");
+            let problems = operator.problems.join("; ");
             assert!(problems.contains(expected), "{problems}");
         };
         check(&|operator| operator.ended(1), "ended with code 1 before a prompt with \"Note:\"");

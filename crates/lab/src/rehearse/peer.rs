@@ -26,11 +26,9 @@ impl Peer {
         let mut peer = Self { stream, lines: Lines::default() };
         peer.send(&Hello::new(Role::Command, env!("CARGO_PKG_VERSION")))?;
         let line = loop {
+            peer.receive()?;
             if let Some(line) = peer.lines.next_line().map_err(io::Error::other)? {
                 break line;
-            }
-            if !peer.receive()? {
-                return Err(io::ErrorKind::UnexpectedEof.into());
             }
         };
         match decode(&line).map_err(io::Error::other)? {
@@ -39,16 +37,14 @@ impl Peer {
         }
     }
 
-    /// What has come since the last call. The hub that hangs up is an error.
+    /// What has come since the last call.
     pub(crate) fn hear(&mut self) -> io::Result<Vec<Response>> {
         self.stream.set_nonblocking(true)?;
         let received = self.receive();
         self.stream.set_nonblocking(false)?;
         match received {
-            Ok(true) => {}
-            Ok(false) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
+            received => received?,
         }
         let mut heard = Vec::new();
         while let Some(line) = self.lines.next_line().map_err(io::Error::other)? {
@@ -61,12 +57,12 @@ impl Peer {
         self.stream.write_all(&encode(frame))
     }
 
-    /// One read. `false`: the hub has hung up.
-    fn receive(&mut self) -> io::Result<bool> {
+    /// One read. The hub that hangs up is an error.
+    fn receive(&mut self) -> io::Result<()> {
         let mut buffer = [0; 16 * 1024];
         let count = self.stream.read(&mut buffer)?;
         self.lines.push(buffer.get(..count).unwrap_or_default());
-        Ok(count > 0)
+        if count > 0 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 }
 

@@ -79,7 +79,7 @@ impl Stage {
         interrupts: &Signals,
         deadline: Instant,
     ) -> Result<(), RehearseError> {
-        while !self.has_ended && operator.problems().is_empty() {
+        while !self.has_ended && operator.problems.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 operator.fail(format!("the time was up before {}", operator.expectation()));
@@ -93,7 +93,7 @@ impl Stage {
             self.attend(operator)?;
             self.follow_child(operator);
         }
-        if !operator.problems().is_empty() {
+        if !operator.problems.is_empty() {
             operator.fail(format!("the terminal showed:\n{}", self.screen()));
         }
         Ok(())
@@ -120,7 +120,7 @@ impl Stage {
     }
 
     fn attend(&mut self, operator: &mut Operator) -> Result<(), RehearseError> {
-        let offered_before = operator.offered().len();
+        let offered_before = operator.offered.len();
         let mut effects = Vec::new();
         for response in self.watcher.hear().map_err(RehearseError::Talk)? {
             if let Response::Approvals { prompts } = response {
@@ -132,7 +132,7 @@ impl Stage {
         for response in self.speaker.hear().map_err(RehearseError::Talk)? {
             effects.extend(operator.responded(response, SystemTime::now()));
         }
-        if operator.offered().len() > offered_before {
+        if operator.offered.len() > offered_before {
             self.memory.extend(self.host.and_then(own_kib));
         }
         for effect in effects {
@@ -233,7 +233,7 @@ impl Home {
     fn fill(&self, scenario: &Scenario) -> io::Result<()> {
         private_directory(&self.directory)?;
         private_directory(&self.path("home"))?;
-        fs::write(self.path("tool"), format!("{PRELUDE}{}", scenario.script()))
+        fs::write(self.path("tool"), format!("{PRELUDE}{}", scenario.script))
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -9,12 +9,12 @@ use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
 use super::Host;
-use super::seeing::waits;
 use crate::gate::{
     Aim, Facts, Field, InjectRequest, Injection, NotNow, Presence, Progress, Reaction, Ticket, Unread, Via,
 };
 use crate::link::FromHub;
 use crate::prompt::{KeyTarget, MOST_TRIES, PromptEffect, PromptEvent, Reply};
+use crate::relay::waits;
 
 /// Everything else is ready, the intent is on disk, and who is to read works for a moment: how long, and how often to wait.
 /// So short that nothing else need go on meanwhile.

@@ -56,7 +56,7 @@ impl Host {
         let Some(asked) = deed.asked.as_ref().filter(|asked| is_its(asked)) else { return };
         deed.has_run = true;
         if deed.answer == Effect::Refuses {
-            let told = format!("the tool says that it ran what was refused: {}", asked.title());
+            let told = format!("the tool says that it ran what was refused: {}", asked.title);
             self.link.notice(&told);
         }
         self.judge_deed();

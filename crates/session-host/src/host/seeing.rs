@@ -1,14 +1,12 @@
 //! What the detector says: prompts that come and go, and questions for the kernel.
 
-use atlasbridge_detect::{DetectorEvent, Drift, KernelWait, Observation, Waits};
+use atlasbridge_detect::{DetectorEvent, Drift, KernelWait, Observation};
 use atlasbridge_model::{Kind, Sighting, SightingNo, lifecycle};
-use atlasbridge_pty::TtyWait;
 use atlasbridge_wire::session::Report;
 
 use super::Host;
 use crate::pause;
 use crate::prompt::{PromptEffect, PromptEvent, RequestFate};
-use crate::relay::Backlog;
 
 impl Host {
     pub(super) fn observe(&mut self, observation: Observation<'_>) {
@@ -42,25 +40,12 @@ impl Host {
         self.look();
     }
 
-    /// # The kernel's word is about the screen that was read
-    /// A tool that blocks in a read has written its question before. If that still waits to be read here, the kernel
-    /// speaks of a question that is not on our screen yet: taken together with the old screen it would make a prompt
-    /// of what was just answered. So then the question is left open; the output brings the next look.
+    /// Without a word the question is left open; the output brings the next look.
     pub(super) fn ask_kernel(&mut self) -> Option<KernelWait> {
         pause::point("host-ask-kernel");
-        let probe = self.control.probe();
-        let wait = match self.relay.backlog() {
-            Backlog::More => return None,
-            // Whatever it waits for, it is not on the screen.
-            Backlog::Flood => Waits::Unknown,
-            Backlog::Nothing => waits(probe.wait),
-        };
-        Some(KernelWait {
-            wait,
-            canonical: probe.mode.canonical,
-            // Where we switched the echo off, its absence says nothing about a secret.
-            echo: probe.mode.echo || !self.keyboard.is_shown,
-        })
+        let kernel = self.relay.ask_kernel(&self.control)?;
+        // Where we switched the echo off, its absence says nothing about a secret.
+        Some(KernelWait { echo: kernel.echo || !self.keyboard.is_shown, ..kernel })
     }
 
     pub(super) fn step(&mut self, event: PromptEvent) {
@@ -150,15 +135,5 @@ impl Host {
                 }
             });
         }
-    }
-}
-
-/// The kernel's word, in the detector's terms and the gate's.
-pub(super) fn waits(wait: TtyWait) -> Waits {
-    match wait {
-        TtyWait::Read => Waits::Read,
-        TtyWait::Poll => Waits::Poll,
-        TtyWait::None => Waits::Nobody,
-        TtyWait::Unknown => Waits::Unknown,
     }
 }
