@@ -258,7 +258,7 @@ impl Detector {
 
     fn answer_queries(&mut self) -> Vec<DetectorEvent> {
         let asked = self.status.take_queries();
-        let tells = self.config.pack.as_ref().is_none_or(|pack| pack.tells_status);
+        let tells = self.config.pack.as_ref().is_none_or(|pack| pack.tells_status());
         if asked == 0 || !tells {
             return Vec::new();
         }

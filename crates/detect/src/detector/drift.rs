@@ -104,7 +104,7 @@ impl Detector {
 
     /// Where the pack says that the tool has no status, what looks like one was printed by something else.
     pub(super) fn trusts_status(&self) -> bool {
-        self.config.pack.as_ref().is_none_or(|pack| pack.tells_status)
+        self.config.pack.as_ref().is_none_or(|pack| pack.tells_status())
     }
 
     /// This dialog is the one that the tool speaks of.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{GENERIC, LazyRegex, Packs};
 
 /// The lists of `[words]` in a pack.
-#[derive(Deserialize, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Lists {
     /// A label that begins with one of these refuses.
