@@ -21,7 +21,7 @@ mod words;
 pub(crate) use lazy::{LazyRegex, Located};
 use schema::{Osc7501, StatusRules};
 use words::Lists;
-pub(crate) use words::{Words, words};
+pub(crate) use words::{Words, widest, words};
 
 /// The packs of the binary, by file name.
 const EMBEDDED: &[(&str, &str)] = &[

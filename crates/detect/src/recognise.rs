@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Grant, Kind, Span, Strokes, Takes};
+use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Span, Strokes};
 
 use crate::packs::{Pack, Words};
 use crate::page::{CursorLine, Page, is_rule};
@@ -35,12 +35,13 @@ mod text;
 mod yes_no;
 
 mod cut;
+mod frame;
 pub(crate) mod labels;
 mod rules;
 
 pub(crate) use composer::{box_top, is_busy, without_marker};
 pub(crate) use cut::Cut;
-pub(crate) use dialog::moves;
+pub(crate) use frame::moves;
 pub(crate) use line::stated_picks;
 pub(crate) use rules::{DialogRules, Keys, Rows};
 
@@ -66,7 +67,6 @@ pub(crate) struct Reading {
     pub(crate) choices: Option<Choices>,
     pub(crate) constraints: Constraints,
     pub(crate) offers_default: bool,
-    pub(crate) takes: Takes,
     pub(crate) entry: Entry,
     pub(crate) place: Place,
     /// What makes this prompt the same prompt when it is drawn again: question, subject and choices.
@@ -227,7 +227,6 @@ impl Reading {
             choices: None,
             constraints: Constraints::default(),
             offers_default: false,
-            takes: Takes::NOTHING,
             entry: Entry::Keys,
             place: Place::Block,
             identity: format!("{kind}\n{identity}"),
@@ -284,22 +283,14 @@ impl Reading {
     /// Words that the person's own pack adds say what a choice does. They make no refusal of a row that accepts, and no
     /// plain yes of one that grants more.
     fn judge_by(&mut self, words: &Words) {
-        let judged = |choice: &Choice| Choice {
-            effect: match (&choice.label, choice.effect) {
-                (label, effect) if words.refuses.is_match(label) => match effect.is_accepting() {
-                    true => Effect::Widens(Grant::Unknown),
-                    false => Effect::Refuses,
-                },
-                (label, effect) if words.accepts.is_match(label) || effect.is_accepting() => {
-                    let by_words = match effect.is_accepting() {
-                        true => effect,
-                        false => labels::accepted(label),
-                    };
-                    words.grants(label).map_or(by_words, Effect::Widens)
-                }
-                (_, effect) => effect,
-            },
-            ..choice.clone()
+        let judged = |choice: &Choice| {
+            let (label, effect) = (choice.label.as_str(), choice.effect);
+            let accepted = || {
+                let by_words = if effect.is_accepting() { effect } else { labels::accepted(label) };
+                words.grants(label).map_or(by_words, Effect::Widens)
+            };
+            let (refuses, accepts) = (words.refuses.is_match(label), words.accepts.is_match(label));
+            Choice { effect: rules::judged(effect, refuses, accepts, accepted), ..choice.clone() }
         };
         if let Some(choices) = &self.choices {
             self.choices = Choices::new(choices.iter().map(judged).collect());

@@ -3,7 +3,7 @@
 use atlasbridge_model::{Choice, Kind, Strokes};
 
 use super::labels::{self, Pattern, pattern};
-use super::rules::{DialogRules, SIDEWAYS, stepped, steps, tick};
+use super::rules::{DOWNWARDS, DialogRules, ENTER, SIDEWAYS, TICK_AND_ENTER, stepped, steps};
 use super::{Cut, Look, Reading};
 use crate::packs::words;
 use crate::page::{Page, indent, is_rule, is_side, odd_one};
@@ -42,11 +42,8 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
     }
     if let Some((items, highlighted)) = items {
         let choice = |(index, item): (usize, &Item)| {
-            let strokes = match item.ticked {
-                Some(false) => highlighted.and_then(|from| tick(from, index)),
-                Some(true) | None => steps(highlighted, index, "\x1b[A", "\x1b[B"),
-            };
-            labels::choice(&item.label, strokes)
+            let then = if item.ticked == Some(false) { TICK_AND_ENTER } else { ENTER };
+            labels::choice(&item.label, steps(highlighted, index, DOWNWARDS, then))
         };
         let choices = items.iter().enumerate().map(choice).collect();
         return Some(reading(Kind::MultipleChoice, 80).with_choices(choices));

@@ -5,8 +5,9 @@
 
 use atlasbridge_model::{Choice, Effect, Kind, Strokes};
 
+use super::frame::Frame;
 use super::labels::{self, Pattern, pattern};
-use super::{Look, Reading, composer, dialog};
+use super::{Look, Reading, composer};
 use crate::page::Page;
 
 /// One or more keys with their words, and nothing else.
@@ -34,15 +35,10 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     if (0..keys.len()).any(is_twice) || !has(Effect::Accepts) || !has(Effect::Refuses) {
         return None;
     }
-    let top = dialog::top_of(page, first);
-    let asks = dialog::question_row(page, top, first).filter(|&row| page.inner(row).contains('?'))?;
-    let kind = match choices.len() {
-        2 => Kind::YesNo,
-        _ => Kind::MultipleChoice,
-    };
-    let excerpt = dialog::with_matter(page, top, asks, first);
-    let subject = dialog::subject(page, top, first);
-    Some(Reading::rows(kind, 85, &excerpt, &subject, page.block(top, lowest), choices))
+    let frame = Frame::above(page, first).filter(|frame| page.inner(frame.asks).contains('?'))?;
+    let kind = if choices.len() == 2 { Kind::YesNo } else { Kind::MultipleChoice };
+    let detail = page.block(frame.top, lowest);
+    Some(Reading::rows(kind, 85, &frame.with_matter(), &frame.subject(), detail, choices))
 }
 
 fn keys_of(page: &Page, row: usize) -> Vec<(String, String)> {
