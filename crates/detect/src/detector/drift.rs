@@ -85,7 +85,7 @@ impl Detector {
         reading.place = Place::Block;
         reading.family = "the tool's own word";
         reading.identity = format!("{}\n{title}\n{}", Kind::Unknown, words_of(look.page));
-        (reading, verdict::possible())
+        (reading, verdict::POSSIBLE)
     }
 
     /// Whether a prompt that is known by the tool's word alone still stands.
