@@ -133,7 +133,7 @@ pub(crate) fn read(look: &Look<'_>) -> Option<Reading> {
         && matches!(reading.place, Place::Line { .. })
         && reading.asks_for_consent()
     {
-        reading.excerpt = line::with_matter(look, look.line.first, &reading.excerpt);
+        reading.excerpt = line::with_lines_above(look.page, look.line.first, &reading.excerpt);
     }
     Some(reading)
 }
@@ -201,6 +201,11 @@ impl Look<'_> {
     /// The strokes that give `word` as the answer to a line question.
     pub(crate) fn answer(&self, word: &str) -> Strokes {
         self.entry().line(word)
+    }
+
+    /// The choice that this word takes as the answer to a line question.
+    pub(crate) fn choice(&self, label: &str, word: &str, effect: Effect) -> Choice {
+        Choice { label: label.to_owned(), strokes: Some(self.answer(word)), effect }
     }
 }
 
