@@ -7,7 +7,7 @@ use atlasbridge_model::Effect;
 
 use crate::packs::{LazyRegex, Pack};
 use crate::page::Page;
-use crate::recognise::labels::{Pattern, pattern};
+use crate::recognise::{Pattern, pattern};
 
 /// What became of a dialog, as far as its program has said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,15 +4,27 @@
 //! shown. `(y/n)` in text that scrolled by is no prompt. Whether the program really waits is not decided here but
 //! in `verdict.rs`. What a tool's pack knows comes first; the generic families read every program.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use atlasbridge_model::mask::mask;
 use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Span, Strokes};
+use regex::Regex;
 
 use crate::packs::{Pack, Words};
 use crate::page::{CursorLine, Page, is_rule};
 use crate::status::Claim;
 use crate::witness::KernelWait;
+
+/// Compiled when it is first asked; a test compiles all of them.
+pub(crate) type Pattern = LazyLock<Regex>;
+
+/// A static [`Pattern`].
+macro_rules! pattern {
+    ($source:expr) => {
+        std::sync::LazyLock::new(|| regex::Regex::new($source).expect("a test compiles every pattern"))
+    };
+}
+pub(crate) use pattern;
 
 mod packed;
 
@@ -36,7 +48,7 @@ mod yes_no;
 
 mod cut;
 mod frame;
-pub(crate) mod labels;
+mod labels;
 mod rules;
 
 pub(crate) use composer::{box_top, is_busy, without_marker};

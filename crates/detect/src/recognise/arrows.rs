@@ -4,10 +4,9 @@ use atlasbridge_model::{Effect, Kind, Strokes};
 use regex::Regex;
 
 use super::frame::Frame;
-use super::labels::{self, Pattern, pattern};
 use super::rules::{DOWNWARDS, DialogRules, ENTER, SIDEWAYS, ShownRow, TICK_AND_ENTER, stepped, steps};
-use super::{Look, Reading, composer};
-use crate::page::{Page, indent, is_faint, is_rule, lit_one, odd_one};
+use super::{Look, Pattern, Reading, composer, labels};
+use crate::page::{Page, indent, is_faint, is_rule, lit_one, odd_one, only_one};
 
 static MARKED: Pattern = pattern!(
     r"^\s*(?<marker>[❯›▸»▶➤●◉>→])(?:\s+|[◯◉○●]\s*)(?:[◯◉○●☐☑☒✔◻◼⬡⬢]\s+|\[[ xXo*✓✔]?\]\s*)?(?<label>\S.*)$"
@@ -116,28 +115,28 @@ impl<'a> Menu<'a> {
 
     /// The menu whose highlighted row this is.
     fn at(page: &'a Page, row: usize, marked: &Regex) -> Option<Self> {
-        let (column, label) = label_at(page, row, marked)?;
-        let mut menu =
-            Self { ticks: TICKS.is_match(page.inner(row)), ..Self::new(page, row, vec![label], 0) };
-        while let Some((row, label)) = (1..=APART + 1)
-            .map_while(|by| menu.first.checked_sub(by))
-            .find_map(|row| menu.sibling(row, column))
+        let MenuRow { column, label, .. } = MenuRow::at(page, row, marked)?;
+        let mut menu = Self {
+            ticks: TICKS.is_match(page.inner(row)),
+            ..Self::new(page, row, vec![label.to_owned()], 0)
+        };
+        let near = 1..=APART + 1;
+        while let Some(above) =
+            near.clone().map_while(|by| menu.first.checked_sub(by)).find_map(|row| menu.sibling(row, column))
         {
-            menu.labels.insert(0, label);
-            menu.first = row;
+            menu.labels.insert(0, above.label.to_owned());
+            menu.first = above.row;
             menu.marked = menu.marked.map(|marked| marked + 1);
         }
-        while let Some((row, label)) =
-            (1..=APART + 1).map(|by| menu.last + by).find_map(|row| menu.sibling(row, column))
-        {
-            menu.labels.push(label);
-            menu.last = row;
+        while let Some(below) = near.clone().find_map(|by| menu.sibling(menu.last + by, column)) {
+            menu.labels.push(below.label.to_owned());
+            menu.last = below.row;
         }
         (menu.labels.len() >= 2).then_some(menu)
     }
 
     /// The choice in this row, if nothing but separators and choices that cannot be taken stands between.
-    fn sibling(&self, row: usize, column: usize) -> Option<(usize, String)> {
+    fn sibling(&self, row: usize, column: usize) -> Option<MenuRow<'a>> {
         let page = self.page;
         let mut between = if row < self.first { row + 1..self.first } else { self.last + 1..row };
         let dashed = self.labels.iter().all(|label| label.starts_with("- "));
@@ -149,8 +148,8 @@ impl<'a> Menu<'a> {
         if row >= page.lines.len() || is_apart(row) || HINT.is_match(text) || is_rule(text) {
             return None;
         }
-        let (at, label) = label_at(page, row, &SIBLING)?;
-        (at == column && between.all(is_apart)).then_some((row, label))
+        let sibling = MenuRow::at(page, row, &SIBLING).filter(|sibling| sibling.column == column)?;
+        between.all(is_apart).then_some(sibling)
     }
 
     /// Rows with numbers have keys of their own.
@@ -269,12 +268,36 @@ fn wrapped_line(page: &Page, row: usize) -> String {
     page.words(page.first_of_line(row), row + 1)
 }
 
-/// Where the label begins, and the label without a hint that is drawn fainter.
-fn label_at(page: &Page, row: usize, pattern: &Regex) -> Option<(usize, String)> {
-    let text = page.inner(row);
-    let label = pattern.captures(text)?.name("label")?;
-    let column = text[..label.start()].chars().count();
-    Some((column, without_faint(page, row, column, label.as_str()).to_owned()))
+/// A row of a menu.
+struct MenuRow<'a> {
+    row: usize,
+    /// Where the label begins.
+    column: usize,
+    /// Without a hint that is drawn fainter.
+    label: &'a str,
+    marked: bool,
+    /// Its box for a tick, empty where it has none.
+    tick: &'a str,
+}
+
+impl<'a> MenuRow<'a> {
+    fn at(page: &'a Page, row: usize, pattern: &Regex) -> Option<Self> {
+        let text = page.inner(row);
+        let captures = pattern.captures(text)?;
+        let label = captures.name("label")?;
+        let column = text[..label.start()].chars().count();
+        Some(Self {
+            row,
+            column,
+            label: without_faint(page, row, column, label.as_str()),
+            marked: captures.name("marker").is_some(),
+            tick: captures.name("box").map_or("", |tick| tick.as_str().trim_end()),
+        })
+    }
+
+    fn is_filled(&self) -> bool {
+        self.tick.contains(['◉', '●', '☑', '☒', '◼', '⬢', '▣', 'x', 'X', '*', '✓', '✔']) && self.tick != "✔"
+    }
 }
 
 /// `Red - warm` and `ESLint (recommended)` where the second part is grey: a row that is not highlighted lacks it.
@@ -316,7 +339,7 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
     let top = named.or(nearest).unwrap_or(first);
     let marker = boxes.iter().position(|one| one.marked);
     let toggles = (top..=bottom).any(|row| TOGGLES.is_match(page.text(row)));
-    let round = boxes.iter().all(|one| one.is_round);
+    let round = boxes.iter().all(|one| one.tick.contains(['◯', '◉', '○', '●']));
     let ticks = marker.is_some() || toggles || !round;
     let asks = nearest.is_some_and(|row| ASKING.is_match(&wrapped_line(page, row)));
     // A list of things to do looks alike; what works beside it may be stopped with a key, but ticks nothing.
@@ -334,27 +357,17 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
         Some(row) => Frame { page, top, asks: row, first }.question(),
         None => page.inner(hint?).trim().to_owned(),
     };
-    let filled = boxes.iter().map(|one| one.filled).collect();
-    let labels = boxes.into_iter().map(|one| one.label).collect();
+    let filled = boxes.iter().map(MenuRow::is_filled).collect();
+    let labels = boxes.iter().map(|one| one.label.to_owned()).collect();
     let menu = Menu { page, first, last, labels, marked, ticks: true, filled };
     Some(menu.asked(&question, page.block(top, bottom)))
 }
 
-/// A row with a box for a tick.
-struct Boxed {
-    row: usize,
-    column: usize,
-    label: String,
-    marked: bool,
-    filled: bool,
-    is_round: bool,
-}
-
 /// The lowest group of such rows, not far from the end of the screen.
-fn boxes_of(page: &Page, bottom: usize) -> Option<Vec<Boxed>> {
+fn boxes_of(page: &Page, bottom: usize) -> Option<Vec<MenuRow<'_>>> {
     let last =
         (bottom.saturating_sub(BELOW / 2)..=bottom).rev().find(|&row| boxed_at(page, row).is_some())?;
-    let mut boxes: Vec<Boxed> = Vec::new();
+    let mut boxes: Vec<MenuRow<'_>> = Vec::new();
     let mut apart = 0;
     for row in (last.saturating_sub(ROWS)..=last).rev() {
         let text = page.inner(row);
@@ -371,20 +384,8 @@ fn boxes_of(page: &Page, bottom: usize) -> Option<Vec<Boxed>> {
     (boxes.len() >= 2).then_some(boxes)
 }
 
-fn boxed_at(page: &Page, row: usize) -> Option<Boxed> {
-    let text = page.inner(row);
-    let captures = BOXED.captures(text).filter(|_| !HINT.is_match(text))?;
-    let label = captures.name("label")?;
-    let tick = captures.name("box")?.as_str().trim_end();
-    let column = text[..label.start()].chars().count();
-    Some(Boxed {
-        row,
-        column,
-        label: without_faint(page, row, column, label.as_str()).to_owned(),
-        marked: captures.name("marker").is_some(),
-        filled: tick.contains(['◉', '●', '☑', '☒', '◼', '⬢', '▣', 'x', 'X', '*', '✓', '✔']) && tick != "✔",
-        is_round: tick.contains(['◯', '◉', '○', '●']),
-    })
+fn boxed_at(page: &Page, row: usize) -> Option<MenuRow<'_>> {
+    MenuRow::at(page, row, &BOXED).filter(|_| !HINT.is_match(page.inner(row)))
 }
 
 /// `? Enable TypeScript? › No / Yes`: two words in a row, one of them lit, moved by the arrow keys.
@@ -397,12 +398,8 @@ fn toggle(look: &Look<'_>) -> Option<Reading> {
     let (left, right) = (captures.name("left")?, captures.name("right")?);
     let style = |at: usize| look.page.style_at(row, text[..at].chars().count());
     let is_plain = |at: usize| style(at) == 0 || is_faint(style(at));
-    let lit = match (is_plain(left.start()), is_plain(right.start())) {
-        (false, true) => Some(0),
-        (true, false) => Some(1),
-        // Nothing shows which of the two Enter would take.
-        (true, true) | (false, false) => None,
-    };
+    // Where both are, or neither is, nothing shows which of the two Enter would take.
+    let lit = only_one(&[left.start(), right.start()], |at| !is_plain(*at));
     let labels = [left.as_str(), right.as_str().trim_end()];
     let choices = stepped(&labels, lit, SIDEWAYS);
     let question = captures.name("question")?.as_str();
@@ -528,8 +525,7 @@ fn radio_line(look: &Look<'_>) -> Option<Reading> {
     let page = look.page;
     let last = page.last_row()?;
     let row = (last.saturating_sub(6)..=last).rev().find(|&row| RADIO.is_match(page.inner(row).trim()))?;
-    let captures = RADIO.captures(page.inner(row).trim())?;
-    let labels = [captures.get(1)?.as_str(), captures.get(2)?.as_str()];
+    let (_, labels) = RADIO.captures(page.inner(row).trim())?.extract::<2>();
     let question = page.inner(row.checked_sub(1)?).trim().trim_start_matches(['◆', '?']).trim();
     // The letter chooses at once. Where it did not, no Enter follows: the row with the light is the one it would take.
     let choices = labels.iter().map(|label| {

@@ -2,9 +2,8 @@
 
 use atlasbridge_model::{Choice, Kind, Strokes};
 
-use super::labels::{self, Pattern, pattern};
 use super::rules::{DOWNWARDS, DialogRules, ENTER, SIDEWAYS, TICK_AND_ENTER, stepped, steps};
-use super::{Cut, Look, Reading};
+use super::{Cut, Look, Pattern, Reading, labels};
 use crate::packs::words;
 use crate::page::{Page, indent, is_rule, is_side, odd_one, only_one};
 
@@ -31,31 +30,29 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
     let identity = format!("{}\n{}", FIELD.replace_all(&plain, ""), names.join(" "));
     let field = (top + 1..row)
         .find(|&row| FIELD.is_match(page.text(row)) || row == look.page.cursor.row && row > top);
-    let reading = |kind, base| Reading::block(kind, base, &question, text.clone(), identity.clone());
-    if labels::is_yes_no_pair(&names) {
-        return Some(reading(Kind::YesNo, 90).with_choices(button_choices(look, row, &buttons)));
-    }
-    let items = items_of(look, top + 1, row);
-    // Names of fields to fill in are no choices.
-    if items.as_ref().is_some_and(|(items, _)| items.iter().all(|item| item.label.ends_with(':'))) {
-        return Some(reading(Kind::FreeText, 75));
-    }
-    if let Some((items, highlighted)) = items {
-        let choice = |(index, item): (usize, &Item)| {
-            let then = if item.ticked == Some(false) { TICK_AND_ENTER } else { ENTER };
-            labels::choice(&item.label, steps(highlighted, index, DOWNWARDS, then))
-        };
-        let choices = items.iter().enumerate().map(choice).collect();
-        return Some(reading(Kind::MultipleChoice, 80).with_choices(choices));
-    }
-    match field {
-        Some(field) if is_secret(page.inner(field)) || words().secrets.is_match(&question) => {
-            Some(reading(Kind::Password, 85))
+    let by_buttons = || button_choices(look, row, &buttons);
+    let is_name = |item: &Item| item.label.ends_with(':');
+    let (kind, base, choices) = match items_of(look, top + 1, row) {
+        _ if labels::is_yes_no_pair(&names) => (Kind::YesNo, 90, by_buttons()),
+        // Names of fields to fill in are no choices.
+        Some((items, _)) if items.iter().all(is_name) => (Kind::FreeText, 75, Vec::new()),
+        Some((items, highlighted)) => {
+            let choice = |(index, item): (usize, &Item)| {
+                let then = if item.ticked == Some(false) { TICK_AND_ENTER } else { ENTER };
+                labels::choice(&item.label, steps(highlighted, index, DOWNWARDS, then))
+            };
+            (Kind::MultipleChoice, 80, items.iter().enumerate().map(choice).collect())
         }
-        Some(_) => Some(reading(Kind::FreeText, 75)),
-        None if buttons.len() == 1 => Some(reading(Kind::ConfirmEnter, 85)),
-        None => Some(reading(Kind::MultipleChoice, 80).with_choices(button_choices(look, row, &buttons))),
-    }
+        None => match field {
+            Some(field) if is_secret(page.inner(field)) || words().secrets.is_match(&question) => {
+                (Kind::Password, 85, Vec::new())
+            }
+            Some(_) => (Kind::FreeText, 75, Vec::new()),
+            None if buttons.len() == 1 => (Kind::ConfirmEnter, 85, Vec::new()),
+            None => (Kind::MultipleChoice, 80, by_buttons()),
+        },
+    };
+    Some(Reading::block(kind, base, &question, text, identity).with_choices(choices))
 }
 
 fn is_top(text: &str) -> bool {

@@ -3,8 +3,7 @@
 use atlasbridge_model::{Kind, MAX_INSTRUCTION};
 use regex::Regex;
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Place, Reading, line};
+use super::{Look, Pattern, Place, Reading, line};
 use crate::page::{Page, TextRun, ground_of, is_rule, is_side};
 use crate::status::Claim;
 

@@ -4,9 +4,8 @@ use atlasbridge_model::{Choice, Effect, Kind, Pace, Stroke, Strokes};
 use regex::Regex;
 
 use super::frame::{Frame, did_not_fit};
-use super::labels::{Pattern, pattern};
 use super::rules::{Below, DialogRules, ShownRow};
-use super::{Cut, Look, Reading, arrows, composer, line};
+use super::{Cut, Look, Pattern, Reading, arrows, composer, line};
 use crate::page::{Page, indent, is_rule};
 use crate::status::Claim;
 

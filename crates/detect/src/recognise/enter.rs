@@ -2,8 +2,7 @@
 
 use atlasbridge_model::Kind;
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Reading, line};
+use super::{Look, Pattern, Reading, line};
 use crate::witness::Waits;
 
 static PRESS: Pattern = pattern!(

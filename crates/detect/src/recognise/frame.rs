@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::Cut;
-use super::labels::{Pattern, pattern};
 use super::rules::DialogRules;
+use super::{Cut, Pattern};
 use crate::page::{Page, indent, is_dashed, is_rule, is_side, without_scroll_bar};
 
 /// A dialog from its first line down to its rows.

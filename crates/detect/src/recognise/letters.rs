@@ -2,9 +2,8 @@
 
 use atlasbridge_model::{Choice, Effect, Kind};
 
-use super::labels::{self, Pattern, pattern};
 use super::rules::DialogRules;
-use super::{Look, Reading, line, listed};
+use super::{Look, Pattern, Reading, labels, line, listed};
 
 /// A bracketed letter with the rest of its word or words.
 static LETTERED: Pattern =

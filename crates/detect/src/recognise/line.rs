@@ -2,8 +2,7 @@
 
 use atlasbridge_model::{Constraints, MAX_LENGTH, Span};
 
-use super::Look;
-use super::labels::{Pattern, pattern};
+use super::{Look, Pattern};
 use crate::page::{Page, indent, is_rule};
 use crate::witness::Waits;
 

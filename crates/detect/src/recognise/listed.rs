@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 
 use atlasbridge_model::{Choice, Effect, Kind, Strokes};
 
-use super::labels::{self, Pattern, pattern};
-use super::{Look, Reading, line, yes_no};
+use super::{Look, Pattern, Reading, labels, line, yes_no};
 use crate::packs::words;
 use crate::page::is_rule;
 

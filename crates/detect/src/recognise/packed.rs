@@ -2,14 +2,13 @@
 
 use std::cell::LazyCell;
 
-use atlasbridge_model::{Choice, Kind, Strokes};
+use atlasbridge_model::{Choice, Kind};
 
 use super::arrows::Menu;
 use super::buttons::Styled;
 use super::dialog::{Dialog as Numbered, ROW};
 use super::frame::Frame;
-use super::labels::{Pattern, pattern};
-use super::{DialogRules, Look, Reading, Rows, composer, letters, line};
+use super::{DialogRules, Look, Pattern, Reading, Rows, composer, labels, letters, line};
 use crate::page::{Page, is_rule};
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
@@ -74,19 +73,10 @@ fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &DialogRules) -
     let mut choices = Vec::new();
     for part in page.words(first, last + 1).split(" · ") {
         let captures = KEYED.captures(part.trim())?;
-        let label = captures.get(2)?.as_str().trim();
-        let strokes = match captures.get(1)?.as_str().to_ascii_lowercase().as_str() {
-            "enter" | "return" => Strokes::enter(),
-            "esc" | "escape" => Strokes::once(*b"\x1b"),
-            "tab" => Strokes::once(*b"\t"),
-            _ => Strokes::once(*b"\x1b[Z"),
-        };
+        let (key, label) = (&captures[1], captures[2].trim());
         if !dialog.is_left_out(label) {
-            choices.push(Choice {
-                label: label.to_owned(),
-                strokes: Some(strokes),
-                effect: dialog.effect(label),
-            });
+            let strokes = Some(labels::named_key(key));
+            choices.push(Choice { label: label.to_owned(), strokes, effect: dialog.effect(label) });
         }
     }
     (choices.len() > 1).then_some(choices)

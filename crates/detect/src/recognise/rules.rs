@@ -4,7 +4,7 @@ use atlasbridge_model::{Choice, Effect, Grant, Kind, Strokes};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::labels::{self, Pattern, pattern};
+use super::{Pattern, labels};
 use crate::packs::{LazyRegex, Located, widest};
 
 /// How one dialog is known, read and answered, as its pack says. The default, which has no name, is what generic dialogs
@@ -201,7 +201,7 @@ impl DialogRules {
         match (self.keys, row.number) {
             (Keys::Shown, Some(number)) => as_shown(row, number),
             // A key that the row itself names needs no marker to be seen.
-            (Keys::Shown, None) => labels::only_key(row.label).map(Strokes::once).or_else(moved),
+            (Keys::Shown, None) => labels::only_key(row.label).or_else(moved),
             (Keys::Number, Some(number)) => Some(Strokes::once(number.to_string())),
             (Keys::NumberThenEnter, Some(number)) => then_enter(row, number),
             (Keys::Move | Keys::Letter, _) | (_, None) => moved(),
@@ -270,7 +270,7 @@ fn as_shown(row: &ShownRow<'_>, number: u16) -> Option<Strokes> {
     static THEN_ENTER: Pattern = pattern!(r"(?i)\bnumbers?\b.*\bthen (?:press )?enter\b");
     let is_lit = row.highlighted == Some(row.index);
     match labels::hinted_key(row.label) {
-        Some(key) => Some(Strokes::once(key)),
+        Some(key) => Some(key),
         None if is_lit && CONTINUE.is_match(row.footer) || THEN_ENTER.is_match(row.footer) => {
             then_enter(row, number)
         }

@@ -2,8 +2,7 @@
 
 use atlasbridge_model::Kind;
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Reading, last_words, line};
+use super::{Look, Pattern, Reading, last_words, line};
 use crate::packs::words;
 use crate::witness::Waits;
 

@@ -2,8 +2,7 @@
 
 use atlasbridge_model::{Effect, Kind};
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Place, Reading, line};
+use super::{Look, Pattern, Place, Reading, line};
 use crate::packs::words;
 
 /// The same with the refusal first, and without brackets.
