@@ -36,34 +36,27 @@ pub(super) fn lettered(look: &Look<'_>, question: &str, rules: &DialogRules) -> 
     if !question.ends_with([':', '?', '>', ']', ')']) {
         return None;
     }
-    let options: Vec<(char, String)> = LETTERED
-        .captures_iter(question)
-        .filter_map(|captures| {
-            let letter = captures.get(1)?.as_str().chars().next()?;
-            let rest = captures.get(2)?.as_str();
-            (!rest.is_empty()).then(|| (letter, option_label(letter, rest)))
-        })
-        .collect();
-    if options.len() < 2 {
+    let options = LETTERED.captures_iter(question).filter_map(|captures| {
+        let letter = captures.get(1)?.as_str().chars().next()?;
+        let rest = Some(captures.get(2)?.as_str()).filter(|rest| !rest.is_empty())?;
+        Some((letter, option_label(letter, rest)))
+    });
+    let (letters, labels): (Vec<char>, Vec<String>) = options.unzip();
+    if labels.len() < 2 {
         return None;
     }
-    let keys = keys_of(&options.iter().map(|(letter, _)| *letter).collect::<Vec<_>>());
-    let labels: Vec<&str> = options.iter().map(|(_, label)| label.as_str()).collect();
     // Yes, No and perhaps "don't ask again": still a yes or no.
-    let is_yes_no = labels.len() <= 3 && labels::is_yes_no_pair(&labels[..2]);
+    let is_yes_no = labels.len() <= 3 && labels::is_yes_no_pair(&[&labels[0], &labels[1]]);
     let (kind, base) =
         if is_yes_no { (Kind::YesNo, 95) } else { (rules.kind.unwrap_or(Kind::MultipleChoice), 80) };
-    let choice = |(label, key): (&&str, &char)| look.choice(label, &key.to_string(), rules.effect(label));
-    let choices = labels.iter().zip(&keys).map(choice).collect();
+    let choice = |(label, key): (&String, char)| look.choice(label, &key.to_string(), rules.effect(label));
+    let choices = labels.iter().zip(keys_of(&letters)).map(choice).collect();
     Some(Reading::line(look, kind, base, question).by(rules).with_choices(choices))
 }
 
 /// `(O)kay` is "Okay", `[A] Yes to All` is "Yes to All"; a joining "or" at the end is not part of the label.
 fn option_label(letter: char, rest: &str) -> String {
-    let label = match rest.strip_prefix(' ') {
-        Some(words) => words.to_owned(),
-        None => format!("{letter}{rest}"),
-    };
+    let label = rest.strip_prefix(' ').map_or_else(|| format!("{letter}{rest}"), str::to_owned);
     let label = label.trim_end();
     label.strip_suffix(" or").unwrap_or(label).trim_end().to_owned()
 }

@@ -1,7 +1,5 @@
 //! A list printed above, a question below: `1) dev` … `Choose:`, answered by the number and Enter.
 
-use std::ops::ControlFlow;
-
 use atlasbridge_model::{Choice, Effect, Kind, Strokes};
 
 use super::{Look, Pattern, Reading, labels, line, yes_no};
@@ -142,19 +140,11 @@ impl List {
 
     /// Rows of `1) dev`, in one column or several. They must count from 0 or 1 without a gap at the start.
     fn numbered(look: &Look<'_>, question: &str) -> Option<Self> {
-        let mut entries: Vec<(u16, String)> = Vec::new();
-        let first_row = walk_up(look, question, 1, |text| {
-            let found = entries_of(text);
-            // Above its first row another list ends.
-            let is_over =
-                entries.iter().any(|(number, _)| *number == 1) && found.iter().any(|(number, _)| *number > 0);
-            if is_over {
-                return ControlFlow::Break(());
-            }
-            let is_entry = !found.is_empty();
-            entries.extend(found);
-            ControlFlow::Continue(is_entry)
-        })?;
+        // Above its first row another list ends.
+        let is_over = |entries: &[(u16, String)], found: &[(u16, String)]| {
+            entries.iter().any(|(number, _)| *number == 1) && found.iter().any(|(number, _)| *number > 0)
+        };
+        let (first_row, mut entries) = walk_up(look, question, 1, entries_of, is_over)?;
         let way_out = entries.first().is_some_and(|(number, _)| *number == 0);
         entries.sort_by_key(|(number, _)| *number);
         entries.dedup_by_key(|(number, _)| *number);
@@ -171,18 +161,13 @@ impl List {
     }
 
     fn of_pattern(look: &Look<'_>, question: &str, pattern: &Pattern) -> Option<Self> {
-        let mut entries: Vec<(String, String)> = Vec::new();
-        let first_row = walk_up(look, question, 0, |text| {
-            let captures = pattern.captures(text);
-            let mut groups = captures.iter().flat_map(|captures| captures.iter().skip(1).flatten());
-            let entry = groups.next().zip(groups.next());
-            let entry = entry.map(|(key, label)| {
-                (key.as_str().to_owned(), labels::without_hint(label.as_str()).to_owned())
-            });
-            let is_entry = entry.is_some();
-            entries.extend(entry);
-            ControlFlow::Continue(is_entry)
-        })?;
+        let entry = |text: &str| {
+            let captures = pattern.captures(text)?;
+            let mut groups = captures.iter().skip(1).flatten().map(|group| group.as_str());
+            Some((groups.next()?.to_owned(), labels::without_hint(groups.next()?).to_owned()))
+        };
+        let entries_of = |text: &str| Vec::from_iter(entry(text));
+        let (first_row, mut entries) = walk_up(look, question, 0, entries_of, |_, _| false)?;
         entries.reverse();
         (entries.len() >= 2).then_some(Self { first_row, entries, by_letter: false })
     }
@@ -216,28 +201,30 @@ impl List {
     }
 }
 
-/// Goes up from the question while `take` says that a row is an entry, until it says that the list has begun below; says
-/// where the list begins.
-/// Numbers hold a list together over `blanks_within` blank lines; letters do not.
-fn walk_up(
+/// Goes up from the question and takes the entries of each row, until they belong to another list; says where the list
+/// begins. Numbers hold a list together over `blanks_within` blank lines; letters do not.
+fn walk_up<Entry>(
     look: &Look<'_>,
     question: &str,
     blanks_within: usize,
-    mut take: impl FnMut(&str) -> ControlFlow<(), bool>,
-) -> Option<usize> {
+    entries_of: impl Fn(&str) -> Vec<Entry>,
+    is_over: impl Fn(&[Entry], &[Entry]) -> bool,
+) -> Option<(usize, Vec<Entry>)> {
     let mut first = None;
+    let mut entries = Vec::new();
     let (mut between, mut blanks) = (0, 0);
     let mut limit = BETWEEN;
     for row in (look.line.first.saturating_sub(REACH)..look.line.first).rev() {
         let text = look.page.text(row);
-        match take(text) {
-            ControlFlow::Continue(true) => {
-                first = Some(row);
-                (between, blanks) = (0, 0);
-                continue;
-            }
-            ControlFlow::Break(()) => break,
-            ControlFlow::Continue(false) => {}
+        let found = entries_of(text);
+        if is_over(&entries, &found) {
+            break;
+        }
+        if !found.is_empty() {
+            entries.extend(found);
+            first = Some(row);
+            (between, blanks) = (0, 0);
+            continue;
         }
         // The same question answered further up: the answer was not taken, and the list still counts.
         if first.is_none() && text.trim_start().starts_with(question) {
@@ -256,7 +243,7 @@ fn walk_up(
             break;
         }
     }
-    first
+    Some((first?, entries))
 }
 
 fn is_answered(text: &str) -> bool {
