@@ -7,7 +7,7 @@ use atlasbridge_model::Effect;
 
 use crate::packs::{LazyRegex, Pack};
 use crate::page::Page;
-use crate::recognise::labels::{Pattern, pattern};
+use crate::recognise::{Pattern, pattern};
 
 /// What became of a dialog, as far as its program has said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,15 +31,10 @@ static INSTRUCTION: Pattern = pattern!(r"^\s*[>❯›]\s+\S");
 
 impl Marks {
     pub(crate) fn of(page: &Page, pack: Option<&Pack>) -> Self {
-        let is_instruction = |text: &str| INSTRUCTION.is_match(text);
-        let last = page.lines.iter().rposition(|line| is_instruction(&line.text));
-        let Some(last) = last else {
-            return Self::default();
-        };
-        let count = |marks: &[LazyRegex]| page.count_marks(last + 1, marks);
-        pack.map_or_else(Self::default, |pack| Self {
-            accepted: count(&pack.accepted),
-            refused: count(&pack.refused),
+        let last = page.lines.iter().rposition(|line| INSTRUCTION.is_match(&line.text));
+        last.zip(pack).map_or_else(Self::default, |(last, pack)| {
+            let count = |marks: &[LazyRegex]| page.count_marks(last + 1, marks);
+            Self { accepted: count(&pack.accepted), refused: count(&pack.refused) }
         })
     }
 }

@@ -508,7 +508,7 @@ impl Detector {
             takes: Takes {
                 lines: matches!(reading.place, Place::Composer { .. })
                     && self.screen.input_modes().bracketed_paste,
-                ..reading.takes
+                ..Takes::NOTHING
             },
             entry: reading.entry,
             fingerprint,

@@ -19,7 +19,9 @@ mod schema;
 mod words;
 
 pub(crate) use lazy::{LazyRegex, Located};
-pub(crate) use words::{Words, words};
+use schema::{Osc7501, StatusRules};
+use words::Lists;
+pub(crate) use words::{Words, widest, words};
 
 /// The packs of the binary, by file name.
 const EMBEDDED: &[(&str, &str)] = &[
@@ -69,10 +71,10 @@ impl Packs {
     }
 
     fn add(&mut self, pack: Pack) {
-        let known = self.0.iter_mut().find(|source| source.is_named(&pack.name));
+        let known = self.0.iter_mut().find(|source| source.is_named(pack.name()));
         match known {
             Some(source) => {
-                let under = source.pack().filter(|_| pack.extends);
+                let under = source.pack().filter(|_| pack.tool.extends);
                 *source = PackSource::Own(Arc::new(match under {
                     Some(under) => pack.over(&under),
                     None => pack,
@@ -88,7 +90,7 @@ impl Packs {
         let name = Path::new(program).file_name()?.to_str()?;
         let name = name.strip_suffix(".exe").unwrap_or(name);
         let own_words = self.0.iter().find_map(|source| match source {
-            PackSource::Own(pack) if pack.name == GENERIC => Some(pack),
+            PackSource::Own(pack) if pack.name() == GENERIC => Some(pack),
             PackSource::Own(_) | PackSource::BuiltIn(_) => None,
         });
         let known = self.0.iter().find(|source| source.is_for(name));
@@ -123,7 +125,7 @@ impl PackSource {
 
     fn is_named(&self, name: &str) -> bool {
         match self {
-            PackSource::Own(pack) => pack.name == name,
+            PackSource::Own(pack) => pack.name() == name,
             PackSource::BuiltIn(index) => EMBEDDED[*index].0.strip_suffix(".toml") == Some(name),
         }
     }
@@ -131,7 +133,7 @@ impl PackSource {
     /// Asked without reading a built-in pack whole. The generic one is never chosen: it holds for every program.
     fn is_for(&self, program: &str) -> bool {
         let is_for = match self {
-            PackSource::Own(pack) => pack.binaries.iter().any(|binary| binary == program),
+            PackSource::Own(pack) => pack.binaries().iter().any(|binary| binary == program),
             PackSource::BuiltIn(index) => {
                 schema::binaries(EMBEDDED[*index].1).any(|binary| binary == program)
             }
@@ -143,30 +145,47 @@ impl PackSource {
 /// The pack that holds for every program.
 const GENERIC: &str = "generic";
 
-/// What is known of one tool.
-#[derive(Debug, Clone)]
+/// What is known of one tool, as its file says.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pack {
-    name: String,
-    binaries: Vec<String>,
-    extends: bool,
-    is_agent: bool,
-    keys_after: Duration,
-    version_args: Option<Vec<String>>,
+    tool: Tool,
+    #[serde(default)]
     proved: Vec<Proved>,
+    #[serde(default, rename = "dialog")]
     pub(crate) dialogs: Vec<DialogRules>,
     pub(crate) idle: Option<Idle>,
+    #[serde(default)]
     pub(crate) busy: Vec<LazyRegex>,
     /// Lines that it writes when a dialog was answered.
+    #[serde(default)]
     pub(crate) answered: Vec<LazyRegex>,
     /// Lines that it writes when something was accepted, and when it was refused.
+    #[serde(default)]
     pub(crate) accepted: Vec<LazyRegex>,
+    #[serde(default)]
     pub(crate) refused: Vec<LazyRegex>,
-    titles: Vec<(LazyRegex, Claim)>,
-    pub(crate) tells_status: bool,
-    asks_for_status: bool,
+    #[serde(default)]
+    status: StatusRules,
+    /// The lists of its words, and what is made of them.
+    #[serde(rename = "words")]
+    lists: Option<Lists>,
+    #[serde(skip)]
     pub(crate) words: Option<Words>,
     /// Its text: two packs are equal when they were written equal.
+    #[serde(skip)]
     text: Arc<str>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Tool {
+    name: Located,
+    binaries: Vec<String>,
+    agent: bool,
+    extends: bool,
+    keys_after_ms: u16,
+    version_args: Option<Vec<String>>,
 }
 
 /// A version that the pack was proved on, and the recordings that prove it.
@@ -200,11 +219,11 @@ impl Pack {
     }
 
     pub fn name(&self) -> &str {
-        &self.name
+        &self.tool.name.text
     }
 
     pub fn binaries(&self) -> &[String] {
-        &self.binaries
+        &self.tool.binaries
     }
 
     pub fn proved(&self) -> &[Proved] {
@@ -213,18 +232,18 @@ impl Pack {
 
     /// An agent's empty input box is worth a message; a shell's is not.
     pub fn is_agent(&self) -> bool {
-        self.is_agent
+        self.tool.agent
     }
 
     /// A dialog that it has just drawn takes no keys for this long.
     pub fn keys_after(&self) -> Duration {
-        self.keys_after
+        Duration::from_millis(self.tool.keys_after_ms.into())
     }
 
     /// What makes the tool print its version and end, if it can be asked: what the pack says, `--version` for an agent.
     /// Others are not asked: a program that does not know the option might do its work instead.
     pub fn version_args(&self) -> Option<Vec<String>> {
-        match (&self.version_args, self.is_agent) {
+        match (&self.tool.version_args, self.tool.agent) {
             (Some(args), _) => Some(args.clone()).filter(|args| !args.is_empty()),
             (None, true) => Some(vec!["--version".to_owned()]),
             (None, false) => None,
@@ -233,7 +252,12 @@ impl Pack {
 
     /// It tells its status only to a terminal that says it wants it (OSC 7501).
     pub fn asks_for_status(&self) -> bool {
-        self.asks_for_status
+        self.status.osc7501 == Osc7501::Asks
+    }
+
+    /// What looks like a status of it is one.
+    pub(crate) fn tells_status(&self) -> bool {
+        self.status.osc7501 != Osc7501::Never
     }
 
     /// Its text, as it was written.
@@ -243,14 +267,14 @@ impl Pack {
 
     /// What a window title of this tool claims.
     pub(crate) fn claim_of_title(&self, title: &str) -> Option<Claim> {
-        let found = self.titles.iter().find(|(pattern, _)| pattern.is_match(title));
+        let found = self.status.titles.iter().find(|(pattern, _)| pattern.is_match(title));
         found.map(|(_, claim)| *claim)
     }
 
     /// All of them but its words.
     fn patterns(&self) -> impl Iterator<Item = &LazyRegex> {
         let lists = [&self.busy, &self.answered, &self.accepted, &self.refused].into_iter().flatten();
-        let titles = self.titles.iter().map(|(title, _)| title);
+        let titles = self.status.titles.iter().map(|(title, _)| title);
         let idle =
             self.idle.iter().flat_map(|idle| [&idle.invitation, &idle.filled_box, &idle.line]).flatten();
         lists.chain(titles).chain(idle).chain(self.dialogs.iter().flat_map(DialogRules::patterns))
@@ -258,21 +282,20 @@ impl Pack {
 
     /// Its own dialogs first, then those of the pack under it.
     fn over(mut self, under: &Pack) -> Self {
-        self.binaries.extend(under.binaries.iter().cloned());
+        self.tool.binaries.extend(under.tool.binaries.iter().cloned());
+        self.tool.agent |= under.tool.agent;
+        self.tool.keys_after_ms = self.tool.keys_after_ms.max(under.tool.keys_after_ms);
+        self.tool.version_args = self.tool.version_args.or_else(|| under.tool.version_args.clone());
         self.proved.extend(under.proved.iter().cloned());
         self.dialogs.extend(under.dialogs.iter().cloned());
         self.busy.extend(under.busy.iter().cloned());
         self.answered.extend(under.answered.iter().cloned());
         self.accepted.extend(under.accepted.iter().cloned());
         self.refused.extend(under.refused.iter().cloned());
-        self.titles.extend(under.titles.iter().cloned());
+        self.status.titles.extend(under.status.titles.iter().cloned());
+        self.status.osc7501 = self.status.osc7501.min(under.status.osc7501);
         self.idle = self.idle.or_else(|| under.idle.clone());
         self.words = self.words.or_else(|| under.words.clone());
-        self.is_agent |= under.is_agent;
-        self.keys_after = self.keys_after.max(under.keys_after);
-        self.version_args = self.version_args.or_else(|| under.version_args.clone());
-        self.tells_status |= under.tells_status;
-        self.asks_for_status |= under.asks_for_status;
         self.text = format!("{}\n{}", self.text, under.text).into();
         self
     }

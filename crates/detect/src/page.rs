@@ -28,13 +28,6 @@ pub(crate) struct TextRun {
     pub(crate) style: u64,
 }
 
-impl TextRun {
-    /// Reverse video, or a background of its own.
-    pub(crate) fn is_reversed(self) -> bool {
-        self.style & 1 != 0 || self.style >> 38 != 0
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub(crate) row: usize,
@@ -166,16 +159,20 @@ impl Page {
         runs.iter().find(|run| run.start <= column && column < run.end).map_or(0, |run| run.style)
     }
 
-    /// Its background, reverse video included; zero is plain.
+    /// Its background; zero is plain.
     pub(crate) fn ground_at(&self, row: usize, column: usize) -> u64 {
-        let style = self.style_at(row, column);
-        style >> 38 << 1 | style & 1
+        ground_of(self.style_at(row, column))
     }
 
     /// Whether any character of the row at `column..` is highlighted by its background.
     pub(crate) fn is_reversed_at(&self, row: usize, column: usize) -> bool {
         self.ground_at(row, column) != 0
     }
+}
+
+/// The background, reverse video included; zero is plain.
+pub(crate) fn ground_of(style: u64) -> u64 {
+    style >> 38 << 1 | style & 1
 }
 
 /// Blanks before the first character.
@@ -190,22 +187,21 @@ pub(crate) fn is_faint(style: u64) -> bool {
     style & DIM != 0 || GREYS.contains(&(style >> 12 & 0x3ff_ffff))
 }
 
+/// The only one of which this holds.
+pub(crate) fn only_one<T>(all: &[T], is_it: impl Fn(&T) -> bool) -> Option<usize> {
+    let mut found = (0..all.len()).filter(|&index| is_it(&all[index]));
+    found.next().filter(|_| found.next().is_none())
+}
+
 /// The one that differs from all others, if the others agree.
 pub(crate) fn odd_one(styles: &[u64]) -> Option<usize> {
-    let alone = |index: &usize| styles.iter().filter(|style| **style == styles[*index]).count() == 1;
-    let odd: Vec<usize> = (0..styles.len()).filter(alone).collect();
-    match odd[..] {
-        [only] if styles.len() > 1 => Some(only),
-        _ => None,
-    }
+    let is_alone = |style: &u64| styles.iter().filter(|other| *other == style).count() == 1;
+    only_one(styles, is_alone).filter(|_| styles.len() > 1)
 }
 
 /// The one that is lit: it differs from all others or, of two, it alone is neither plain nor faint.
 pub(crate) fn lit_one(styles: &[u64]) -> Option<usize> {
-    let is_lit = |style: &u64| *style != 0 && !is_faint(*style);
-    let mut lit = (0..styles.len()).filter(|&index| is_lit(&styles[index]));
-    let only = || lit.next().filter(|_| lit.next().is_none());
-    odd_one(styles).or_else(only)
+    odd_one(styles).or_else(|| only_one(styles, |style| *style != 0 && !is_faint(*style)))
 }
 
 /// Characters that turn while something works.

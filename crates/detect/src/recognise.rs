@@ -4,15 +4,27 @@
 //! shown. `(y/n)` in text that scrolled by is no prompt. Whether the program really waits is not decided here but
 //! in `verdict.rs`. What a tool's pack knows comes first; the generic families read every program.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Grant, Kind, Span, Strokes, Takes};
+use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Span, Strokes};
+use regex::Regex;
 
 use crate::packs::{Pack, Words};
 use crate::page::{CursorLine, Page, is_rule};
 use crate::status::Claim;
 use crate::witness::KernelWait;
+
+/// Compiled when it is first asked; a test compiles all of them.
+pub(crate) type Pattern = LazyLock<Regex>;
+
+/// A static [`Pattern`].
+macro_rules! pattern {
+    ($source:expr) => {
+        std::sync::LazyLock::new(|| regex::Regex::new($source).expect("a test compiles every pattern"))
+    };
+}
+pub(crate) use pattern;
 
 mod packed;
 
@@ -35,12 +47,13 @@ mod text;
 mod yes_no;
 
 mod cut;
-pub(crate) mod labels;
+mod frame;
+mod labels;
 mod rules;
 
 pub(crate) use composer::{box_top, is_busy, without_marker};
 pub(crate) use cut::Cut;
-pub(crate) use dialog::moves;
+pub(crate) use frame::moves;
 pub(crate) use line::stated_picks;
 pub(crate) use rules::{DialogRules, Keys, Rows};
 
@@ -66,7 +79,6 @@ pub(crate) struct Reading {
     pub(crate) choices: Option<Choices>,
     pub(crate) constraints: Constraints,
     pub(crate) offers_default: bool,
-    pub(crate) takes: Takes,
     pub(crate) entry: Entry,
     pub(crate) place: Place,
     /// What makes this prompt the same prompt when it is drawn again: question, subject and choices.
@@ -133,7 +145,7 @@ pub(crate) fn read(look: &Look<'_>) -> Option<Reading> {
         && matches!(reading.place, Place::Line { .. })
         && reading.asks_for_consent()
     {
-        reading.excerpt = line::with_matter(look, look.line.first, &reading.excerpt);
+        reading.excerpt = line::with_lines_above(look.page, look.line.first, &reading.excerpt);
     }
     Some(reading)
 }
@@ -202,6 +214,11 @@ impl Look<'_> {
     pub(crate) fn answer(&self, word: &str) -> Strokes {
         self.entry().line(word)
     }
+
+    /// The choice that this word takes as the answer to a line question.
+    pub(crate) fn choice(&self, label: &str, word: &str, effect: Effect) -> Choice {
+        Choice { label: label.to_owned(), strokes: Some(self.answer(word)), effect }
+    }
 }
 
 impl Reading {
@@ -227,7 +244,6 @@ impl Reading {
             choices: None,
             constraints: Constraints::default(),
             offers_default: false,
-            takes: Takes::NOTHING,
             entry: Entry::Keys,
             place: Place::Block,
             identity: format!("{kind}\n{identity}"),
@@ -284,22 +300,14 @@ impl Reading {
     /// Words that the person's own pack adds say what a choice does. They make no refusal of a row that accepts, and no
     /// plain yes of one that grants more.
     fn judge_by(&mut self, words: &Words) {
-        let judged = |choice: &Choice| Choice {
-            effect: match (&choice.label, choice.effect) {
-                (label, effect) if words.refuses.is_match(label) => match effect.is_accepting() {
-                    true => Effect::Widens(Grant::Unknown),
-                    false => Effect::Refuses,
-                },
-                (label, effect) if words.accepts.is_match(label) || effect.is_accepting() => {
-                    let by_words = match effect.is_accepting() {
-                        true => effect,
-                        false => labels::accepted(label),
-                    };
-                    words.grants(label).map_or(by_words, Effect::Widens)
-                }
-                (_, effect) => effect,
-            },
-            ..choice.clone()
+        let judged = |choice: &Choice| {
+            let (label, effect) = (choice.label.as_str(), choice.effect);
+            let accepted = || {
+                let by_words = if effect.is_accepting() { effect } else { labels::accepted(label) };
+                words.grants(label).map_or(by_words, Effect::Widens)
+            };
+            let (refuses, accepts) = (words.refuses.is_match(label), words.accepts.is_match(label));
+            Choice { effect: rules::judged(effect, refuses, accepts, accepted), ..choice.clone() }
         };
         if let Some(choices) = &self.choices {
             self.choices = Choices::new(choices.iter().map(judged).collect());

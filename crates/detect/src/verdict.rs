@@ -113,43 +113,31 @@ fn judge_drawn(reading: &Reading, known: Circumstances) -> Option<Terms> {
         Place::Line { .. } | Place::Block => {}
     }
     let is_text = reading.base < 80;
-    let certain = Terms { confidence: reading.base, settle: SETTLE, ..possible() };
+    let is_block = reading.place == Place::Block;
+    let settled = |settle| Terms { confidence: reading.base, settle, ..POSSIBLE };
     if known.told {
-        return Some(Terms { confidence: CERTAIN, ..certain });
+        return Some(Terms { confidence: CERTAIN, ..settled(SETTLE) });
     }
-    match known.kernel.wait {
-        Waits::Read => {
-            let confidence = (reading.base + 5).min(99);
-            Some(Terms { confidence, settle: Duration::ZERO, ..certain })
-        }
+    Some(match known.kernel.wait {
+        Waits::Read => Terms { confidence: (reading.base + 5).min(99), ..settled(Duration::ZERO) },
         // A program that polls without taking single keys is mostly busy elsewhere: ssh with a remote job.
-        Waits::Poll if known.kernel.canonical && known.kernel.echo && is_text => low(known.stuck_timeout),
-        Waits::Poll if is_text => Some(Terms { settle: SETTLE_TEXT, ..certain }),
-        Waits::Poll => Some(certain),
-        Waits::Unknown if known.kernel.hides_a_line() => Some(certain),
-        Waits::Unknown if is_text => {
-            Some(Terms { settle: SETTLE_TEXT_BLIND, rest: SETTLE_TEXT_BLIND, ..certain })
-        }
-        Waits::Unknown if known.announced && reading.place == Place::Block => {
-            Some(Terms { settle: SETTLE_ANNOUNCED, ..certain })
-        }
-        Waits::Unknown if known.starting && reading.place == Place::Block => {
-            Some(Terms { settle: SETTLE_STARTING, ..certain })
-        }
-        Waits::Unknown => Some(Terms { settle: SETTLE_BLIND, ..certain }),
+        Waits::Poll if known.kernel.canonical && known.kernel.echo && is_text => doubted(known.stuck_timeout),
+        Waits::Poll if is_text => settled(SETTLE_TEXT),
+        Waits::Poll => settled(SETTLE),
+        Waits::Unknown if known.kernel.hides_a_line() => settled(SETTLE),
+        Waits::Unknown if is_text => Terms { rest: SETTLE_TEXT_BLIND, ..settled(SETTLE_TEXT_BLIND) },
+        Waits::Unknown if known.announced && is_block => settled(SETTLE_ANNOUNCED),
+        Waits::Unknown if known.starting && is_block => settled(SETTLE_STARTING),
+        Waits::Unknown => settled(SETTLE_BLIND),
+        Waits::Nobody if known.kernel.canonical => return None,
         // A busy event loop reads nothing for a moment. Its own dialog stands there: look again before it is doubted.
-        Waits::Nobody if reading.dialog.is_some() && !known.kernel.canonical => {
-            low(known.stuck_timeout * BUSY_LOOP)
-        }
+        Waits::Nobody if reading.dialog.is_some() => doubted(known.stuck_timeout * BUSY_LOOP),
         // Another session may read for it: tmux, screen, pinentry.
-        Waits::Nobody
-            if !known.kernel.canonical
-                && (known.alternate || reading.place == Place::Block || reading.kind == Kind::Idle) =>
-        {
-            low(known.stuck_timeout)
+        Waits::Nobody if known.alternate || is_block || reading.kind == Kind::Idle => {
+            doubted(known.stuck_timeout)
         }
-        Waits::Nobody => None,
-    }
+        Waits::Nobody => return None,
+    })
 }
 
 fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
@@ -174,34 +162,28 @@ fn composer(reading: &Reading, known: Circumstances) -> Option<Terms> {
 }
 
 /// Only possible, at once: the caller has waited already.
-pub(crate) fn possible() -> Terms {
-    Terms {
-        confidence: 60,
-        settle: Duration::ZERO,
-        rest: Duration::ZERO,
-        silence: Duration::ZERO,
-        strict: false,
-    }
-}
+pub(crate) const POSSIBLE: Terms = Terms {
+    confidence: 60,
+    settle: Duration::ZERO,
+    rest: Duration::ZERO,
+    silence: Duration::ZERO,
+    strict: false,
+};
 
 /// The same reading, doubted: it must stand for long, and is only possible then.
 pub(crate) fn doubted(rest: Duration) -> Terms {
-    Terms { settle: rest, rest, ..possible() }
-}
-
-fn low(rest: Duration) -> Option<Terms> {
-    Some(doubted(rest))
+    Terms { settle: rest, rest, ..POSSIBLE }
 }
 
 /// The terms when no family knows the screen: a possible prompt, nothing more.
 pub(crate) fn judge_unknown(known: Circumstances) -> Option<Terms> {
-    if matches!(known.claim, Some(Claim::Working)) {
+    if known.claim == Some(Claim::Working) {
         return None;
     }
-    match known.kernel.wait {
-        Waits::Read if known.behind_text => low(UNKNOWN_READ),
-        Waits::Read => low(known.stuck_timeout),
-        Waits::Poll | Waits::Unknown if known.behind_text && !known.alternate => low(known.stuck_timeout),
-        Waits::Poll | Waits::Unknown | Waits::Nobody => None,
-    }
+    Some(doubted(match known.kernel.wait {
+        Waits::Read if known.behind_text => UNKNOWN_READ,
+        Waits::Read => known.stuck_timeout,
+        Waits::Poll | Waits::Unknown if known.behind_text && !known.alternate => known.stuck_timeout,
+        Waits::Poll | Waits::Unknown | Waits::Nobody => return None,
+    }))
 }

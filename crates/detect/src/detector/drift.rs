@@ -79,7 +79,7 @@ impl Detector {
         reading.place = Place::Block;
         reading.family = "the tool's own word";
         reading.identity = format!("{}\n{title}\n{}", Kind::Unknown, words_of(look.page));
-        (reading, verdict::possible())
+        (reading, verdict::POSSIBLE)
     }
 
     /// A dialog is drawn and the tool, of which it is known that it would say so, says that it works.
@@ -93,7 +93,7 @@ impl Detector {
 
     /// Where the pack says that the tool has no status, what looks like one was printed by something else.
     pub(super) fn trusts_status(&self) -> bool {
-        self.config.pack.as_ref().is_none_or(|pack| pack.tells_status)
+        self.config.pack.as_ref().is_none_or(|pack| pack.tells_status())
     }
 
     /// This dialog is the one that the tool speaks of.

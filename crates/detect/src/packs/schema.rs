@@ -1,45 +1,20 @@
 //! The TOML of a pack: typed text, then meaning. Every mistake is told with its line and what to write.
 
 use std::path::Path;
-use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::words::Lists;
-use super::{Idle, LazyRegex, Located, Pack, PackError, PackErrors, Proved, Words};
+use super::{LazyRegex, Located, Pack, PackError, PackErrors, Words};
 use crate::recognise::{DialogRules, Keys, Rows};
 use crate::status::Claim;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    tool: ToolTable,
-    #[serde(default)]
-    proved: Vec<Proved>,
-    status: Option<StatusTable>,
-    idle: Option<Idle>,
-    #[serde(default)]
-    busy: Vec<LazyRegex>,
-    #[serde(default)]
-    answered: Vec<LazyRegex>,
-    #[serde(default)]
-    accepted: Vec<LazyRegex>,
-    #[serde(default)]
-    refused: Vec<LazyRegex>,
-    #[serde(default)]
-    dialog: Vec<DialogRules>,
-    words: Option<Lists>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct ToolTable {
-    name: Located,
-    binaries: Vec<String>,
-    agent: bool,
-    extends: bool,
-    keys_after_ms: u16,
-    version_args: Option<Vec<String>>,
+/// How the tool tells its state.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "StatusTable")]
+pub(super) struct StatusRules {
+    pub(super) osc7501: Osc7501,
+    pub(super) titles: Vec<(LazyRegex, Claim)>,
 }
 
 #[derive(Deserialize)]
@@ -54,15 +29,27 @@ struct StatusTable {
     blocked_title: Vec<LazyRegex>,
 }
 
-#[derive(Deserialize, PartialEq, Eq, Clone, Copy)]
+/// Of two packs over each other the first that either says counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Osc7501 {
+pub(super) enum Osc7501 {
     /// Tells its state once the query is answered.
     Asks,
     /// Tells it unasked.
+    #[default]
     Tells,
     /// Never: what looks like it comes from elsewhere.
     Never,
+}
+
+impl From<StatusTable> for StatusRules {
+    fn from(table: StatusTable) -> Self {
+        let claimed = |titles: Vec<LazyRegex>, claim| titles.into_iter().map(move |title| (title, claim));
+        let titles = claimed(table.blocked_title, Claim::Blocked)
+            .chain(claimed(table.working_title, Claim::Working))
+            .chain(claimed(table.idle_title, Claim::Idle));
+        Self { osc7501: table.osc7501, titles: titles.collect() }
+    }
 }
 
 /// The binaries that a built-in pack is for, read off its one line: a session starts with this question to every pack,
@@ -74,25 +61,26 @@ pub(super) fn binaries(text: &str) -> impl Iterator<Item = &str> {
 
 /// A pack of the binary: a test has checked it, so its patterns are compiled when they are first asked.
 pub(super) fn parse_built_in(text: &str) -> Option<Pack> {
-    let file: File = toml::from_str(text).ok()?;
-    let words = file.words.as_ref().and_then(|lists| Words::new(lists, |_| true).ok());
-    Some(pack(file, words, text))
+    let mut pack: Pack = toml::from_str(text).ok()?;
+    pack.words = pack.lists.as_ref().and_then(|lists| Words::new(lists, |_| true).ok());
+    pack.complete(text);
+    Some(pack)
 }
 
 /// A pack of the person's: all that is wrong with it is told.
 pub(super) fn parse(text: &str, file: &Path) -> Result<Pack, PackErrors> {
     let mut checker = PackChecker { text, file, errors: Vec::new() };
-    let file: File = match toml::from_str(text) {
-        Ok(file) => file,
+    let mut pack: Pack = match toml::from_str(text) {
+        Ok(pack) => pack,
         Err(error) => {
             let at = error.span().map_or(0, |span| span.start);
             checker.wrong(at, error.message(), "See docs/adapters.md for every key and its values");
             return Err(PackErrors(checker.errors));
         }
     };
-    checker.check_name(&file.tool.name);
-    let words = checker.words(file.words.as_ref());
-    let pack = pack(file, words, text);
+    checker.check_name(&pack.tool.name);
+    pack.words = checker.words(pack.lists.as_ref());
+    pack.complete(text);
     pack.patterns().for_each(|pattern| checker.check_pattern(pattern));
     for dialog in &pack.dialogs {
         checker.check_row(dialog);
@@ -101,39 +89,14 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Pack, PackErrors> {
     if checker.errors.is_empty() { Ok(pack) } else { Err(PackErrors(checker.errors)) }
 }
 
-fn pack(file: File, words: Option<Words>, text: &str) -> Pack {
-    let name = file.tool.name.text;
-    let named = |mut dialog: DialogRules| {
-        dialog.name.text = format!("{name}/{}", dialog.name.text);
-        dialog.once = dialog.once.map(LazyRegex::whole);
-        dialog
-    };
-    let osc7501 = file.status.as_ref().map(|status| status.osc7501);
-    let titles = file.status.into_iter().flat_map(|status| {
-        let claimed = |titles: Vec<LazyRegex>, claim| titles.into_iter().map(move |title| (title, claim));
-        claimed(status.blocked_title, Claim::Blocked)
-            .chain(claimed(status.working_title, Claim::Working))
-            .chain(claimed(status.idle_title, Claim::Idle))
-    });
-    Pack {
-        binaries: file.tool.binaries,
-        extends: file.tool.extends,
-        is_agent: file.tool.agent,
-        keys_after: Duration::from_millis(file.tool.keys_after_ms.into()),
-        version_args: file.tool.version_args,
-        proved: file.proved,
-        dialogs: file.dialog.into_iter().map(named).collect(),
-        idle: file.idle,
-        busy: file.busy,
-        answered: file.answered,
-        accepted: file.accepted,
-        refused: file.refused,
-        titles: titles.collect(),
-        tells_status: osc7501 != Some(Osc7501::Never),
-        asks_for_status: osc7501 == Some(Osc7501::Asks),
-        words,
-        text: text.into(),
-        name,
+impl Pack {
+    /// What its file says elsewhere than where it is asked for.
+    fn complete(&mut self, text: &str) {
+        for dialog in &mut self.dialogs {
+            dialog.name.text = format!("{}/{}", self.tool.name.text, dialog.name.text);
+            dialog.once = dialog.once.take().map(LazyRegex::whole);
+        }
+        self.text = text.into();
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{GENERIC, LazyRegex, Packs};
 
 /// The lists of `[words]` in a pack.
-#[derive(Deserialize, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Lists {
     /// A label that begins with one of these refuses.
@@ -88,10 +88,7 @@ impl Words {
 
     /// What a label grants besides what is asked, the widest that it names. `None`: it names nothing.
     pub(crate) fn grants(&self, label: &str) -> Option<Grant> {
-        let words =
-            [(&self.mode, Grant::Mode), (&self.always, Grant::Always), (&self.session, Grant::Session)];
-        let named = words.into_iter().find(|(words, _)| words.is_match(label));
-        named.map(|(_, grant)| grant)
+        widest([&self.mode, &self.always, &self.session].map(Some), label)
     }
 
     /// Whether these two are a pair of yes and no.
@@ -99,6 +96,13 @@ impl Words {
         let (yes, no) = (yes.to_lowercase(), no.to_lowercase());
         self.yes_no.iter().any(|pair| pair.0 == yes && pair.1 == no)
     }
+}
+
+/// The widest grant that a label names; the patterns are of a mode, of always and of a session.
+pub(crate) fn widest(patterns: [Option<&LazyRegex>; 3], label: &str) -> Option<Grant> {
+    let named = |pattern: &LazyRegex| pattern.is_match(label);
+    let mut grants = patterns.into_iter().zip([Grant::Mode, Grant::Always, Grant::Session]);
+    grants.find(|(pattern, _)| pattern.is_some_and(named)).map(|(_, grant)| grant)
 }
 
 /// Any number of blanks, plain and wide.

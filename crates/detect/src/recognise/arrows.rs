@@ -1,12 +1,12 @@
 //! Menus moved by arrow keys: one row carries a marker, a tick or a colour, its siblings stand in the same column.
 
-use atlasbridge_model::{Choice, Effect, Kind, Strokes};
+use atlasbridge_model::{Effect, Kind, Strokes};
 use regex::Regex;
 
-use super::labels::{self, Pattern, pattern};
-use super::rules::{DialogRules, ShownRow};
-use super::{Cut, Look, Reading, composer, dialog, rules};
-use crate::page::{Page, indent, is_faint, is_rule, lit_one, odd_one};
+use super::frame::Frame;
+use super::rules::{DOWNWARDS, DialogRules, ENTER, SIDEWAYS, ShownRow, TICK_AND_ENTER, stepped, steps};
+use super::{Look, Pattern, Reading, composer, labels};
+use crate::page::{Page, indent, is_faint, is_rule, lit_one, odd_one, only_one};
 
 static MARKED: Pattern = pattern!(
     r"^\s*(?<marker>[❯›▸»▶➤●◉>→])(?:\s+|[◯◉○●]\s*)(?:[◯◉○●☐☑☒✔◻◼⬡⬢]\s+|\[[ xXo*✓✔]?\]\s*)?(?<label>\S.*)$"
@@ -53,11 +53,7 @@ pub(super) fn menu(look: &Look<'_>) -> Option<Reading> {
     }
     filter(look)
         .or_else(|| ticked(look))
-        .or_else(|| {
-            Menu::all(look.page, None)
-                .filter(|menu| !menu.is_history(look))
-                .find_map(|menu| menu.reading(look.page))
-        })
+        .or_else(|| Menu::all(look, None).find_map(|menu| menu.reading()))
         .or_else(|| radio_line(look))
         .or_else(|| toggle(look))
         .or_else(|| by_colour(look))
@@ -66,12 +62,13 @@ pub(super) fn menu(look: &Look<'_>) -> Option<Reading> {
 
 /// The first row of the lowest menu with a marker that asks.
 pub(super) fn lowest(look: &Look<'_>) -> Option<usize> {
-    let mut menus = Menu::all(look.page, None).filter(|menu| !menu.is_numbered() && !menu.is_history(look));
-    menus.find_map(|menu| menu.reading(look.page).map(|_| menu.first))
+    let mut menus = Menu::all(look, None).filter(|menu| !menu.is_numbered());
+    menus.find_map(|menu| menu.reading().map(|_| menu.first))
 }
 
 /// Rows of which one is highlighted.
-pub(super) struct Menu {
+pub(super) struct Menu<'a> {
+    page: &'a Page,
     first: usize,
     last: usize,
     labels: Vec<String>,
@@ -83,65 +80,65 @@ pub(super) struct Menu {
     filled: Vec<bool>,
 }
 
-impl Menu {
-    fn new(first: usize, last: usize, labels: Vec<String>, marked: usize) -> Self {
-        Self { first, last, labels, marked: Some(marked), ticks: false, filled: Vec::new() }
+impl<'a> Menu<'a> {
+    fn new(page: &'a Page, first: usize, labels: Vec<String>, marked: usize) -> Self {
+        let last = (first + labels.len()).saturating_sub(1);
+        Self { page, first, last, labels, marked: Some(marked), ticks: false, filled: Vec::new() }
     }
 
-    /// Menus near the end of the screen, the lowest first.
-    fn all(page: &Page, row: Option<&Regex>) -> impl Iterator<Item = Self> {
+    /// Menus near the end of the screen that the program has not gone on below, the lowest first.
+    fn all<'l>(look: &'l Look<'a>, row: Option<&'l Regex>) -> impl Iterator<Item = Self> + 'l {
+        let page = look.page;
         let patterns = match row {
             Some(row) => [Some(row), None, None],
             None => [Some(&*MARKED), Some(&*TOUCHING), page.alternate.then_some(&*STARRED)],
         };
         let last = page.last_row().unwrap_or(0);
         let rows = (last.saturating_sub(ROWS)..=last).rev();
-        rows.filter_map(move |row| {
+        let menus = rows.filter_map(move |row| {
             let mut patterns = patterns.into_iter().flatten();
             patterns.find_map(|pattern| Self::at(page, row, pattern))
+        });
+        menus.filter(|menu| {
+            let is_past = look.is_past(menu.last) && !HINT.is_match(&look.line.before);
+            !is_past && !look.is_left_behind(menu.last, |text| HINT.is_match(text))
         })
     }
 
     /// Those of them below which there is nothing to type into.
-    pub(super) fn open(look: &Look<'_>, row: Option<&Regex>) -> impl Iterator<Item = Self> {
-        let page = look.page;
-        let composer = composer::find(page).map_or(0, |found| found.row);
-        let bottom = page.last_row().unwrap_or(0);
-        Self::all(page, row)
+    pub(super) fn open<'l>(look: &'l Look<'a>, row: Option<&'l Regex>) -> impl Iterator<Item = Self> + 'l {
+        let composer = composer::find(look.page).map_or(0, |found| found.row);
+        let bottom = look.page.last_row().unwrap_or(0);
+        Self::all(look, row)
             .filter(move |menu| composer <= menu.last && bottom - menu.last <= BELOW && !menu.is_numbered())
-            .filter(|menu| !menu.is_history(look))
-    }
-
-    /// The program has gone on below it.
-    fn is_history(&self, look: &Look<'_>) -> bool {
-        look.is_past(self.last) && !HINT.is_match(&look.line.before)
-            || look.is_left_behind(self.last, |text| HINT.is_match(text))
     }
 
     /// The menu whose highlighted row this is.
-    fn at(page: &Page, row: usize, marked: &Regex) -> Option<Self> {
-        let (column, label) = label_at(page, row, marked)?;
-        let mut menu = Menu { ticks: TICKS.is_match(page.inner(row)), ..Menu::new(row, row, vec![label], 0) };
-        while let Some((row, label)) = (1..=APART + 1)
-            .map_while(|by| menu.first.checked_sub(by))
-            .find_map(|row| menu.sibling(page, row, column))
+    fn at(page: &'a Page, row: usize, marked: &Regex) -> Option<Self> {
+        let MenuRow { column, label, .. } = MenuRow::at(page, row, marked)?;
+        let mut menu = Self {
+            ticks: TICKS.is_match(page.inner(row)),
+            ..Self::new(page, row, vec![label.to_owned()], 0)
+        };
+        let near = 1..=APART + 1;
+        while let Some(above) =
+            near.clone().map_while(|by| menu.first.checked_sub(by)).find_map(|row| menu.sibling(row, column))
         {
-            menu.labels.insert(0, label);
-            menu.first = row;
+            menu.labels.insert(0, above.label.to_owned());
+            menu.first = above.row;
             menu.marked = menu.marked.map(|marked| marked + 1);
         }
-        while let Some((row, label)) =
-            (1..=APART + 1).map(|by| menu.last + by).find_map(|row| menu.sibling(page, row, column))
-        {
-            menu.labels.push(label);
-            menu.last = row;
+        while let Some(below) = near.clone().find_map(|by| menu.sibling(menu.last + by, column)) {
+            menu.labels.push(below.label.to_owned());
+            menu.last = below.row;
         }
         (menu.labels.len() >= 2).then_some(menu)
     }
 
     /// The choice in this row, if nothing but separators and choices that cannot be taken stands between.
-    fn sibling(&self, page: &Page, row: usize, column: usize) -> Option<(usize, String)> {
-        let between = if row < self.first { row + 1..self.first } else { self.last + 1..row };
+    fn sibling(&self, row: usize, column: usize) -> Option<MenuRow<'a>> {
+        let page = self.page;
+        let mut between = if row < self.first { row + 1..self.first } else { self.last + 1..row };
         let dashed = self.labels.iter().all(|label| label.starts_with("- "));
         let is_apart = |row: usize| {
             let text = page.inner(row);
@@ -151,8 +148,8 @@ impl Menu {
         if row >= page.lines.len() || is_apart(row) || HINT.is_match(text) || is_rule(text) {
             return None;
         }
-        let (at, label) = label_at(page, row, &SIBLING)?;
-        (at == column && between.into_iter().all(is_apart)).then_some((row, label))
+        let sibling = MenuRow::at(page, row, &SIBLING).filter(|sibling| sibling.column == column)?;
+        between.all(is_apart).then_some(sibling)
     }
 
     /// Rows with numbers have keys of their own.
@@ -161,53 +158,39 @@ impl Menu {
         self.labels.iter().all(|label| NUMBER.is_match(label))
     }
 
-    pub(super) fn above(&self, page: &Page) -> String {
-        page.words(dialog::top_of(page, self.first), self.first)
+    pub(super) fn frame(&self) -> Option<Frame<'a>> {
+        Frame::above(self.page, self.first)
     }
 
-    pub(super) fn below(&self, page: &Page) -> String {
-        page.words(self.last + 1, page.lines.len())
+    pub(super) fn below(&self) -> String {
+        self.page.words(self.last + 1, self.page.lines.len())
     }
 
-    /// As a pack says: that these rows ask is known.
-    pub(super) fn reading_by(&self, page: &Page, rules: &DialogRules) -> Option<Reading> {
-        let top = dialog::top_of(page, self.first);
-        let question_row = dialog::question_row(page, top, self.first)?;
-        self.whole_reading(page, top, question_row, rules)
-    }
-
-    /// The dialog with all that stands above its question. Who sees no more than the excerpt must know what is approved.
-    fn whole_reading(
-        &self,
-        page: &Page,
-        top: usize,
-        question_row: usize,
-        rules: &DialogRules,
-    ) -> Option<Reading> {
-        let question = dialog::paragraph(page, question_row, self.first);
-        let subject = dialog::subject(page, top, self.first);
-        let detail = page.block(top, page.last_row()?);
-        let mut reading = self.build(without_sign(&question), &subject, detail, rules);
+    /// The dialog with all that stands above its question, where that these rows ask is known. Who sees no more than the
+    /// excerpt must know what is approved.
+    pub(super) fn reading_of(&self, frame: Frame<'_>, rules: &DialogRules) -> Option<Reading> {
+        let detail = self.page.block(frame.top, self.page.last_row()?);
+        let mut reading = self.build(without_sign(&frame.question()), &frame.subject(), detail, rules);
         if !reading.asks_for_consent() {
             return Some(reading);
         }
-        let excerpt = dialog::with_matter(page, top, question_row, self.first);
-        reading.excerpt = without_sign(&excerpt).to_owned();
-        Some(reading.told_as(Cut::of_lines(page, top, self.first), rules))
+        reading.excerpt = without_sign(&frame.with_matter()).to_owned();
+        Some(reading.told_as(frame.cut(), rules))
     }
 
-    fn reading(&self, page: &Page) -> Option<Reading> {
+    fn reading(&self) -> Option<Reading> {
+        let page = self.page;
         let bottom = page.last_row()?;
-        let top = dialog::top_of(page, self.first);
+        let mut frame = self.frame()?;
+        let top = frame.top;
         let is_text = |row: &usize| {
-            let text = page.inner(*row);
-            let narrows = page.cursor.row == *row && NARROWS.is_match(text);
+            let narrows = page.cursor.row == *row && NARROWS.is_match(page.inner(*row));
             !page.is_blank(*row) && !narrows
         };
         // How the keys work may stand in a line of its own below the question.
         let is_hint = |row: &usize| {
             let text = page.inner(*row).trim();
-            text.starts_with('(') && self.subject_of(text).is_empty()
+            text.starts_with('(') && without_key_hint(text).is_empty()
         };
         let asking = |row: &usize| is_text(row) && !is_hint(row);
         let mut above = (top..self.first).rev();
@@ -223,40 +206,31 @@ impl Menu {
         let on_cursor = (self.first..=self.last).contains(&page.cursor.row);
         let near = on_cursor || (begins.unwrap_or(nearest)..=bottom + 2).contains(&page.cursor.row);
         let below = if on_cursor { 12 } else { 4 };
-        let decides = self.decides(page, top);
-        let is_asked = asks || hinted || decides || on_cursor && !page.cursor.visible;
+        let is_asked = asks || hinted || self.decides(top) || on_cursor && !page.cursor.visible;
         if !near || bottom - self.last > below || !is_asked || composer::stands_below(page, self.last) {
             return None;
         }
-        let question_row = match begins {
+        frame.asks = match begins {
             Some(row) if asks => row,
-            None | Some(_) if asks => page.first_of_line(nearest),
-            None | Some(_) => page.first_of_line(dialog::question_row(page, top, self.first)?),
+            None | Some(_) => page.first_of_line(if asks { nearest } else { frame.asks }),
         };
-        if !asks || !page.inner(question_row).starts_with(['?', '◆', '▲']) {
-            return self.whole_reading(page, top, question_row, &DialogRules::default());
+        if !asks || !page.inner(frame.asks).starts_with(['?', '◆', '▲']) {
+            return self.reading_of(frame, &DialogRules::default());
         }
-        let question = dialog::paragraph(page, question_row, self.first);
-        Some(self.asked(&question, page.block(question_row, bottom)))
-    }
-
-    /// What the question is about, without a hint of keys.
-    fn subject_of(&self, question: &str) -> String {
-        let hint = KEY_HINT.find(question);
-        question[..hint.map_or(question.len(), |hint| hint.start())].trim_end().to_owned()
+        Some(self.asked(&frame.question(), page.block(frame.asks, bottom)))
     }
 
     /// One row accepts, one refuses, and a question stands above: an approval, however it is drawn.
-    fn decides(&self, page: &Page, top: usize) -> bool {
+    fn decides(&self, top: usize) -> bool {
         let effects = || self.labels.iter().map(|label| labels::effect(label));
-        let asked = (top..self.first).any(|row| page.inner(row).trim_end().ends_with('?'));
+        let asked = (top..self.first).any(|row| self.page.inner(row).trim_end().ends_with('?'));
         asked && effects().any(Effect::is_accepting) && effects().any(|effect| effect == Effect::Refuses)
     }
 
     /// The reading of a menu whose question is known, with the sign and the hints that its library draws around it.
     fn asked(&self, question: &str, detail: String) -> Reading {
         let excerpt = without_sign(question);
-        self.build(excerpt, &self.subject_of(excerpt), detail, &DialogRules::default())
+        self.build(excerpt, without_key_hint(excerpt), detail, &DialogRules::default())
     }
 
     fn build(&self, excerpt: &str, subject: &str, detail: String, rules: &DialogRules) -> Reading {
@@ -265,22 +239,24 @@ impl Menu {
         let base = if kind == Kind::YesNo { 90 } else { 80 } + if rules.is_packed() { 5 } else { 0 };
         let identity = format!("{subject}\n{}", labels.join("\n"));
         let choices = self.labels.iter().enumerate().filter_map(|(index, label)| {
-            let choice = rules.choice(&ShownRow {
-                label,
-                number: None,
-                index,
-                highlighted: self.marked,
-                footer: "",
-            })?;
-            let strokes = match (self.ticks, self.filled.get(index)) {
-                (true, Some(true)) => self.marked.and_then(|marked| rules::arrows(marked, index)),
-                (true, Some(false) | None) => self.marked.and_then(|marked| rules::tick(marked, index)),
-                (false, _) => choice.strokes,
-            };
-            Some(Choice { strokes, ..choice })
+            let highlighted = self.marked;
+            let mut choice =
+                rules.choice(&ShownRow { label, number: None, index, highlighted, footer: "" })?;
+            if self.ticks {
+                let is_filled = self.filled.get(index).is_some_and(|filled| *filled);
+                choice.strokes =
+                    steps(highlighted, index, DOWNWARDS, if is_filled { ENTER } else { TICK_AND_ENTER });
+            }
+            Some(choice)
         });
         Reading::block(kind, base, excerpt, detail, identity).by(rules).with_choices(choices.collect())
     }
+}
+
+/// What the question is about, without a hint of keys.
+fn without_key_hint(question: &str) -> &str {
+    let hint = KEY_HINT.find(question);
+    question[..hint.map_or(question.len(), |hint| hint.start())].trim_end()
 }
 
 /// The question without the sign that its library draws before it.
@@ -292,12 +268,36 @@ fn wrapped_line(page: &Page, row: usize) -> String {
     page.words(page.first_of_line(row), row + 1)
 }
 
-/// Where the label begins, and the label without a hint that is drawn fainter.
-fn label_at(page: &Page, row: usize, pattern: &Regex) -> Option<(usize, String)> {
-    let text = page.inner(row);
-    let label = pattern.captures(text)?.name("label")?;
-    let column = text[..label.start()].chars().count();
-    Some((column, without_faint(page, row, column, label.as_str()).to_owned()))
+/// A row of a menu.
+struct MenuRow<'a> {
+    row: usize,
+    /// Where the label begins.
+    column: usize,
+    /// Without a hint that is drawn fainter.
+    label: &'a str,
+    marked: bool,
+    /// Its box for a tick, empty where it has none.
+    tick: &'a str,
+}
+
+impl<'a> MenuRow<'a> {
+    fn at(page: &'a Page, row: usize, pattern: &Regex) -> Option<Self> {
+        let text = page.inner(row);
+        let captures = pattern.captures(text)?;
+        let label = captures.name("label")?;
+        let column = text[..label.start()].chars().count();
+        Some(Self {
+            row,
+            column,
+            label: without_faint(page, row, column, label.as_str()),
+            marked: captures.name("marker").is_some(),
+            tick: captures.name("box").map_or("", |tick| tick.as_str().trim_end()),
+        })
+    }
+
+    fn is_filled(&self) -> bool {
+        self.tick.contains(['◉', '●', '☑', '☒', '◼', '⬢', '▣', 'x', 'X', '*', '✓', '✔']) && self.tick != "✔"
+    }
 }
 
 /// `Red - warm` and `ESLint (recommended)` where the second part is grey: a row that is not highlighted lacks it.
@@ -339,7 +339,7 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
     let top = named.or(nearest).unwrap_or(first);
     let marker = boxes.iter().position(|one| one.marked);
     let toggles = (top..=bottom).any(|row| TOGGLES.is_match(page.text(row)));
-    let round = boxes.iter().all(|one| one.is_round);
+    let round = boxes.iter().all(|one| one.tick.contains(['◯', '◉', '○', '●']));
     let ticks = marker.is_some() || toggles || !round;
     let asks = nearest.is_some_and(|row| ASKING.is_match(&wrapped_line(page, row)));
     // A list of things to do looks alike; what works beside it may be stopped with a key, but ticks nothing.
@@ -354,30 +354,20 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
     let on_cursor = || boxes.iter().position(|one| one.row == page.cursor.row && page.cursor.visible);
     let marked = marker.or(lit_one(&styles)).or_else(on_cursor);
     let question = match named.or(nearest.filter(|_| asks)) {
-        Some(row) => dialog::paragraph(page, row, first),
+        Some(row) => Frame { page, top, asks: row, first }.question(),
         None => page.inner(hint?).trim().to_owned(),
     };
-    let filled = boxes.iter().map(|one| one.filled).collect();
-    let labels = boxes.into_iter().map(|one| one.label).collect();
-    let menu = Menu { marked, ticks: true, filled, ..Menu::new(first, last, labels, 0) };
+    let filled = boxes.iter().map(MenuRow::is_filled).collect();
+    let labels = boxes.iter().map(|one| one.label.to_owned()).collect();
+    let menu = Menu { page, first, last, labels, marked, ticks: true, filled };
     Some(menu.asked(&question, page.block(top, bottom)))
 }
 
-/// A row with a box for a tick.
-struct Boxed {
-    row: usize,
-    column: usize,
-    label: String,
-    marked: bool,
-    filled: bool,
-    is_round: bool,
-}
-
 /// The lowest group of such rows, not far from the end of the screen.
-fn boxes_of(page: &Page, bottom: usize) -> Option<Vec<Boxed>> {
+fn boxes_of(page: &Page, bottom: usize) -> Option<Vec<MenuRow<'_>>> {
     let last =
         (bottom.saturating_sub(BELOW / 2)..=bottom).rev().find(|&row| boxed_at(page, row).is_some())?;
-    let mut boxes: Vec<Boxed> = Vec::new();
+    let mut boxes: Vec<MenuRow<'_>> = Vec::new();
     let mut apart = 0;
     for row in (last.saturating_sub(ROWS)..=last).rev() {
         let text = page.inner(row);
@@ -394,20 +384,8 @@ fn boxes_of(page: &Page, bottom: usize) -> Option<Vec<Boxed>> {
     (boxes.len() >= 2).then_some(boxes)
 }
 
-fn boxed_at(page: &Page, row: usize) -> Option<Boxed> {
-    let text = page.inner(row);
-    let captures = BOXED.captures(text).filter(|_| !HINT.is_match(text))?;
-    let label = captures.name("label")?;
-    let tick = captures.name("box")?.as_str().trim_end();
-    let column = text[..label.start()].chars().count();
-    Some(Boxed {
-        row,
-        column,
-        label: without_faint(page, row, column, label.as_str()).to_owned(),
-        marked: captures.name("marker").is_some(),
-        filled: tick.contains(['◉', '●', '☑', '☒', '◼', '⬢', '▣', 'x', 'X', '*', '✓', '✔']) && tick != "✔",
-        is_round: tick.contains(['◯', '◉', '○', '●']),
-    })
+fn boxed_at(page: &Page, row: usize) -> Option<MenuRow<'_>> {
+    MenuRow::at(page, row, &BOXED).filter(|_| !HINT.is_match(page.inner(row)))
 }
 
 /// `? Enable TypeScript? › No / Yes`: two words in a row, one of them lit, moved by the arrow keys.
@@ -420,14 +398,10 @@ fn toggle(look: &Look<'_>) -> Option<Reading> {
     let (left, right) = (captures.name("left")?, captures.name("right")?);
     let style = |at: usize| look.page.style_at(row, text[..at].chars().count());
     let is_plain = |at: usize| style(at) == 0 || is_faint(style(at));
-    let lit = match (is_plain(left.start()), is_plain(right.start())) {
-        (false, true) => Some(0),
-        (true, false) => Some(1),
-        // Nothing shows which of the two Enter would take.
-        (true, true) | (false, false) => None,
-    };
+    // Where both are, or neither is, nothing shows which of the two Enter would take.
+    let lit = only_one(&[left.start(), right.start()], |at| !is_plain(*at));
     let labels = [left.as_str(), right.as_str().trim_end()];
-    let choices = rules::stepped(&labels, lit, rules::SIDEWAYS);
+    let choices = stepped(&labels, lit, SIDEWAYS);
     let question = captures.name("question")?.as_str();
     Some(Reading::rows(labels::kind(&labels), 85, question, question, text.to_owned(), choices))
 }
@@ -447,7 +421,7 @@ fn by_ink(look: &Look<'_>) -> Option<Reading> {
     let styles: Vec<u64> = (first..=end).map(|row| page.style_at(row, column)).collect();
     let marked = odd_one(&styles).filter(|_| end == bottom || end + 2 >= bottom)?;
     let labels: Vec<String> = (first..=end).map(|row| page.text(row).trim().to_owned()).collect();
-    let menu = Menu::new(first, end, labels, marked);
+    let menu = Menu::new(page, first, labels, marked);
     (!menu.is_numbered()).then(|| menu.asked(&question, page.block(look.line.first, bottom)))
 }
 
@@ -472,7 +446,7 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
         };
         let first = (0..row).rev().take_while(|&at| is_sibling(at)).last().unwrap_or(row);
         let end = (row + 1..=last).take_while(|&at| is_sibling(at)).last().unwrap_or(row);
-        (end > first).then(|| Menu::new(first, end, (first..=end).map(label).collect(), row - first))
+        (end > first).then(|| Menu::new(page, first, (first..=end).map(label).collect(), row - first))
     })?;
     let above = menu.first.checked_sub(1)?;
     let nearest = (above.saturating_sub(1)..=above).rev().find(|&row| !page.text(row).trim().is_empty());
@@ -525,11 +499,12 @@ fn filter(look: &Look<'_>) -> Option<Reading> {
     } else {
         page.block(row, counted + labels.len())
     };
-    let keys = if upwards { ("\x1b[B", "\x1b[A") } else { ("\x1b[A", "\x1b[B") };
+    let (up, down) = DOWNWARDS;
+    let keys = if upwards { (down, up) } else { (up, down) };
     let points = |row: usize| unframed(page.text(row)).starts_with(['>', '▌', '❯']);
     let marked = (0..labels.len()).find(|&index| row_of(index).is_some_and(points));
     let reading = Reading::block(Kind::MultipleChoice, 75, &excerpt, detail, "filter".to_owned());
-    (labels.len() >= 2).then(|| reading.with_choices(rules::stepped(&labels, marked, keys)))
+    (labels.len() >= 2).then(|| reading.with_choices(stepped(&labels, marked, keys)))
 }
 
 /// The row without the border of a box around it; a bar inside it may be the marker of a row.
@@ -550,8 +525,7 @@ fn radio_line(look: &Look<'_>) -> Option<Reading> {
     let page = look.page;
     let last = page.last_row()?;
     let row = (last.saturating_sub(6)..=last).rev().find(|&row| RADIO.is_match(page.inner(row).trim()))?;
-    let captures = RADIO.captures(page.inner(row).trim())?;
-    let labels = [captures.get(1)?.as_str(), captures.get(2)?.as_str()];
+    let (_, labels) = RADIO.captures(page.inner(row).trim())?.extract::<2>();
     let question = page.inner(row.checked_sub(1)?).trim().trim_start_matches(['◆', '?']).trim();
     // The letter chooses at once. Where it did not, no Enter follows: the row with the light is the one it would take.
     let choices = labels.iter().map(|label| {

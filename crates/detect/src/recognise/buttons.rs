@@ -2,11 +2,10 @@
 
 use atlasbridge_model::{Choice, Kind, Strokes};
 
-use super::labels::{self, Pattern, pattern};
-use super::rules::{DialogRules, SIDEWAYS, stepped, steps, tick};
-use super::{Cut, Look, Reading};
+use super::rules::{DOWNWARDS, DialogRules, ENTER, SIDEWAYS, TICK_AND_ENTER, stepped, steps};
+use super::{Cut, Look, Pattern, Reading, labels};
 use crate::packs::words;
-use crate::page::{Page, indent, is_rule, is_side, odd_one};
+use crate::page::{Page, indent, is_rule, is_side, odd_one, only_one};
 
 static BUTTON: Pattern = pattern!(r"<\s*([^<>\s](?:[^<>]*[^<>\s])?)\s*>");
 static ONLY_BUTTONS: Pattern = pattern!(r"^(?:<\s*[^<>\s][^<>]*>\s*)+$");
@@ -31,40 +30,33 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
     let identity = format!("{}\n{}", FIELD.replace_all(&plain, ""), names.join(" "));
     let field = (top + 1..row)
         .find(|&row| FIELD.is_match(page.text(row)) || row == look.page.cursor.row && row > top);
-    let reading = |kind, base| Reading::block(kind, base, &question, text.clone(), identity.clone());
-    if labels::is_yes_no_pair(&names) {
-        return Some(reading(Kind::YesNo, 90).with_choices(button_choices(look, row, &buttons)));
-    }
-    let items = items_of(look, top + 1, row);
-    // Names of fields to fill in are no choices.
-    if items.as_ref().is_some_and(|(items, _)| items.iter().all(|item| item.label.ends_with(':'))) {
-        return Some(reading(Kind::FreeText, 75));
-    }
-    if let Some((items, highlighted)) = items {
-        let choice = |(index, item): (usize, &Item)| {
-            let strokes = match item.ticked {
-                Some(false) => highlighted.and_then(|from| tick(from, index)),
-                Some(true) | None => steps(highlighted, index, "\x1b[A", "\x1b[B"),
+    let by_buttons = || button_choices(look, row, &buttons);
+    let is_name = |item: &Item| item.label.ends_with(':');
+    let (kind, base, choices) = match items_of(look, top + 1, row) {
+        _ if labels::is_yes_no_pair(&names) => (Kind::YesNo, 90, by_buttons()),
+        // Names of fields to fill in are no choices.
+        Some((items, _)) if items.iter().all(is_name) => (Kind::FreeText, 75, Vec::new()),
+        Some((items, highlighted)) => {
+            let choice = |(index, item): (usize, &Item)| {
+                let then = if item.ticked == Some(false) { TICK_AND_ENTER } else { ENTER };
+                labels::choice(&item.label, steps(highlighted, index, DOWNWARDS, then))
             };
-            labels::choice(&item.label, strokes)
-        };
-        let choices = items.iter().enumerate().map(choice).collect();
-        return Some(reading(Kind::MultipleChoice, 80).with_choices(choices));
-    }
-    match field {
-        Some(field) if is_secret(page.inner(field)) || words().secrets.is_match(&question) => {
-            Some(reading(Kind::Password, 85))
+            (Kind::MultipleChoice, 80, items.iter().enumerate().map(choice).collect())
         }
-        Some(_) => Some(reading(Kind::FreeText, 75)),
-        None if buttons.len() == 1 => Some(reading(Kind::ConfirmEnter, 85)),
-        None => Some(reading(Kind::MultipleChoice, 80).with_choices(button_choices(look, row, &buttons))),
-    }
+        None => match field {
+            Some(field) if is_secret(page.inner(field)) || words().secrets.is_match(&question) => {
+                (Kind::Password, 85, Vec::new())
+            }
+            Some(_) => (Kind::FreeText, 75, Vec::new()),
+            None if buttons.len() == 1 => (Kind::ConfirmEnter, 85, Vec::new()),
+            None => (Kind::MultipleChoice, 80, by_buttons()),
+        },
+    };
+    Some(Reading::block(kind, base, &question, text, identity).with_choices(choices))
 }
 
 fn is_top(text: &str) -> bool {
-    text.trim_start().starts_with(['┌', '╭', '╔', '┏'])
-        && is_rule(text)
-        && !text.trim_start().starts_with("│")
+    text.trim_start().starts_with(['┌', '╭', '╔', '┏']) && is_rule(text)
 }
 
 fn is_secret(text: &str) -> bool {
@@ -115,12 +107,6 @@ fn focused(look: &Look<'_>, row: usize, places: &[(usize, usize)]) -> Option<usi
 fn form_ground(page: &Page, row: usize) -> u64 {
     let border = page.text(row).chars().position(is_side);
     page.ground_at(row, border.map_or(0, |border| border + 1))
-}
-
-fn only_one<T>(all: &[T], is_it: impl Fn(&T) -> bool) -> Option<usize> {
-    let mut found = all.iter().enumerate().filter(|(_, one)| is_it(one));
-    let (index, _) = found.next()?;
-    found.next().is_none().then_some(index)
 }
 
 /// A row of a list inside a form.
@@ -285,23 +271,16 @@ impl Styled {
 
 /// Words separated by two blanks or more, up to the wide gap before the hints.
 fn segments_of(text: &str) -> Vec<(usize, String)> {
-    let chars: Vec<char> = text.chars().collect();
-    let mut segments: Vec<(usize, String)> = Vec::new();
-    let mut blanks = 0;
-    for (at, char) in chars.iter().enumerate() {
-        if *char == ' ' || is_side(*char) {
-            blanks += 1;
-            continue;
+    static SEGMENT: Pattern = pattern!(r"[^ ]+(?: [^ ]+)*");
+    let text = text.replace(is_side, " ");
+    let mut segments = Vec::new();
+    let mut end = None;
+    for found in SEGMENT.find_iter(&text) {
+        if end.is_some_and(|end| found.start() - end > 6) {
+            break;
         }
-        match segments.last_mut() {
-            Some(_) if blanks > 6 => break,
-            Some((_, label)) if blanks < 2 => {
-                label.extend((blanks == 1).then_some(' '));
-                label.push(*char);
-            }
-            _ => segments.push((at, char.to_string())),
-        }
-        blanks = 0;
+        end = Some(found.end());
+        segments.push((text[..found.start()].chars().count(), found.as_str().to_owned()));
     }
     segments
 }
@@ -315,20 +294,15 @@ pub(super) fn shortcut_bar(look: &Look<'_>) -> Option<Reading> {
     if look.kernel.canonical || first >= rows || rows - first > 3 || look.line.before.is_empty() {
         return None;
     }
-    let mut bar: Vec<(String, String)> = Vec::new();
-    for row in first..rows {
-        for captures in SHORTCUT.captures_iter(page.text(row)) {
-            bar.push((captures.get(1)?.as_str().to_owned(), captures.get(2)?.as_str().to_owned()));
-        }
-    }
+    let shortcuts = (first..rows).flat_map(|row| SHORTCUT.captures_iter(page.text(row)));
+    let bar: Vec<(&str, &str)> = shortcuts.map(|found| found.extract().1.into()).collect();
     let question = look.line.whole();
-    let has = |key: &str| bar.iter().any(|(shortcut, _)| shortcut == key);
+    let has = |key: &str| bar.iter().any(|(shortcut, _)| *shortcut == key);
     if !has("^C") {
         return None;
     }
     if has("Y") && has("N") {
-        let choices: Vec<Choice> =
-            bar.iter().filter_map(|(key, label)| shortcut_choice(key, label)).collect();
+        let choices = bar.iter().filter_map(|(key, label)| shortcut_choice(key, label)).collect();
         return Some(Reading::line(look, Kind::YesNo, 90, &question).with_choices(choices));
     }
     let prefilled = question.split_once(':').is_some_and(|(_, value)| !value.trim().is_empty());

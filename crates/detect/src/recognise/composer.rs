@@ -3,9 +3,8 @@
 use atlasbridge_model::{Kind, MAX_INSTRUCTION};
 use regex::Regex;
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Place, Reading, line};
-use crate::page::{Page, TextRun, is_rule, is_side};
+use super::{Look, Pattern, Place, Reading, line};
+use crate::page::{Page, TextRun, ground_of, is_rule, is_side};
 use crate::status::Claim;
 
 /// Words that stand on the screen only while the agent works.
@@ -161,7 +160,7 @@ fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     line.runs
         .iter()
         .filter(has_text)
-        .any(|run| !(is_dim(run) || run.is_reversed() && run.end - run.start == 1))
+        .any(|run| !(is_dim(run) || ground_of(run.style) != 0 && run.end - run.start == 1))
 }
 
 /// Where the text of a box begins.

@@ -1,7 +1,7 @@
 //! Where a dialog shows less than the whole: said in so many words, because no person should approve what they did not see without
 //! knowing that.
 
-use super::labels::{Pattern, pattern};
+use super::Pattern;
 use crate::page::Page;
 
 /// What is missing.

@@ -1,9 +1,8 @@
 //! "Press Enter to continue": any key, or Enter, and nothing to decide.
 
-use atlasbridge_model::{Entry, Kind};
+use atlasbridge_model::Kind;
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Place, Reading, line};
+use super::{Look, Pattern, Reading, line};
 use crate::witness::Waits;
 
 static PRESS: Pattern = pattern!(
@@ -29,18 +28,9 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     if near > nearest || look.page.last_row() != Some(row) || !is_press(text) || text.len() > 120 {
         return None;
     }
-    let mut reading = Reading::block(
-        Kind::ConfirmEnter,
-        85,
-        text,
-        look.page.block(row.saturating_sub(8), row),
-        text.to_owned(),
-    );
-    if look.kernel.canonical {
-        reading.entry = Entry::Line;
-    }
-    reading.place = Place::Block;
-    Some(reading)
+    let detail = look.page.block(row.saturating_sub(8), row);
+    let reading = Reading::block(Kind::ConfirmEnter, 85, text, detail, text.to_owned());
+    Some(Reading { entry: look.entry(), ..reading })
 }
 
 fn is_press(text: &str) -> bool {

@@ -1,22 +1,9 @@
 //! What the words of a choice mean, and how a row's decoration comes off.
 
-use std::sync::LazyLock;
-
 use atlasbridge_model::{Choice, Effect, Grant, Kind, Strokes};
-use regex::Regex;
 
+use super::Pattern;
 use crate::packs::words;
-
-/// Compiled when it is first asked; a test compiles all of them.
-pub(crate) type Pattern = LazyLock<Regex>;
-
-/// A static [`Pattern`].
-macro_rules! pattern {
-    ($source:expr) => {
-        std::sync::LazyLock::new(|| regex::Regex::new($source).expect("a test compiles every pattern"))
-    };
-}
-pub(crate) use pattern;
 
 /// What choosing this label does.
 pub(crate) fn effect(label: &str) -> Effect {
@@ -85,22 +72,28 @@ pub(crate) fn without_hint(label: &str) -> &str {
     }
 }
 
+/// The strokes of a key that has this name: `esc`, `Enter`, `shift + tab`, `y`.
+pub(crate) fn named_key(name: &str) -> Strokes {
+    match name.to_ascii_lowercase().replace(char::is_whitespace, "").as_str() {
+        "enter" | "return" => Strokes::enter(),
+        "esc" | "escape" => Strokes::once(*b"\x1b"),
+        "tab" => Strokes::once(*b"\t"),
+        "shift+tab" => Strokes::once(*b"\x1b[Z"),
+        key => Strokes::once(key),
+    }
+}
+
 /// The key that a row names: `Yes, proceed (y)`, `No (esc)`, `No (Esc to stop)`.
-pub(crate) fn hinted_key(label: &str) -> Option<String> {
+pub(crate) fn hinted_key(label: &str) -> Option<Strokes> {
     static KEY: Pattern = pattern!(r"(?i)\s\(([a-z]|esc)(?: to [a-z]+)?\)$");
-    let captures = KEY.captures(label.trim())?;
-    let key = captures.get(1)?.as_str().to_ascii_lowercase();
-    Some(if key == "esc" { "\x1b".to_owned() } else { key })
+    KEY.captures(label.trim()).map(|captures| named_key(&captures[1]))
 }
 
 /// The same for a row without a number, which has no other key of its own: `Continue (tab)`. Not Enter, which takes
 /// the row that is highlighted, which may be any.
-pub(crate) fn only_key(label: &str) -> Option<String> {
-    static TAB: Pattern = pattern!(r"(?i)\s\((shift\s?\+\s?)?tab\)$");
-    let tab = || {
-        let captures = TAB.captures(label.trim())?;
-        Some(captures.get(1).map_or("\t", |_| "\x1b[Z").to_owned())
-    };
+pub(crate) fn only_key(label: &str) -> Option<Strokes> {
+    static TAB: Pattern = pattern!(r"(?i)\s\(((?:shift\s?\+\s?)?tab)\)$");
+    let tab = || TAB.captures(label.trim()).map(|captures| named_key(&captures[1]));
     hinted_key(label).or_else(tab)
 }
 

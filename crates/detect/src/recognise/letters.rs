@@ -2,9 +2,8 @@
 
 use atlasbridge_model::{Choice, Effect, Kind};
 
-use super::labels::{self, Pattern, pattern};
 use super::rules::DialogRules;
-use super::{Look, Reading, line, listed};
+use super::{Look, Pattern, Reading, labels, line, listed};
 
 /// A bracketed letter with the rest of its word or words.
 static LETTERED: Pattern =
@@ -37,53 +36,39 @@ pub(super) fn lettered(look: &Look<'_>, question: &str, rules: &DialogRules) -> 
     if !question.ends_with([':', '?', '>', ']', ')']) {
         return None;
     }
-    let options: Vec<(char, String)> = LETTERED
-        .captures_iter(question)
-        .filter_map(|captures| {
-            let letter = captures.get(1)?.as_str().chars().next()?;
-            let rest = captures.get(2)?.as_str();
-            (!rest.is_empty()).then(|| (letter, option_label(letter, rest)))
-        })
-        .collect();
-    if options.len() < 2 {
+    let options = LETTERED.captures_iter(question).filter_map(|captures| {
+        let letter = captures.get(1)?.as_str().chars().next()?;
+        let rest = Some(captures.get(2)?.as_str()).filter(|rest| !rest.is_empty())?;
+        Some((letter, option_label(letter, rest)))
+    });
+    let (letters, labels): (Vec<char>, Vec<String>) = options.unzip();
+    if labels.len() < 2 {
         return None;
     }
-    let exact = clash_in_case(options.iter().map(|(letter, _)| *letter));
-    let labels: Vec<&str> = options.iter().map(|(_, label)| label.as_str()).collect();
     // Yes, No and perhaps "don't ask again": still a yes or no.
-    let is_yes_no = labels.len() <= 3 && labels::is_yes_no_pair(&labels[..2]);
+    let is_yes_no = labels.len() <= 3 && labels::is_yes_no_pair(&[&labels[0], &labels[1]]);
     let (kind, base) =
         if is_yes_no { (Kind::YesNo, 95) } else { (rules.kind.unwrap_or(Kind::MultipleChoice), 80) };
-    let choices = options.iter().map(|(letter, label)| {
-        let key = if exact { *letter } else { letter.to_ascii_lowercase() };
-        Choice {
-            label: label.clone(),
-            strokes: Some(look.answer(&key.to_string())),
-            effect: rules.effect(label),
-        }
-    });
-    let choices = choices.collect();
+    let choice = |(label, key): (&String, char)| look.choice(label, &key.to_string(), rules.effect(label));
+    let choices = labels.iter().zip(keys_of(&letters)).map(choice).collect();
     Some(Reading::line(look, kind, base, question).by(rules).with_choices(choices))
 }
 
 /// `(O)kay` is "Okay", `[A] Yes to All` is "Yes to All"; a joining "or" at the end is not part of the label.
 fn option_label(letter: char, rest: &str) -> String {
-    let label = match rest.strip_prefix(' ') {
-        Some(words) => words.to_owned(),
-        None => format!("{letter}{rest}"),
-    };
+    let label = rest.strip_prefix(' ').map_or_else(|| format!("{letter}{rest}"), str::to_owned);
     let label = label.trim_end();
     label.strip_suffix(" or").unwrap_or(label).trim_end().to_owned()
 }
 
-/// `n` and `N` mean different things: letters must be sent as they are written.
-fn clash_in_case(letters: impl Iterator<Item = char>) -> bool {
-    let mut seen: Vec<char> = letters.collect();
-    let all = seen.len();
-    seen.iter_mut().for_each(|letter| letter.make_ascii_lowercase());
-    seen.sort_unstable();
-    seen.dedup();
-    seen.len() < all
+/// What is typed for each of these letters: in lower case, unless `n` and `N` mean different things.
+fn keys_of(letters: &[char]) -> Vec<char> {
+    let small: Vec<char> = letters.iter().map(char::to_ascii_lowercase).collect();
+    if is_any_twice(&small) { letters.to_vec() } else { small }
+}
+
+fn is_any_twice(letters: &[char]) -> bool {
+    (1..letters.len()).any(|at| letters[..at].contains(&letters[at]))
 }
 
 fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
@@ -94,7 +79,6 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
         .chars()
         .filter(|char| char.is_alphabetic() || "?!".contains(*char))
         .collect();
-    let exact = clash_in_case(letters.iter().copied());
     // Three letters of which two are yes and no are left to the yes/no family.
     if letters.len() <= 5 && letters.iter().take(2).map(char::to_ascii_lowercase).eq(['y', 'n']) {
         return None;
@@ -106,11 +90,10 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
         explained.iter().find(named).map(|(_, label)| label.as_str())
     };
     let labels: Option<Vec<&str>> = letters.iter().map(explanation).collect();
-    let choices = letters.iter().enumerate().map(|(index, letter)| {
-        let key = if exact { *letter } else { letter.to_ascii_lowercase() };
+    let choices = keys_of(&letters).into_iter().enumerate().map(|(index, key)| {
         match labels.as_ref().and_then(|labels| labels.get(index)) {
-            Some(label) => labels::choice(label, look.answer(&key.to_string())),
-            None => letter_choice(look, *letter, key),
+            Some(label) => look.choice(label, &key.to_string(), labels::effect(label)),
+            None => letter_choice(look, letters[index], key),
         }
     });
     let choices = choices.collect();
@@ -127,7 +110,7 @@ fn letter_choice(look: &Look<'_>, label: char, key: char) -> Choice {
         'n' | 'q' => Effect::Refuses,
         _ => Effect::Other,
     };
-    Choice { label: label.to_string(), strokes: Some(look.answer(&key.to_string())), effect }
+    look.choice(&label.to_string(), &key.to_string(), effect)
 }
 
 /// Each letter once; the one in upper case is what Enter takes.
@@ -136,17 +119,14 @@ fn expands(look: &Look<'_>, question: &str) -> Option<Reading> {
         .captures(question)
         .or_else(|| COMPACT.captures(question))
         .filter(|_| !look.kernel.canonical)?;
-    let letters: Vec<char> = captures.get(1)?.as_str().chars().collect();
-    let capitals = letters.iter().filter(|letter| letter.is_uppercase()).count();
-    let decides = letters.contains(&'y') && letters.contains(&'n');
-    if clash_in_case(letters.iter().copied()) || capitals > 1 || COMPACT.is_match(question) && !decides {
+    let letters = captures.get(1)?.as_str();
+    let keys: Vec<char> = letters.to_ascii_lowercase().chars().collect();
+    let capitals = letters.chars().filter(|letter| letter.is_uppercase()).count();
+    let decides = letters.contains('y') && letters.contains('n');
+    if is_any_twice(&keys) || capitals > 1 || COMPACT.is_match(question) && !decides {
         return None;
     }
-    let choices = letters.iter().map(|letter| {
-        let key = letter.to_ascii_lowercase();
-        letter_choice(look, key, key)
-    });
-    let choices = choices.collect();
+    let choices = keys.into_iter().map(|key| letter_choice(look, key, key)).collect();
     Some(Reading::line(look, Kind::MultipleChoice, 80, question).with_choices(choices))
 }
 

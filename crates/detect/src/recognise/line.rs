@@ -2,8 +2,7 @@
 
 use atlasbridge_model::{Constraints, MAX_LENGTH, Span};
 
-use super::Look;
-use super::labels::{Pattern, pattern};
+use super::{Look, Pattern};
 use crate::page::{Page, indent, is_rule};
 use crate::witness::Waits;
 
@@ -64,26 +63,21 @@ pub(crate) fn subject_from(look: &Look<'_>) -> usize {
     above.take_while(|&row| !is_rule(look.page.text(row))).last().unwrap_or(first)
 }
 
-/// The question of an agent with the lines right above it, where its command or its file stands: who sees no more than
-/// this must know what is approved.
-pub(crate) fn with_matter(look: &Look<'_>, row: usize, question: &str) -> String {
-    with_lines_above(look.page, row, question)
-}
-
-/// A question with the lines right above `row`: the nearest paragraph first, since an excerpt is cut at its end.
+/// A question with the lines right above `row`, where the command or the file of an agent stands: who sees no more than
+/// this must know what is approved. The nearest paragraph comes first, since an excerpt is cut at its end.
 pub(crate) fn with_lines_above(page: &Page, row: usize, question: &str) -> String {
     let above = (0..row).rev().map(|above| page.inner(above).trim());
     let above = above.take_while(|text| !is_rule(text));
     let mut paragraphs: Vec<Vec<&str>> = vec![Vec::new()];
     let mut left = MATTER_LINES;
     for text in above.filter(|text| !text.starts_with("```")) {
-        match text.is_empty() {
-            true => paragraphs.push(Vec::new()),
-            false if left == 0 => break,
-            false => {
+        match paragraphs.last_mut() {
+            Some(lines) if !text.is_empty() && left > 0 => {
                 left -= 1;
-                paragraphs.last_mut().into_iter().for_each(|lines| lines.push(text));
+                lines.push(text);
             }
+            _ if text.is_empty() => paragraphs.push(Vec::new()),
+            _ => break,
         }
     }
     let lines = paragraphs.iter().flat_map(|lines| lines.iter().rev());
@@ -124,24 +118,21 @@ pub(crate) fn stated_picks(question: &str, rows: usize) -> Option<Span> {
     static BETWEEN: Pattern = pattern!(
         r"(?i)\b(?:pick|choose|select|check|tick|mark)\s+(?:between\s+|from\s+)?(\d{1,2}|one|two|three|four|five|six)\s*(?:-|–|to|and)\s*(\d{1,2}|one|two|three|four|five|six)\s+[a-z]"
     );
-    static EXACTLY: Pattern = pattern!(
-        r"(?i)\b(?:pick|choose|select|check|tick|mark)\s+exactly\s+(\d{1,2}|one|two|three|four|five|six)\b"
+    static COUNTED: Pattern = pattern!(
+        r"(?i)\b(?:pick|choose|select|check|tick|mark)\s+(?:(?<exactly>exactly)|(?<most>up to|at most|no more than|a maximum of)|(?<least>at least|no fewer than|a minimum of))\s+(?<count>\d{1,2}|one|two|three|four|five|six)\b"
     );
-    static AT_MOST: Pattern = pattern!(
-        r"(?i)\b(?:pick|choose|select|check|tick|mark)\s+(?:up to|at most|no more than|a maximum of)\s+(\d{1,2}|one|two|three|four|five|six)\b"
-    );
-    static AT_LEAST: Pattern = pattern!(
-        r"(?i)\b(?:pick|choose|select|check|tick|mark)\s+(?:at least|no fewer than|a minimum of)\s+(\d{1,2}|one|two|three|four|five|six)\b"
-    );
-    let one = |pattern: &Pattern| count_of(pattern.captures(question)?.get(1)?.as_str());
+    let one = |how: &str| {
+        let said = COUNTED.captures_iter(question).find(|captures| captures.name(how).is_some())?;
+        count_of(said.name("count")?.as_str())
+    };
     if let Some(captures) = BETWEEN.captures(question) {
         return span_of(&captures);
     }
-    if let Some(exactly) = one(&EXACTLY) {
+    if let Some(exactly) = one("exactly") {
         return Span::new(exactly, exactly);
     }
     let rows = u16::try_from(rows).ok()?;
-    match (one(&AT_LEAST), one(&AT_MOST)) {
+    match (one("least"), one("most")) {
         (None, None) => None,
         (least, most) => Span::new(least.unwrap_or(0), most.unwrap_or(rows)),
     }

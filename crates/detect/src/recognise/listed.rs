@@ -2,8 +2,7 @@
 
 use atlasbridge_model::{Choice, Effect, Kind, Strokes};
 
-use super::labels::{self, Pattern, pattern};
-use super::{Look, Reading, line, yes_no};
+use super::{Look, Pattern, Reading, labels, line, yes_no};
 use crate::packs::words;
 use crate::page::is_rule;
 
@@ -124,36 +123,28 @@ struct List {
 /// The letters that the lines above explain, and where these begin: `a) Install`, `(r) Retry`.
 pub(super) fn lettered(look: &Look<'_>) -> Option<(usize, Vec<(String, String)>)> {
     let question = line::question(look)?;
-    let list = List::of_pattern(look, question, &LETTER_ENTRY, false)?;
+    let list = List::of_pattern(look, question, &LETTER_ENTRY)?;
     Some((list.first_row, list.entries))
 }
 
 impl List {
     fn above(look: &Look<'_>, question: &str) -> Option<Self> {
-        let patterns = [(&LETTER_ENTRY, false), (&BARE_LETTER, true), (&TABLE_ENTRY, false)];
-        let choosing = words().choosing.is_match(question);
-        let by_pattern = || {
-            patterns
-                .into_iter()
-                .find_map(|(pattern, by_letter)| Self::of_pattern(look, question, pattern, by_letter))
-        };
-        Self::numbered(look, question).or_else(|| choosing.then(by_pattern).flatten())
+        let of_pattern = |pattern: &Pattern| Self::of_pattern(look, question, pattern);
+        Self::numbered(look, question).or_else(|| {
+            words().choosing.is_match(question).then_some(())?;
+            of_pattern(&LETTER_ENTRY)
+                .or_else(|| Some(Self { by_letter: true, ..of_pattern(&BARE_LETTER)? }))
+                .or_else(|| of_pattern(&TABLE_ENTRY).map(Self::by_column))
+        })
     }
 
     /// Rows of `1) dev`, in one column or several. They must count from 0 or 1 without a gap at the start.
     fn numbered(look: &Look<'_>, question: &str) -> Option<Self> {
-        let mut entries: Vec<(u16, String)> = Vec::new();
-        let first_row = walk_up(look, question, 1, |text| {
-            let found = entries_of(text);
-            // Above its first row another list ends.
-            let is_over =
-                entries.iter().any(|(number, _)| *number == 1) && found.iter().any(|(number, _)| *number > 0);
-            if found.is_empty() || is_over {
-                return if is_over { Take::Over } else { Take::No };
-            }
-            entries.extend(found);
-            Take::Yes
-        })?;
+        // Above its first row another list ends.
+        let is_over = |entries: &[(u16, String)], found: &[(u16, String)]| {
+            entries.iter().any(|(number, _)| *number == 1) && found.iter().any(|(number, _)| *number > 0)
+        };
+        let (first_row, mut entries) = walk_up(look, question, 1, entries_of, is_over)?;
         let way_out = entries.first().is_some_and(|(number, _)| *number == 0);
         entries.sort_by_key(|(number, _)| *number);
         entries.dedup_by_key(|(number, _)| *number);
@@ -169,30 +160,27 @@ impl List {
         Some(Self { first_row, entries, by_letter: false })
     }
 
-    fn of_pattern(look: &Look<'_>, question: &str, pattern: &Pattern, by_letter: bool) -> Option<Self> {
-        let mut entries: Vec<(String, String)> = Vec::new();
-        let first_row = walk_up(look, question, 0, |text| {
-            let Some(captures) = pattern.captures(text) else {
-                return Take::No;
-            };
+    fn of_pattern(look: &Look<'_>, question: &str, pattern: &Pattern) -> Option<Self> {
+        let entry = |text: &str| {
+            let captures = pattern.captures(text)?;
             let mut groups = captures.iter().skip(1).flatten().map(|group| group.as_str());
-            let (Some(key), Some(label)) = (groups.next(), groups.next()) else {
-                return Take::No;
-            };
-            entries.push((key.to_owned(), labels::without_hint(label).to_owned()));
-            Take::Yes
-        })?;
+            Some((groups.next()?.to_owned(), labels::without_hint(groups.next()?).to_owned()))
+        };
+        let entries_of = |text: &str| Vec::from_iter(entry(text));
+        let (first_row, mut entries) = walk_up(look, question, 0, entries_of, |_, _| false)?;
         entries.reverse();
+        (entries.len() >= 2).then_some(Self { first_row, entries, by_letter: false })
+    }
+
+    /// Rows of a table are told apart by their first column, or else by all of them.
+    fn by_column(mut self) -> Self {
         let columns = |label: &str| label.split("  ").next().unwrap_or(label).trim_end().to_owned();
-        let short: Vec<String> = entries.iter().map(|(_, label)| columns(label)).collect();
+        let short: Vec<String> = self.entries.iter().map(|(_, label)| columns(label)).collect();
         let differ = (1..short.len()).all(|index| !short[..index].contains(&short[index]));
-        // Rows are told apart by their first column, or else by all of them.
-        for ((_, label), short) in
-            entries.iter_mut().zip(short).filter(|_| std::ptr::eq(pattern, &TABLE_ENTRY))
-        {
+        for ((_, label), short) in self.entries.iter_mut().zip(short) {
             *label = if differ { short } else { label.split_whitespace().collect::<Vec<_>>().join(" ") };
         }
-        (entries.len() >= 2).then_some(Self { first_row, entries, by_letter })
+        self
     }
 
     fn labels(&self) -> String {
@@ -207,42 +195,36 @@ impl List {
             let effect = labels::effect(label);
             let is_entry = effect.is_accepting() && !labels::is_plain(label);
             let effect = if is_entry { Effect::Other } else { effect };
-            Choice { label: shown.clone(), strokes: Some(look.answer(key)), effect }
+            look.choice(shown, key, effect)
         };
         self.entries.iter().map(choice).collect()
     }
 }
 
-/// What a row is to a list that is read upwards.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Take {
-    Yes,
-    No,
-    /// The list has begun below.
-    Over,
-}
-
-/// Goes up from the question while `take` accepts rows; says where the list begins.
-/// Numbers hold a list together over `blanks_within` blank lines; letters do not.
-fn walk_up(
+/// Goes up from the question and takes the entries of each row, until they belong to another list; says where the list
+/// begins. Numbers hold a list together over `blanks_within` blank lines; letters do not.
+fn walk_up<Entry>(
     look: &Look<'_>,
     question: &str,
     blanks_within: usize,
-    mut take: impl FnMut(&str) -> Take,
-) -> Option<usize> {
+    entries_of: impl Fn(&str) -> Vec<Entry>,
+    is_over: impl Fn(&[Entry], &[Entry]) -> bool,
+) -> Option<(usize, Vec<Entry>)> {
     let mut first = None;
+    let mut entries = Vec::new();
     let (mut between, mut blanks) = (0, 0);
     let mut limit = BETWEEN;
     for row in (look.line.first.saturating_sub(REACH)..look.line.first).rev() {
         let text = look.page.text(row);
-        match take(text) {
-            Take::Yes => {
-                first = Some(row);
-                (between, blanks) = (0, 0);
-                continue;
-            }
-            Take::Over => break,
-            Take::No => {}
+        let found = entries_of(text);
+        if is_over(&entries, &found) {
+            break;
+        }
+        if !found.is_empty() {
+            entries.extend(found);
+            first = Some(row);
+            (between, blanks) = (0, 0);
+            continue;
         }
         // The same question answered further up: the answer was not taken, and the list still counts.
         if first.is_none() && text.trim_start().starts_with(question) {
@@ -261,7 +243,7 @@ fn walk_up(
             break;
         }
     }
-    first
+    Some((first?, entries))
 }
 
 fn is_answered(text: &str) -> bool {

@@ -3,11 +3,10 @@
 //! Such a key acts at once and without Enter. The row stands for itself: nothing else may stand in it, and of its answers
 //! one must accept and one refuse, so that a row of ticked boxes or a list of footnotes is none.
 
-use atlasbridge_model::{Choice, Effect, Kind, Strokes};
+use atlasbridge_model::{Choice, Effect, Kind};
 
-use super::labels::{self, Pattern, pattern};
-use super::{Look, Reading, composer, dialog};
-use crate::page::Page;
+use super::frame::Frame;
+use super::{Look, Pattern, Reading, composer, labels};
 
 /// One or more keys with their words, and nothing else.
 static ROW: Pattern = pattern!(
@@ -27,38 +26,17 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     if composer::stands_below(page, lowest) {
         return None;
     }
-    let keys: Vec<(String, String)> = (first..=lowest).flat_map(|row| keys_of(page, row)).collect();
-    let is_twice = |at: usize| keys[..at].iter().any(|(key, _)| *key == keys[at].0);
-    let choices: Vec<Choice> = keys.iter().map(|(key, label)| choice(key, label)).collect();
+    let rows = (first..=lowest).flat_map(|row| KEY.captures_iter(page.inner(row)));
+    let keys: Vec<[&str; 2]> = rows.map(|captures| captures.extract().1).collect();
+    let is_twice = |at: usize| keys[..at].iter().any(|[key, _]| key.eq_ignore_ascii_case(keys[at][0]));
+    let choices = keys.iter().map(|[key, label]| labels::choice(label, labels::named_key(key)));
+    let choices: Vec<Choice> = choices.collect();
     let has = |effect: Effect| choices.iter().any(|choice| choice.effect == effect);
     if (0..keys.len()).any(is_twice) || !has(Effect::Accepts) || !has(Effect::Refuses) {
         return None;
     }
-    let top = dialog::top_of(page, first);
-    let asks = dialog::question_row(page, top, first).filter(|&row| page.inner(row).contains('?'))?;
-    let kind = match choices.len() {
-        2 => Kind::YesNo,
-        _ => Kind::MultipleChoice,
-    };
-    let excerpt = dialog::with_matter(page, top, asks, first);
-    let subject = dialog::subject(page, top, first);
-    Some(Reading::rows(kind, 85, &excerpt, &subject, page.block(top, lowest), choices))
-}
-
-fn keys_of(page: &Page, row: usize) -> Vec<(String, String)> {
-    KEY.captures_iter(page.inner(row))
-        .filter_map(|captures| {
-            let key = captures.get(1)?.as_str().to_ascii_lowercase();
-            Some((key, captures.get(2)?.as_str().to_owned()))
-        })
-        .collect()
-}
-
-fn choice(key: &str, label: &str) -> Choice {
-    let strokes = match key {
-        "esc" => Strokes::once(*b"\x1b"),
-        "enter" => Strokes::enter(),
-        key => Strokes::once(key),
-    };
-    labels::choice(label, strokes)
+    let frame = Frame::above(page, first).filter(|frame| page.inner(frame.asks).contains('?'))?;
+    let kind = if choices.len() == 2 { Kind::YesNo } else { Kind::MultipleChoice };
+    let detail = page.block(frame.top, lowest);
+    Some(Reading::rows(kind, 85, &frame.with_matter(), &frame.subject(), detail, choices))
 }

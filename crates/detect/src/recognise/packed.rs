@@ -2,18 +2,18 @@
 
 use std::cell::LazyCell;
 
-use atlasbridge_model::{Choice, Kind, Strokes};
+use atlasbridge_model::{Choice, Kind};
 
 use super::arrows::Menu;
 use super::buttons::Styled;
-use super::dialog::Dialog as Numbered;
-use super::labels::{Pattern, pattern};
-use super::{DialogRules, Look, Reading, Rows, composer, dialog as dialogs, letters, line};
+use super::dialog::{Dialog as Numbered, ROW};
+use super::frame::Frame;
+use super::{DialogRules, Look, Pattern, Reading, Rows, composer, labels, letters, line};
 use crate::page::{Page, is_rule};
 
 pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     let pack = look.pack()?;
-    let usual = LazyCell::new(|| Numbered::find_usual(look));
+    let usual = LazyCell::new(|| Numbered::find(look, &ROW));
     pack.dialogs.iter().find_map(|dialog| match dialog.rows {
         Rows::Numbered => numbered(look, dialog, usual.as_ref()),
         Rows::Marked => marked(look, dialog),
@@ -24,27 +24,19 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     })
 }
 
-fn numbered(look: &Look<'_>, dialog: &DialogRules, usual: Option<&Numbered>) -> Option<Reading> {
-    let own = match &dialog.row {
-        Some(row) => Some(Numbered::find(look, row)?),
-        None => None,
-    };
-    let found = own.as_ref().or(usual)?;
-    if !dialog.fits(&found.above(look.page), &found.below(look.page)) {
-        return None;
-    }
-    let begun = match &dialog.begins {
-        Some(begins) => found.clone().begun(look.page, begins),
-        None => found.clone(),
-    };
-    let anchored = begun.anchored(look.page, &dialog.anchor);
-    anchored.reading(look.page, dialog)
+fn numbered(look: &Look<'_>, dialog: &DialogRules, usual: Option<&Numbered<'_>>) -> Option<Reading> {
+    let own = dialog.row.as_ref().map(|row| Numbered::find(look, row));
+    let found = own.as_ref().map_or(usual, Option::as_ref)?;
+    let is_it = dialog.fits(&found.frame.words(), &found.below());
+    is_it.then(|| found.reading(found.frame.told_by(dialog), dialog))?
 }
 
 fn marked(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
-    let fits = |menu: &Menu| dialog.fits(&menu.above(look.page), &menu.below(look.page));
-    let menu = Menu::open(look, dialog.row.as_deref()).find(fits)?;
-    menu.reading_by(look.page, dialog)
+    Menu::open(look, dialog.row.as_deref()).find_map(|menu| {
+        let frame = menu.frame()?;
+        let is_it = dialog.fits(&frame.words(), &menu.below());
+        is_it.then(|| menu.reading_of(frame, dialog))
+    })?
 }
 
 fn buttons(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
@@ -69,11 +61,10 @@ fn keyed(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
         return None;
     }
     let choices = keyed_choices(page, footer, last, dialog)?;
-    let title = (top..footer).find(is_text)?;
+    let frame = Frame { page, top, asks: (top..footer).find(is_text)?, first: footer };
     let kind = dialog.kind.unwrap_or(Kind::MultipleChoice);
-    let excerpt = dialogs::paragraph(page, title, footer);
-    let subject = dialogs::subject(page, top, footer);
-    Some(Reading::rows(kind, 90, &excerpt, &subject, page.block(top, last), choices).by(dialog))
+    let detail = page.block(top, last);
+    Some(Reading::rows(kind, 90, &frame.question(), &frame.subject(), detail, choices).by(dialog))
 }
 
 /// `None`: a key or a word is not understood, so what the others do is not known.
@@ -82,19 +73,10 @@ fn keyed_choices(page: &Page, first: usize, last: usize, dialog: &DialogRules) -
     let mut choices = Vec::new();
     for part in page.words(first, last + 1).split(" · ") {
         let captures = KEYED.captures(part.trim())?;
-        let label = captures.get(2)?.as_str().trim();
-        let strokes = match captures.get(1)?.as_str().to_ascii_lowercase().as_str() {
-            "enter" | "return" => Strokes::enter(),
-            "esc" | "escape" => Strokes::once(*b"\x1b"),
-            "tab" => Strokes::once(*b"\t"),
-            _ => Strokes::once(*b"\x1b[Z"),
-        };
+        let (key, label) = (&captures[1], captures[2].trim());
         if !dialog.is_left_out(label) {
-            choices.push(Choice {
-                label: label.to_owned(),
-                strokes: Some(strokes),
-                effect: dialog.effect(label),
-            });
+            let strokes = Some(labels::named_key(key));
+            choices.push(Choice { label: label.to_owned(), strokes, effect: dialog.effect(label) });
         }
     }
     (choices.len() > 1).then_some(choices)

@@ -2,8 +2,7 @@
 
 use atlasbridge_model::Kind;
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Reading};
+use super::{Look, Pattern, Reading};
 use crate::witness::Waits;
 
 static MORE: Pattern = pattern!(r"(?i)^(?:-- ?more ?--|\[more\]$)");

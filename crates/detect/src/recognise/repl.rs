@@ -2,8 +2,7 @@
 
 use atlasbridge_model::Kind;
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Reading, composer, line};
+use super::{Look, Pattern, Reading, composer, line};
 use crate::status::Claim;
 
 /// `user@host:~/x$`, `[root@box dir]#`, `bash-5.2$`, `%`.

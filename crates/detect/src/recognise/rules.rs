@@ -4,8 +4,8 @@ use atlasbridge_model::{Choice, Effect, Grant, Kind, Strokes};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::labels::{self, Pattern, pattern};
-use crate::packs::{LazyRegex, Located};
+use super::{Pattern, labels};
+use crate::packs::{LazyRegex, Located, widest};
 
 /// How one dialog is known, read and answered, as its pack says. The default, which has no name, is what generic dialogs
 /// of numbered or marked rows have in common.
@@ -168,31 +168,21 @@ impl DialogRules {
         self.kind.unwrap_or_else(|| labels::kind(labels))
     }
 
-    /// # Silence-never-approves invariant
-    /// Silence takes a row that refuses, so a pack cannot make one of a row whose words accept: that row is taken by
-    /// a person, by its label.
     pub(crate) fn effect(&self, label: &str) -> Effect {
-        let by_words = labels::effect(label);
-        match () {
-            () if says(&self.refuses, label) || self.is_text_field(label) => match by_words.is_accepting() {
-                true => Effect::Widens(Grant::Unknown),
-                false => Effect::Refuses,
-            },
-            () if says(&self.accepts, label) || by_words.is_accepting() => self.accepted(label),
-            // A pack that names the refusing rows names all of them.
-            () if self.refuses.is_some() && by_words == Effect::Refuses => Effect::Other,
-            () => by_words,
-        }
+        let refuses = says(&self.refuses, label) || self.is_text_field(label);
+        let accepts = says(&self.accepts, label);
+        let effect = judged(labels::effect(label), refuses, accepts, || self.accepted(label));
+        // A pack that names the refusing rows names all of them.
+        let is_unnamed = self.refuses.is_some() && !refuses && effect == Effect::Refuses;
+        if is_unnamed { Effect::Other } else { effect }
     }
 
     /// How much a row that accepts grants: as the pack says, the widest first, else by its words.
     fn accepted(&self, label: &str) -> Effect {
-        match () {
-            () if says(&self.mode, label) => Effect::Widens(Grant::Mode),
-            () if says(&self.always, label) => Effect::Widens(Grant::Always),
-            () if says(&self.session, label) => Effect::Widens(Grant::Session),
-            () if says(&self.once, label) => Effect::Accepts,
-            () => labels::accepted(label),
+        match widest([&self.mode, &self.always, &self.session].map(Option::as_ref), label) {
+            Some(grant) => Effect::Widens(grant),
+            None if says(&self.once, label) => Effect::Accepts,
+            None => labels::accepted(label),
         }
     }
 
@@ -207,11 +197,11 @@ impl DialogRules {
     }
 
     fn strokes(&self, row: &ShownRow<'_>) -> Option<Strokes> {
-        let moved = || steps(row.highlighted, row.index, UP, DOWN);
+        let moved = || steps(row.highlighted, row.index, DOWNWARDS, ENTER);
         match (self.keys, row.number) {
             (Keys::Shown, Some(number)) => as_shown(row, number),
             // A key that the row itself names needs no marker to be seen.
-            (Keys::Shown, None) => labels::only_key(row.label).map(Strokes::once).or_else(moved),
+            (Keys::Shown, None) => labels::only_key(row.label).or_else(moved),
             (Keys::Number, Some(number)) => Some(Strokes::once(number.to_string())),
             (Keys::NumberThenEnter, Some(number)) => then_enter(row, number),
             (Keys::Move | Keys::Letter, _) | (_, None) => moved(),
@@ -219,19 +209,48 @@ impl DialogRules {
     }
 }
 
+/// What a label does by its own words, and by those of a pack that say more.
+///
+/// # Silence-never-approves invariant
+/// Silence takes a row that refuses, so a pack cannot make one of a row whose words accept: that row is taken by
+/// a person, by its label.
+pub(crate) fn judged(
+    by_words: Effect,
+    refuses: bool,
+    accepts: bool,
+    accepted: impl FnOnce() -> Effect,
+) -> Effect {
+    match by_words.is_accepting() {
+        true if refuses => Effect::Widens(Grant::Unknown),
+        false if refuses => Effect::Refuses,
+        is_accepting if is_accepting || accepts => accepted(),
+        _ => by_words,
+    }
+}
+
 fn says(pattern: &Option<LazyRegex>, label: &str) -> bool {
     pattern.as_ref().is_some_and(|pattern| pattern.is_match(label))
 }
 
-/// Arrow keys from one row to another, one at a time, then Enter when the marker is seen there.
-pub(crate) fn arrows(from: usize, to: usize) -> Option<Strokes> {
-    steps(Some(from), to, UP, DOWN)
-}
+/// The keys that step back and forth in a column, and in a row.
+pub(crate) const DOWNWARDS: (&str, &str) = ("\x1b[A", "\x1b[B");
+pub(crate) const SIDEWAYS: (&str, &str) = ("\x1b[D", "\x1b[C");
 
-/// Keys from one item to another, then Enter when the other is seen to be lit. `None` where nothing shows which one
-/// is lit: no Enter is known to take the right one.
-pub(crate) fn steps(from: Option<usize>, to: usize, back: &str, forth: &str) -> Option<Strokes> {
-    Strokes::guided(moves(from?, to, back, forth).chain([b"\r".to_vec()]))
+/// What takes the item that is lit; what ticks it first.
+pub(crate) const ENTER: &[&str] = &["\r"];
+pub(crate) const TICK_AND_ENTER: &[&str] = &[" ", "\r"];
+
+/// Keys from one item to another, one at a time, then these when the other is seen to be lit, each only while the rows
+/// show what the one before did. `None` where nothing shows which one is lit: no Enter is known to take the right one.
+pub(crate) fn steps(
+    from: Option<usize>,
+    to: usize,
+    (back, forth): (&str, &str),
+    then: &[&str],
+) -> Option<Strokes> {
+    let from = from?;
+    let moves = std::iter::repeat_n(if to < from { back } else { forth }, to.abs_diff(from));
+    Strokes::guided(moves.chain(then.iter().copied()).map(|key| key.as_bytes().to_vec()))
 }
 
 /// Choices side by side or above each other, of which one is lit: a key steps back or forth, and Enter takes the lit one.
@@ -241,51 +260,31 @@ pub(crate) fn stepped<Label: AsRef<str>>(
     keys: (&str, &str),
 ) -> Vec<Choice> {
     let choice =
-        |(index, label): (usize, &Label)| labels::choice(label.as_ref(), steps(lit, index, keys.0, keys.1));
+        |(index, label): (usize, &Label)| labels::choice(label.as_ref(), steps(lit, index, keys, ENTER));
     labels.iter().enumerate().map(choice).collect()
-}
-
-/// The keys that step back and forth in a row.
-pub(crate) const SIDEWAYS: (&str, &str) = ("\x1b[D", "\x1b[C");
-
-/// Arrow keys to the row, the space bar to tick it, then Enter: each only while the menu shows what the one before did.
-pub(crate) fn tick(from: usize, to: usize) -> Option<Strokes> {
-    Strokes::guided(moves(from, to, UP, DOWN).chain([b" ".to_vec(), b"\r".to_vec()]))
-}
-
-/// A key that moves the marker to its row, then Enter when it is seen there.
-fn jump(key: String, row: &ShownRow<'_>) -> Option<Strokes> {
-    let jumps = (row.highlighted != Some(row.index)).then(|| key.into_bytes());
-    Strokes::guided(jumps.into_iter().chain([b"\r".to_vec()]))
-}
-
-const UP: &str = "\x1b[A";
-const DOWN: &str = "\x1b[B";
-
-fn moves(from: usize, to: usize, back: &str, forth: &str) -> impl Iterator<Item = Vec<u8>> {
-    let key = if to < from { back } else { forth };
-    std::iter::repeat_n(key.as_bytes().to_vec(), to.abs_diff(from))
 }
 
 /// A key named in the row, the way that the footer names, else the digit, which chooses at once in most dialogs.
 fn as_shown(row: &ShownRow<'_>, number: u16) -> Option<Strokes> {
     static CONTINUE: Pattern = pattern!(r"(?i)^\W*enter (?:to )?continue\b");
     static THEN_ENTER: Pattern = pattern!(r"(?i)\bnumbers?\b.*\bthen (?:press )?enter\b");
+    let is_lit = row.highlighted == Some(row.index);
     match labels::hinted_key(row.label) {
-        Some(key) => Some(Strokes::once(key)),
-        None if row.highlighted == Some(row.index) && CONTINUE.is_match(row.footer) => {
-            Strokes::guided([b"\r".to_vec()])
+        Some(key) => Some(key),
+        None if is_lit && CONTINUE.is_match(row.footer) || THEN_ENTER.is_match(row.footer) => {
+            then_enter(row, number)
         }
-        None if THEN_ENTER.is_match(row.footer) => then_enter(row, number),
         None => Some(Strokes::once(number.to_string())),
     }
 }
 
-/// The digit leads to the row, and Enter takes it. A dialog with a marker shows where the digit led; one without shows
-/// the digit itself.
+/// The digit leads to the row, and Enter takes it. A dialog with a marker shows where the digit led, and Enter follows when
+/// the marker is seen there; one without shows the digit itself.
 fn then_enter(row: &ShownRow<'_>, number: u16) -> Option<Strokes> {
+    let digits = number.to_string();
     match row.highlighted {
-        Some(_) => jump(number.to_string(), row),
-        None => Some(Strokes::then_enter_if_still_there(number.to_string())),
+        Some(lit) if lit == row.index => Strokes::guided([b"\r".to_vec()]),
+        Some(_) => Strokes::guided([digits.into_bytes(), b"\r".to_vec()]),
+        None => Some(Strokes::then_enter_if_still_there(digits)),
     }
 }

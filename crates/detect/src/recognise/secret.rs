@@ -1,9 +1,8 @@
 //! Passwords: a line read with echo off, or a line that asks for a secret.
 
-use atlasbridge_model::{Entry, Kind};
+use atlasbridge_model::Kind;
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Reading, last_words, line};
+use super::{Look, Pattern, Reading, last_words, line};
 use crate::packs::words;
 use crate::witness::Waits;
 
@@ -28,10 +27,7 @@ pub(super) fn hidden_line(look: &Look<'_>) -> Option<Reading> {
         Waits::Poll | Waits::Nobody | Waits::Unknown if says_so => 90,
         Waits::Poll | Waits::Nobody | Waits::Unknown => 70,
     };
-    let mut reading = Reading::line(look, Kind::Password, base, &question);
-    // The line above may say why it asks again: "Sorry, try again."
-    reading.entry = Entry::Line;
-    Some(reading)
+    Some(Reading::line(look, Kind::Password, base, &question))
 }
 
 /// A raw program hides what is typed itself; only the text tells.

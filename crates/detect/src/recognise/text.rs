@@ -2,8 +2,7 @@
 
 use atlasbridge_model::Kind;
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Place, Reading, line};
+use super::{Look, Pattern, Place, Reading, line};
 
 /// A mark at the end, or a default in brackets behind one: `version: (1.0.0)`, `keysize do you want? (3072)`.
 static ASKS: Pattern = pattern!(r"[:?>›»»‣]$|[:?]\s*[\[(][^\[\]()]*[\])]$");

@@ -1,9 +1,8 @@
 //! Yes or no, asked in one line: `[y/N]`, `(yes/no)`, `(y or n)`, `Is this OK? (yes)`, `rm: remove 'x'?`.
 
-use atlasbridge_model::{Choice, Effect, Kind};
+use atlasbridge_model::{Effect, Kind};
 
-use super::labels::{Pattern, pattern};
-use super::{Look, Place, Reading, line};
+use super::{Look, Pattern, Place, Reading, line};
 use crate::packs::words;
 
 /// The same with the refusal first, and without brackets.
@@ -62,7 +61,7 @@ fn before_gap(look: &Look<'_>) -> Option<Reading> {
     let mut reading = found.reading(look, asked);
     reading.place = Place::Block;
     if look.pack().is_some_and(|pack| pack.is_agent()) {
-        reading.excerpt = line::with_matter(look, row, asked);
+        reading.excerpt = line::with_lines_above(look.page, row, asked);
     }
     Some(reading)
 }
@@ -91,26 +90,13 @@ impl YesNoAnswers {
         Self { base, answers: (yes.to_owned(), no.to_owned()), further: Vec::new() }
     }
 
-    fn word_or_letter(base: u8, whole_word: bool) -> Self {
-        if whole_word { Self::new(base, "yes", "no") } else { Self::new(base, "y", "n") }
-    }
-
     fn reading(&self, look: &Look<'_>, question: &str) -> Reading {
-        Reading::line(look, Kind::YesNo, self.base, question).with_choices(self.choices(look))
-    }
-
-    fn choices(&self, look: &Look<'_>) -> Vec<Choice> {
-        let choice = |label: &str, word: &str, effect| Choice {
-            label: label.to_owned(),
-            strokes: Some(look.answer(word)),
-            effect,
-        };
+        let (yes, no) = &self.answers;
+        let mut choices =
+            vec![look.choice("Yes", yes, Effect::Accepts), look.choice("No", no, Effect::Refuses)];
         let further = self.further.iter();
-        let further = further.map(|label| choice(label, label.trim_matches(['[', ']']), Effect::Other));
-        [choice("Yes", &self.answers.0, Effect::Accepts), choice("No", &self.answers.1, Effect::Refuses)]
-            .into_iter()
-            .chain(further)
-            .collect()
+        choices.extend(further.map(|word| look.choice(word, word.trim_matches(['[', ']']), Effect::Other)));
+        Reading::line(look, Kind::YesNo, self.base, question).with_choices(choices)
     }
 }
 
@@ -139,7 +125,8 @@ fn explicit(question: &str) -> Option<YesNoAnswers> {
     for (pattern, base) in [(&WORDS, 90), (&SWAPPED, 90), (&DEFAULT_ONLY, 90), (&PRESS_Y, 90), (&BARE, 85)] {
         if let Some(captures) = pattern.captures(question) {
             let is_word = captures.get(1).is_some_and(|word| word.len() > 1);
-            return Some(YesNoAnswers::word_or_letter(base, is_word));
+            let (yes, no) = if is_word { ("yes", "no") } else { ("y", "n") };
+            return Some(YesNoAnswers::new(base, yes, no));
         }
     }
     None
@@ -152,7 +139,7 @@ fn by_lines_above(look: &Look<'_>, question: &str) -> Option<YesNoAnswers> {
     }
     let first = look.line.first;
     let above = look.page.block(first.saturating_sub(4), first.saturating_sub(1));
-    ONLY_YES.is_match(&above).then(|| YesNoAnswers::word_or_letter(85, true))
+    ONLY_YES.is_match(&above).then(|| YesNoAnswers::new(85, "yes", "no"))
 }
 
 fn is_asked_by_a_program(question: &str) -> bool {
@@ -166,7 +153,7 @@ fn implied(question: &str) -> Option<YesNoAnswers> {
         _ if words().asks_plainly.is_match(question) || ANYWAY.is_match(question) => 80,
         _ => return None,
     };
-    Some(YesNoAnswers::word_or_letter(base, false))
+    Some(YesNoAnswers::new(base, "y", "n"))
 }
 
 #[cfg(test)]
