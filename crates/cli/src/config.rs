@@ -22,16 +22,14 @@ mod tests;
 
 use std::path::Path;
 
-use atlasbridge_model::Kind;
 use serde::Deserialize;
 
 pub(crate) use environment::{Environment, environment_of_others};
 pub(crate) use paths::{HomeError, Paths, PathsError};
-pub(crate) use read::Settings;
 use read::parse;
 pub(crate) use reference::reference;
-pub(crate) use schema::{Defaults, Policy, Prompts, Slack, StoreSettings, Telegram, Web};
-pub(crate) use show::show;
+pub(crate) use schema::{Policy, Prompts, Slack, StoreSettings, Telegram, Web};
+pub(crate) use show::{ShownSetting, show};
 pub(crate) use source::{ConfigError, quoted};
 
 /// What the settings mean. Every value has passed the rule of its row in the table.
@@ -57,26 +55,12 @@ pub(crate) enum OnExpiry {
     Nothing,
 }
 
-impl Defaults {
-    pub(crate) fn of(&self, kind: Kind) -> OnExpiry {
-        match kind {
-            Kind::YesNo => self.yes_no,
-            Kind::ConfirmEnter => self.confirm_enter,
-            Kind::MultipleChoice => self.multiple_choice,
-            Kind::FreeText => self.free_text,
-            Kind::Password => self.password,
-            Kind::Idle => self.idle,
-            Kind::Unknown => self.unknown,
-        }
-    }
-}
-
 /// A configuration that holds, and what is worth knowing about it.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     pub config: Config,
     /// The same settings as they were given, with the place each came from; for `config show`.
-    pub settings: Settings,
+    pub settings: Vec<ShownSetting>,
     /// What does not stop AtlasBridge and its user should know, in sentences.
     pub warnings: Vec<String>,
 }
@@ -84,7 +68,7 @@ pub(crate) struct Loaded {
 /// The configuration of this user. A missing file means the defaults.
 pub(crate) fn load(paths: &Paths, environment: &Environment) -> Result<Loaded, ConfigError> {
     match source::read_if_present(&paths.config)? {
-        Some(text) => Ok(parse(&text, &paths.config, environment)?),
+        Some(text) => parse(&text, &paths.config, environment),
         None => {
             let mut loaded = parse("", &paths.config, environment)?;
             loaded.warnings.extend(paths.named_but_missing());
@@ -100,6 +84,5 @@ pub(crate) fn is_telegram_token(text: &str) -> bool {
 
 /// The configuration in one named file, which must exist: `config check FILE`.
 pub(crate) fn load_file(file: &Path, environment: &Environment) -> Result<Loaded, ConfigError> {
-    let text = source::read(file)?;
-    Ok(parse(&text, file, environment)?)
+    parse(&source::read(file)?, file, environment)
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Context;
 use atlasbridge_channel::telegram::{self, BotSettings};
 use atlasbridge_hub::{ChannelStart, Defaults, HubConfig, Settings, serve};
-use atlasbridge_model::{Kind, speech};
+use atlasbridge_model::speech;
 use atlasbridge_web::{PageConfig, Tls};
 use atlasbridge_wire::command::{ChannelView, HubView};
 use serde_json::{Value, json};
@@ -152,7 +152,8 @@ fn config_and_serve(paths: &Paths, ready: Option<File>) -> anyhow::Result<()> {
 }
 
 fn settings(config: &Config, paths: &Paths) -> Settings {
-    let takes = |kind| config.prompts.defaults.of(kind) == OnExpiry::SafeDefault;
+    let defaults = &config.prompts.defaults;
+    let takes = |on_expiry| on_expiry == OnExpiry::SafeDefault;
     Settings {
         ttl: Duration::from_secs(config.prompts.timeout_seconds),
         retention: Duration::from_secs(u64::from(config.store.retention_days) * 24 * 60 * 60),
@@ -163,10 +164,10 @@ fn settings(config: &Config, paths: &Paths) -> Settings {
         channels: config.telegram.iter().map(telegram).collect(),
         page: page(&config.web, paths),
         defaults: Defaults {
-            yes_no: takes(Kind::YesNo),
-            confirm_enter: takes(Kind::ConfirmEnter),
-            multiple_choice: takes(Kind::MultipleChoice),
-            free_text: takes(Kind::FreeText),
+            yes_no: takes(defaults.yes_no),
+            confirm_enter: takes(defaults.confirm_enter),
+            multiple_choice: takes(defaults.multiple_choice),
+            free_text: takes(defaults.free_text),
         },
     }
 }

@@ -1,65 +1,24 @@
-//! What is said of a file that does not hold: where, which key, what is wrong, what to write instead.
+//! Where something of the configuration stands: of a problem, in the words of its line; of a setting, for `config show`.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use atlasbridge_model::mask::{MASK, mask};
 
-/// Everything that is wrong with one file, in the order of its lines. Never empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ConfigErrors {
-    pub file: PathBuf,
-    pub problems: Vec<Problem>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub place: Place,
-    /// The path of the key; empty where the text is not TOML and there is no key to name.
-    pub key: String,
-    pub what: String,
-    pub cure: String,
-    /// The offending line with a caret, for text that is not TOML.
-    pub excerpt: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+/// In the order in which problems are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
     /// Both count from one; the column counts characters.
     File { line: usize, column: usize },
     /// The variable of this name.
     Environment(&'static str),
 }
 
-impl Problem {
-    pub(super) fn new(place: Place, key: &str, what: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self { place, key: key.to_owned(), what: what.into(), cure: cure.into(), excerpt: None }
-    }
-}
-
-impl std::error::Error for ConfigErrors {}
-
-impl fmt::Display for ConfigErrors {
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            let Problem { key, what, cure, .. } = problem;
-            match &problem.place {
-                // The column helps only where a caret points at it.
-                Place::File { line, column } if problem.excerpt.is_some() => {
-                    write!(f, "{}:{line}:{column}: {what}", self.file.display())?;
-                }
-                Place::File { line, .. } => write!(f, "{}:{line}: {key}: {what}", self.file.display())?,
-                Place::Environment(name) => write!(f, "{name} (for {key}): {what}")?,
-            }
-            if let Some(excerpt) = &problem.excerpt {
-                write!(f, "\n{excerpt}")?;
-            }
-            write!(f, "\n    {cure}")?;
+        match self {
+            Place::File { line, .. } => write!(f, "line {line}"),
+            Place::Environment(name) => f.write_str(name),
         }
-        Ok(())
     }
 }
 

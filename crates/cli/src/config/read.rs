@@ -8,71 +8,48 @@ use atlasbridge_model::mask::{MASK, mask};
 use toml::de::{DeString, DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-use super::problem::{self, ConfigErrors, Place, Problem};
-use super::rules::{self, Wrong};
+use super::problem::{self, Place};
+use super::rules;
 use super::schema::{SECTIONS, Section, Setting};
-use super::{Environment, Loaded, Web};
+use super::show::ShownSetting;
+use super::{ConfigError, Environment, Loaded, Web};
 use crate::spelling::nearest;
-
-/// The settings in force, in the order of the table, for `config show`.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Settings(pub(super) Vec<ShownSetting>);
-
-#[derive(Debug, Clone)]
-pub(super) struct ShownSetting {
-    pub section: &'static str,
-    pub key: &'static str,
-    /// As TOML, with secrets masked.
-    pub value: String,
-    pub origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Origin {
-    Default,
-    File { line: usize },
-    Environment(&'static str),
-}
 
 /// A key of the file and its value.
 type KeyValue<'a> = (&'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>);
 
 /// The meaning of this text, or everything that is wrong with it. Pure: `file` is only named in messages.
-pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Result<Loaded, ConfigErrors> {
-    let failed = |mut problems: Vec<Problem>| {
-        problems.sort_by(|one, other| one.place.cmp(&other.place));
-        ConfigErrors { file: file.to_owned(), problems }
-    };
+pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Result<Loaded, ConfigError> {
+    let (settings, problems, warnings) = (Vec::new(), Vec::new(), Vec::new());
+    let mut reader = ConfigReader { file, text, environment, settings, problems, warnings };
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        return Err(failed(syntax_problems(text, &errors)));
+        reader.not_toml(&errors);
+        return Err(reader.refused());
     }
-    let mut reader = ConfigReader {
-        text,
-        environment,
-        settings: Settings::default(),
-        problems: Vec::new(),
-        warnings: Vec::new(),
-    };
     let table = reader.sections_under("", document.get_ref());
     reader.check_web(&table, document.get_ref());
     if !reader.problems.is_empty() {
-        return Err(failed(reader.problems));
+        return Err(reader.refused());
     }
     // Its own message could quote a value.
-    let config = table.try_into().map_err(|_| {
+    let Ok(config) = table.try_into() else {
         let what = "the settings have passed their rules, but do not fit this build";
         let cure = "this is a mistake in AtlasBridge: please report it, without your tokens";
-        failed(vec![Problem::new(Place::File { line: 1, column: 1 }, "", what, cure)])
-    })?;
+        reader.problem(reader.at(0..0), "", what, cure);
+        return Err(reader.refused());
+    };
     Ok(Loaded { config, settings: reader.settings, warnings: reader.warnings })
 }
 
 struct ConfigReader<'a> {
+    file: &'a Path,
     text: &'a str,
     environment: &'a Environment,
-    settings: Settings,
-    problems: Vec<Problem>,
+    /// In the order of the table.
+    settings: Vec<ShownSetting>,
+    /// Each says where it is, which key, what is wrong, what to write instead.
+    problems: Vec<(Place, String)>,
     warnings: Vec<String>,
 }
 
@@ -95,7 +72,7 @@ impl ConfigReader<'_> {
                 false => "is not a setting that AtlasBridge knows",
             };
             let cure = suggestion(path, key.get_ref());
-            self.problem(key.span(), &joined(path, &shown(key.get_ref())), what, cure);
+            self.problem(self.at(key.span()), &joined(path, &shown(key.get_ref())), what, &cure);
         }
         table
     }
@@ -107,7 +84,7 @@ impl ConfigReader<'_> {
             Some((key, value)) => value.get_ref().as_table().or_else(|| {
                 let what = format!("must be a section, found {}", rules::name(value.get_ref()));
                 let cure = format!("write [{}] on a line of its own", section.path);
-                self.problem(key.span(), section.path, what, cure);
+                self.problem(self.at(key.span()), section.path, &what, &cure);
                 None
             })?,
             None if section.is_channel() => {
@@ -119,10 +96,10 @@ impl ConfigReader<'_> {
         if let (Some(_), Some(not_yet)) = (entry, section.not_yet) {
             self.warnings.push(format!("{} is configured, but {not_yet}", section.path));
         }
-        let header = entry.map_or(0..0, |(key, _)| key.span());
+        let header = self.at(entry.map_or(0..0, |(key, _)| key.span()));
         let mut table = self.sections_under(section.path, file);
         for setting in section.settings {
-            if let Some(value) = self.setting(section, setting, &header, file.get_key_value(setting.key)) {
+            if let Some(value) = self.setting(section, setting, header, file.get_key_value(setting.key)) {
                 table.insert(setting.key.to_owned(), value);
             }
         }
@@ -134,58 +111,49 @@ impl ConfigReader<'_> {
         &mut self,
         section: &'static Section,
         setting: &'static Setting,
-        header: &Range<usize>,
+        header: Place,
         entry: Option<KeyValue<'_>>,
     ) -> Option<Value> {
         let path = joined(section.path, setting.key);
-        let variable = setting.variable().and_then(|name| Some((name, self.environment.text(name)?)));
+        let variable = setting.variable().and_then(|name| {
+            let text = self.environment.text(name)?;
+            Some((name, DeValue::String(text.into())))
+        });
         if entry.is_none() && variable.is_none() && setting.is_required() {
             let or_variable = setting.variable().map(|name| format!(", or set {name}")).unwrap_or_default();
             let cure = format!("write {} = {}{or_variable}", setting.key, setting.example);
-            self.problem(header.clone(), &path, "is missing", cure);
+            self.problem(header, &path, "is missing", &cure);
         }
-        let written = entry.and_then(|entry| self.written(&path, setting, entry));
-        let exported = variable.and_then(|(name, text)| self.exported(&path, setting, name, text));
-        let default = || Some((setting.default()?, Origin::Default));
+        let written =
+            entry.and_then(|(key, value)| self.checked(&path, setting, self.at(key.span()), value.get_ref()));
+        let exported =
+            variable.and_then(|(name, text)| self.checked(&path, setting, Place::Environment(name), &text));
+        let default = || Some((setting.default()?, "default".to_owned()));
         let (value, origin) = exported.or(written).or_else(default)?;
-        let mask = setting.variable().map(|_| Value::from(MASK));
-        let shown = mask.as_ref().unwrap_or(&value).to_string();
-        self.settings.0.push(ShownSetting { section: section.path, key: setting.key, value: shown, origin });
+        let shown = if setting.variable().is_some() { &Value::from(MASK) } else { &value };
+        let row = format!("{} = {shown}", setting.key);
+        self.settings.push(ShownSetting { section: section.path, row, origin });
         Some(value)
     }
 
-    fn written(
+    /// The value as its rule has it, and where it came from.
+    fn checked(
         &mut self,
         path: &str,
         setting: &Setting,
-        (key, value): KeyValue<'_>,
-    ) -> Option<(Value, Origin)> {
-        let (line, _) = problem::position(self.text, key.span().start);
-        match setting.rule.check(value.get_ref()) {
-            Ok(value) => Some((value, Origin::File { line })),
-            Err(wrong) => {
-                let cure = cure(setting, &wrong, value.get_ref());
-                self.problem(wrong.at.unwrap_or(key.span()), path, wrong.what, cure);
-                None
-            }
-        }
-    }
-
-    fn exported(
-        &mut self,
-        path: &str,
-        setting: &Setting,
-        name: &'static str,
-        text: String,
-    ) -> Option<(Value, Origin)> {
-        match setting.rule.check(&DeValue::String(text.into())) {
-            Ok(value) => Some((value, Origin::Environment(name))),
-            Err(wrong) => {
-                let cure = wrong.cure.unwrap_or_else(|| format!("unset {name}"));
-                self.problems.push(Problem::new(Place::Environment(name), path, wrong.what, cure));
-                None
-            }
-        }
+        place: Place,
+        value: &DeValue<'_>,
+    ) -> Option<(Value, String)> {
+        let wrong = match setting.rule.check(value) {
+            Ok(value) => return Some((value, place.to_string())),
+            Err(wrong) => wrong,
+        };
+        let cure = wrong.cure.unwrap_or_else(|| match place {
+            Place::File { .. } => cure(setting, value),
+            Place::Environment(name) => format!("unset {name}"),
+        });
+        self.problem(wrong.at.map_or(place, |span| self.at(span)), path, &wrong.what, &cure);
+        None
     }
 
     /// A variable opens no channel by itself: without its section no person would be allowed to answer.
@@ -227,43 +195,56 @@ impl ConfigReader<'_> {
         };
         // A value that was itself refused has been spoken of already.
         if let (Some(span), Some(_)) = (key(name), held.get(name)) {
-            self.problem(span, &joined("web", name), what, cure);
+            self.problem(self.at(span), &joined("web", name), &what, &cure);
         }
     }
 
-    fn problem(&mut self, span: Range<usize>, key: &str, what: impl Into<String>, cure: impl Into<String>) {
+    /// One problem per line: the parser stumbles on after the first, and what it says then misleads.
+    fn not_toml(&mut self, errors: &[toml::de::Error]) {
+        let mut lines = Vec::new();
+        for error in errors {
+            let offset = error.span().map_or(self.text.len(), |span| span.start);
+            let (line, column) = problem::position(self.text, offset);
+            if lines.contains(&line) {
+                continue;
+            }
+            lines.push(line);
+            let (what, cure) = match error.message().trim_end_matches(", expected nothing") {
+                "duplicate key" => ("this name is there already".to_owned(), "keep one of the two"),
+                message => (
+                    format!("this is not TOML: {message}"),
+                    "write settings as key = value, sections as [name], and text in \"quotes\"",
+                ),
+            };
+            let excerpt = problem::excerpt(self.text, line, column);
+            let says = format!("{}:{line}:{column}: {what}\n{excerpt}\n    {cure}", self.file.display());
+            self.problems.push((Place::File { line, column }, says));
+        }
+    }
+
+    fn at(&self, span: Range<usize>) -> Place {
         let (line, column) = problem::position(self.text, span.start);
-        self.problems.push(Problem::new(Place::File { line, column }, key, what, cure));
+        Place::File { line, column }
     }
-}
 
-/// One problem per line: the parser stumbles on after the first, and what it says then misleads.
-fn syntax_problems(text: &str, errors: &[toml::de::Error]) -> Vec<Problem> {
-    let (mut problems, mut lines) = (Vec::new(), Vec::new());
-    for error in errors {
-        let (line, column) = problem::position(text, error.span().map_or(text.len(), |span| span.start));
-        if lines.contains(&line) {
-            continue;
-        }
-        lines.push(line);
-        let (what, cure) = match error.message().trim_end_matches(", expected nothing") {
-            "duplicate key" => ("this name is there already".to_owned(), "keep one of the two"),
-            message => (
-                format!("this is not TOML: {message}"),
-                "write settings as key = value, sections as [name], and text in \"quotes\"",
-            ),
+    fn problem(&mut self, place: Place, key: &str, what: &str, cure: &str) {
+        let subject = match place {
+            Place::File { line, .. } => format!("{}:{line}: {key}", self.file.display()),
+            Place::Environment(name) => format!("{name} (for {key})"),
         };
-        let excerpt = Some(problem::excerpt(text, line, column));
-        problems.push(Problem { excerpt, ..Problem::new(Place::File { line, column }, "", what, cure) });
+        self.problems.push((place, format!("{subject}: {what}\n    {cure}")));
     }
-    problems
+
+    /// All problems, in the order of the lines.
+    fn refused(mut self) -> ConfigError {
+        self.problems.sort_by_key(|(place, _)| *place);
+        let says: Vec<_> = self.problems.into_iter().map(|(_, says)| says).collect();
+        ConfigError::Invalid(says.join("\n"))
+    }
 }
 
-/// The rule's own advice; else the same value without the quotes around it, if that would do; else an example.
-fn cure(setting: &Setting, wrong: &Wrong, found: &DeValue<'_>) -> String {
-    if let Some(cure) = &wrong.cure {
-        return cure.clone();
-    }
+/// The same value without the quotes around it, if that would do; else an example.
+fn cure(setting: &Setting, found: &DeValue<'_>) -> String {
     let would_do =
         |text: &&str| DeValue::parse(text).is_ok_and(|value| setting.rule.check(value.get_ref()).is_ok());
     match found.as_str().filter(would_do) {

@@ -5,8 +5,6 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::problem::ConfigErrors;
-
 /// The configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
@@ -39,8 +37,9 @@ pub(crate) enum ConfigError {
         file.display(), quoted(file)
     )]
     Open { file: PathBuf, mode: u32 },
-    #[error(transparent)]
-    Invalid(#[from] ConfigErrors),
+    /// Everything that is wrong with its text, in the order of the lines.
+    #[error("{0}")]
+    Invalid(String),
 }
 
 /// The text of the file; `None` if there is no such file.

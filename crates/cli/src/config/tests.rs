@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use atlasbridge_model::Kind;
 
 use super::paths::LONGEST_SOCKET;
-use super::problem::ConfigErrors;
-use super::schema::{Presence, SECTIONS, Section};
+use super::schema::{Defaults, Presence, SECTIONS, Section};
 use super::*;
 
 const TOKEN: &str = "123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc";
@@ -20,7 +19,7 @@ fn environment(variables: &[(&str, &str)]) -> Environment {
     })
 }
 
-fn parse_here(text: &str) -> Result<Loaded, ConfigErrors> {
+fn parse_here(text: &str) -> Result<Loaded, ConfigError> {
     parse(text, Path::new("config.toml"), &Environment::default())
 }
 
@@ -29,6 +28,18 @@ fn accept(text: &str) -> Config {
     match parse_here(text) {
         Ok(loaded) => loaded.config,
         Err(errors) => panic!("{errors}"),
+    }
+}
+
+fn on_expiry(defaults: &Defaults, kind: Kind) -> OnExpiry {
+    match kind {
+        Kind::YesNo => defaults.yes_no,
+        Kind::ConfirmEnter => defaults.confirm_enter,
+        Kind::MultipleChoice => defaults.multiple_choice,
+        Kind::FreeText => defaults.free_text,
+        Kind::Password => defaults.password,
+        Kind::Idle => defaults.idle,
+        Kind::Unknown => defaults.unknown,
     }
 }
 
@@ -88,7 +99,7 @@ mod meaning {
         ));
         let telegram = config.telegram.unwrap();
         assert_eq!(config.prompts.stuck_timeout_seconds, 3.0);
-        assert_eq!(config.prompts.defaults.of(Kind::FreeText), OnExpiry::Nothing);
+        assert_eq!(config.prompts.defaults.free_text, OnExpiry::Nothing);
         assert_eq!(telegram.bot_token.expose(), TOKEN);
         assert_eq!(telegram.allowed_users, [42, 7]);
         assert_eq!(telegram.api_url, "http://127.0.0.1:8081");
@@ -108,9 +119,9 @@ mod meaning {
         let with_one = [Kind::YesNo, Kind::ConfirmEnter, Kind::MultipleChoice, Kind::FreeText];
         for kind in Kind::ALL {
             let expected = if with_one.contains(&kind) { OnExpiry::SafeDefault } else { OnExpiry::Nothing };
-            assert_eq!(shipped.of(kind), expected, "{kind}");
+            assert_eq!(on_expiry(&shipped, kind), expected, "{kind}");
             let silenced = accept(&format!("prompts.defaults.{kind} = \"none\"")).prompts.defaults;
-            assert_eq!(silenced.of(kind), OnExpiry::Nothing, "{kind}");
+            assert_eq!(on_expiry(&silenced, kind), OnExpiry::Nothing, "{kind}");
         }
     }
 
