@@ -30,7 +30,7 @@ use read::parse;
 pub(crate) use reference::reference;
 pub(crate) use schema::{Policy, Prompts, Slack, StoreSettings, Telegram, Web};
 pub(crate) use show::{ShownSetting, show};
-pub(crate) use source::{ConfigError, quoted};
+pub(crate) use source::{ConfigError, quoted, read_if_present};
 
 /// What the settings mean. Every value has passed the rule of its row in the table.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -67,7 +67,7 @@ pub(crate) struct Loaded {
 
 /// The configuration of this user. A missing file means the defaults.
 pub(crate) fn load(paths: &Paths, environment: &Environment) -> Result<Loaded, ConfigError> {
-    match source::read_if_present(&paths.config)? {
+    match read_if_present(&paths.config)? {
         Some(text) => parse(&text, &paths.config, environment),
         None => {
             let mut loaded = parse("", &paths.config, environment)?;

@@ -43,7 +43,7 @@ pub(crate) enum ConfigError {
 }
 
 /// The text of the file; `None` if there is no such file.
-pub(super) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError> {
+pub(crate) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError> {
     match fs::symlink_metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(_) | Ok(_) => read(file).map(Some),
