@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::args::Audit;
 use crate::config::{Environment, Paths};
-use crate::output::Output;
+use crate::output::{Output, chain};
 
 /// The codes that scripts rely on (SPEC; docs/audit.md).
 const GOOD: u8 = 0;
@@ -52,7 +52,7 @@ fn judged(verdict: &Result<Verification, VerifyError>) -> (u8, &'static str, Str
     };
     let told = match verdict {
         Ok(verdict) => verdict.to_string(),
-        Err(error) => format!("cannot be read: {}", super::chain(error)),
+        Err(error) => format!("cannot be read: {}", chain(error)),
     };
     (code, word, told)
 }

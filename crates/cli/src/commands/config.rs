@@ -1,5 +1,7 @@
 //! `config`: where it is, what is in force, whether it holds.
 
+use std::path::Path;
+
 use crate::args::ConfigCommand;
 use crate::config::{Environment, Paths, load, load_file, reference, show};
 use crate::output::Output;
@@ -22,9 +24,14 @@ pub(super) fn run(command: ConfigCommand, output: &Output) -> anyhow::Result<()>
             for warning in &loaded.warnings {
                 output.warn(warning);
             }
-            let found = if file.exists() { "holds" } else { "does not exist; the defaults hold" };
-            output.line(&format!("{} {found}", file.display()));
+            output.line(&holding(&file));
         }
     }
     Ok(())
+}
+
+/// Of a file that has no problem.
+pub(super) fn holding(file: &Path) -> String {
+    let found = if file.exists() { "holds" } else { "does not exist; the defaults hold" };
+    format!("{} {found}", file.display())
 }

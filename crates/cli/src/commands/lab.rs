@@ -10,14 +10,14 @@ use atlasbridge_detect::recording::replay;
 use atlasbridge_detect::{DetectorConfig, Moment, Packs};
 use atlasbridge_lab::{
     Explanation, LabConfig, PLANNED, Planned, PromptLine, PromptTiming, RecordConfig, Rehearsal,
-    RehearseError, SCENARIOS, Scenario, UnknownAdapter, detector_config, explain, planned_scenario,
-    read_cast, record, rehearse, scenario,
+    RehearseError, SCENARIOS, Scenario, detector_config, explain, planned_scenario, read_cast, record,
+    rehearse, scenario,
 };
 use atlasbridge_pty::{Signal, Signals};
 use serde_json::{Value, json};
 
 use super::run::{name_of, tell_not_started};
-use crate::args::Lab;
+use crate::args::{ExplainArgs, Lab, ReplayArgs};
 use crate::client::SESSION_MARKER;
 use crate::config::{Environment, Paths, environment_of_others};
 use crate::output::Output;
@@ -36,8 +36,6 @@ pub(crate) enum BadUsage {
         "the lab does not rehearse inside a session: its answers would count as the tool's own; use another terminal"
     )]
     InsideSession,
-    #[error(transparent)]
-    Adapter(#[from] UnknownAdapter),
     #[error("--at takes the seconds since the recording began, for instance 3.5")]
     At,
 }
@@ -46,12 +44,8 @@ pub(super) fn run(command: Lab, output: &Output) -> anyhow::Result<ExitCode> {
     match command {
         Lab::List { json } => list(json, output)?,
         Lab::Run { scenarios, all, json } => return run_scenarios(&scenarios, all, json, output),
-        Lab::Replay { file, adapter, json, stats } => {
-            replay_file(&file, adapter.as_deref(), json, stats, output)?;
-        }
-        Lab::Explain { file, at, adapter, json } => {
-            explain_file(&file, at, adapter.as_deref(), json, output)?;
-        }
+        Lab::Replay(args) => replay_file(&args, output)?,
+        Lab::Explain(args) => explain_file(&args, output)?,
         Lab::Record { output: file, tool } => return record_tool(file, tool, output),
     }
     Ok(ExitCode::SUCCESS)
@@ -70,12 +64,10 @@ fn list(json: bool, output: &Output) -> anyhow::Result<()> {
     rows.sort_unstable();
     if json {
         let rows = rows.iter().map(|[id, name, platform, status, says]| {
-            let (shows, reason) = match *status == IMPLEMENTED {
-                true => (Some(says), None),
-                false => (None, Some(says)),
-            };
+            let is_implemented = *status == IMPLEMENTED;
             json!({
-                "id": id, "name": name, "platform": platform, "status": status, "shows": shows, "reason": reason,
+                "id": id, "name": name, "platform": platform, "status": status,
+                "shows": is_implemented.then_some(says), "reason": (!is_implemented).then_some(says),
             })
         });
         return output.json(&rows.collect::<Vec<_>>());
@@ -213,20 +205,14 @@ fn as_json(rehearsal: &Rehearsal) -> Value {
     })
 }
 
-fn replay_file(
-    file: &Path,
-    adapter: Option<&str>,
-    json: bool,
-    stats: bool,
-    output: &Output,
-) -> anyhow::Result<()> {
-    let config = config_for(adapter, Some(file))?;
-    let recording = read_cast(file)?;
+fn replay_file(args: &ReplayArgs, output: &Output) -> anyhow::Result<()> {
+    let config = config_for(args.adapter.as_deref(), Some(&args.file))?;
+    let recording = read_cast(&args.file)?;
     let began = Instant::now();
     let replayed = replay(&recording, config);
     let took = began.elapsed();
     let prompts: Vec<_> = replayed.iter().map(PromptLine::from).collect();
-    if json {
+    if args.json {
         for prompt in &prompts {
             output.json_line(prompt)?;
         }
@@ -234,7 +220,7 @@ fn replay_file(
         let header = ["at", "kind", "sure", "question", "choices", "gone"];
         output.table(&header, prompts.iter().map(row), "No prompt was seen.");
     }
-    if stats {
+    if args.stats {
         output.notice(&format!(
             "{:.1} s of recording in {:.1} ms: {:.0} times real time",
             recording.end.0.as_secs_f64(),
@@ -260,16 +246,10 @@ fn row(prompt: &PromptLine) -> Vec<String> {
     ]
 }
 
-fn explain_file(
-    file: &Path,
-    at: f64,
-    adapter: Option<&str>,
-    json: bool,
-    output: &Output,
-) -> anyhow::Result<()> {
-    let config = config_for(adapter, Some(file))?;
-    let at = Duration::try_from_secs_f64(at).map_err(|_| BadUsage::At)?;
-    let recording = read_cast(file)?;
+fn explain_file(args: &ExplainArgs, output: &Output) -> anyhow::Result<()> {
+    let config = config_for(args.adapter.as_deref(), Some(&args.file))?;
+    let at = Duration::try_from_secs_f64(args.at).map_err(|_| BadUsage::At)?;
+    let recording = read_cast(&args.file)?;
     if at > recording.end.0 {
         output.warn(&format!(
             "the recording ends at {:.3} s; shown is what it would be with nothing more happening",
@@ -277,7 +257,7 @@ fn explain_file(
         ));
     }
     let explanation = explain(&recording, config, Moment(at));
-    if json {
+    if args.json {
         return output.json(&explanation_json(&explanation));
     }
     show_explanation(&explanation, output);
@@ -376,7 +356,7 @@ fn free_name(tool: &str) -> PathBuf {
 
 /// How a recording of this tool is read.
 fn config_for(adapter: Option<&str>, file: Option<&Path>) -> anyhow::Result<DetectorConfig> {
-    Ok(detector_config(adapter, file, &packs()?).map_err(BadUsage::from)?)
+    Ok(detector_config(adapter, file, &packs()?)?)
 }
 
 /// Those in the binary and the person's own; nothing is made where they lie.

@@ -9,8 +9,9 @@ use atlasbridge_agents::leftovers::{self, left_behind};
 use atlasbridge_agents::version::Cache;
 
 use crate::config::{ConfigError, Environment, HomeError, Paths, load, quoted};
+use crate::output::chain;
 
-use super::super::chain;
+use super::super::config::holding;
 use super::Finding;
 
 const FIX: &str = "run: atlasbridge doctor --fix";
@@ -76,18 +77,13 @@ fn home(paths: &Paths) -> Finding {
 }
 
 fn config(paths: &Paths, environment: &Environment) -> Vec<Finding> {
-    let file = paths.config.display();
     match load(paths, environment) {
         Ok(loaded) => {
-            let holds = match paths.config.exists() {
-                true => format!("{file} holds"),
-                false => format!("{file} does not exist; the defaults hold"),
-            };
             let warnings = loaded
                 .warnings
                 .iter()
                 .map(|warning| Finding::warning("config", warning, "run: atlasbridge config check"));
-            [Finding::ok("config", holds)].into_iter().chain(warnings).collect()
+            [Finding::ok("config", holding(&paths.config))].into_iter().chain(warnings).collect()
         }
         Err(error) => {
             let is_mode = matches!(error, ConfigError::Open { .. });
@@ -97,7 +93,12 @@ fn config(paths: &Paths, environment: &Environment) -> Vec<Finding> {
 }
 
 /// An error that says what to do on its further lines, as those of home and configuration do. A mode can be mended.
-fn refused(check: &str, error: &dyn std::error::Error, is_mode: bool, otherwise: &str) -> Finding {
+fn refused(
+    check: &str,
+    error: &(dyn std::error::Error + 'static),
+    is_mode: bool,
+    otherwise: &str,
+) -> Finding {
     let text = chain(error);
     let (says, next) = text.split_once("\n    ").unwrap_or((&text, otherwise));
     let or_fix = if is_mode { format!(", or {FIX}") } else { String::new() };
