@@ -117,8 +117,3 @@ fn config_of(paths: &Paths, output: &Output) -> anyhow::Result<Config> {
     }
     Ok(loaded.config)
 }
-
-/// Whether each prompt is also to be written as a scenario.
-fn captures_prompts() -> bool {
-    Environment::of_process().is_on("ATLASBRIDGE_CAPTURE_PROMPTS")
-}

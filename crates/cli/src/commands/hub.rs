@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Hub;
-use crate::client::{Client, start_hub};
+use crate::client::Client;
 use crate::config::{self, Config, Environment, OnExpiry, Paths, Telegram, Web};
 use crate::output::Output;
 
@@ -34,10 +34,7 @@ pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<()> {
     match command {
         Hub::Start => {
             super::config_of(&paths, output)?;
-            if Client::if_running(&paths)?.is_none() {
-                start_hub(&paths)?;
-            }
-            tell_version(&Client::connect(&paths)?, output);
+            tell_version(&Client::connect_or_start(&paths)?, output);
         }
         Hub::Stop => output.line(match stop(&paths, output)? {
             true => "The hub has stopped. Sessions go on; the next prompt starts it again.",
@@ -88,10 +85,10 @@ pub(super) fn warn_of_trouble(hub: &HubView, output: &Output) {
 
 pub(super) fn channels(hub: &HubView) -> String {
     let shown = |channel: &ChannelView| format!("{} ({})", channel.name, state_of(channel));
-    match hub.channels.is_empty() {
-        true => "command line".to_owned(),
-        false => hub.channels.iter().map(shown).collect::<Vec<_>>().join(", "),
+    if hub.channels.is_empty() {
+        return "command line".to_owned();
     }
+    hub.channels.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// How a channel is, where it is reached, and why it is not connected.

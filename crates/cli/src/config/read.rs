@@ -67,12 +67,10 @@ impl ConfigReader<'_> {
         }
         let names = names_under(path);
         for (key, value) in file.iter().filter(|(key, _)| !names.contains(&key.get_ref().as_ref())) {
-            let what = match value.get_ref().is_table() {
-                true => "is not a section that AtlasBridge knows",
-                false => "is not a setting that AtlasBridge knows",
-            };
+            let what = if value.get_ref().is_table() { "section" } else { "setting" };
+            let what = format!("is not a {what} that AtlasBridge knows");
             let cure = suggestion(path, key.get_ref());
-            self.problem(self.at(key.span()), &joined(path, &shown(key.get_ref())), what, &cure);
+            self.problem(self.at(key.span()), &joined(path, &shown(key.get_ref())), &what, &cure);
         }
         table
     }
@@ -170,32 +168,35 @@ impl ConfigReader<'_> {
     /// # No-open-page invariant
     /// A page that others could reach over the network is encrypted, or the operator has written that it need not be.
     fn check_web(&mut self, table: &Table, document: &DeTable<'_>) {
+        const KEY_TOO: &str = "add tls_key = \"/path/to/file\" to [web]";
+        const CERTIFICATE_TOO: &str = "add tls_certificate = \"/path/to/file\" to [web]";
+        const ONE: &str = "remove one of the two";
+        const CLOSE: &str = "write 127.0.0.1, or add self_signed = true (or tls_certificate and tls_key), or accept the risk \
+                             with insecure = true";
         let Some(held) = table.get("web") else { return };
         let Ok(web) = held.clone().try_into::<Web>() else { return };
         let written = document.get("web").and_then(|web| web.get_ref().as_table());
         let key = |name: &str| written.and_then(|web| web.get_key_value(name)).map(|(key, _)| key.span());
         let (has_certificate, has_key) = (key("tls_certificate").is_some(), key("tls_key").is_some());
-        let (name, what, cure) = if has_certificate != has_key {
-            let (there, missing) = match has_certificate {
-                true => ("tls_certificate", "tls_key"),
-                false => ("tls_key", "tls_certificate"),
-            };
-            let cure = format!("add {missing} = \"/path/to/file\" to [web]");
-            (there, format!("needs {missing} beside it"), cure)
-        } else if has_certificate && web.self_signed {
-            let what = "and tls_certificate exclude each other";
-            ("self_signed", what.to_owned(), "remove one of the two".to_owned())
-        } else if !web.listen.ip().is_loopback() && !has_certificate && !web.self_signed && !web.insecure {
-            let cure = "write 127.0.0.1, or add self_signed = true (or tls_certificate and tls_key), or accept the \
-                        risk with insecure = true";
-            let what = format!("can be reached from other machines at {}, without TLS", web.listen);
-            ("listen", what, cure.to_owned())
-        } else {
+        let is_open = !web.listen.ip().is_loopback() && !has_certificate && !web.self_signed && !web.insecure;
+        let reached = format!("can be reached from other machines at {}, without TLS", web.listen);
+        let rules = [
+            (has_certificate && !has_key, "tls_certificate", "needs tls_key beside it", KEY_TOO),
+            (has_key && !has_certificate, "tls_key", "needs tls_certificate beside it", CERTIFICATE_TOO),
+            (
+                has_certificate && web.self_signed,
+                "self_signed",
+                "and tls_certificate exclude each other",
+                ONE,
+            ),
+            (is_open, "listen", reached.as_str(), CLOSE),
+        ];
+        let Some((_, name, what, cure)) = rules.into_iter().find(|(is_broken, ..)| *is_broken) else {
             return;
         };
         // A value that was itself refused has been spoken of already.
         if let (Some(span), Some(_)) = (key(name), held.get(name)) {
-            self.problem(self.at(span), &joined("web", name), &what, &cure);
+            self.problem(self.at(span), &joined("web", name), what, cure);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The file itself: whose it is, who can read it, and its text.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -68,23 +68,20 @@ pub(super) fn read(file: &Path) -> Result<String, ConfigError> {
     let mut open = File::open(file).map_err(unreadable)?;
     // Judge what was opened, not what had the name a moment ago.
     let metadata = open.metadata().map_err(unreadable)?;
-    judge(file, &metadata)?;
+    let us = our_uid();
+    match exposure(metadata.uid(), metadata.mode(), us) {
+        None => {}
+        Some(Exposure::OtherOwner { owner }) => {
+            return Err(ConfigError::NotOurs { file: file.to_owned(), owner, us });
+        }
+        Some(Exposure::OtherUsers { mode }) => return Err(ConfigError::Open { file: file.to_owned(), mode }),
+    }
     let mut bytes = Vec::new();
     open.read_to_end(&mut bytes).map_err(unreadable)?;
-    String::from_utf8(bytes).map_err(|error| ConfigError::NotText {
-        file: file.to_owned(),
-        line: 1 + newlines(&error.as_bytes()[..error.utf8_error().valid_up_to()]),
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        ConfigError::NotText { file: file.to_owned(), line: good.split(|byte| *byte == b'\n').count() }
     })
-}
-
-fn judge(file: &Path, metadata: &Metadata) -> Result<(), ConfigError> {
-    let us = our_uid();
-    let file = file.to_owned();
-    match exposure(metadata.uid(), metadata.mode(), us) {
-        None => Ok(()),
-        Some(Exposure::OtherOwner { owner }) => Err(ConfigError::NotOurs { file, owner, us }),
-        Some(Exposure::OtherUsers { mode }) => Err(ConfigError::Open { file, mode }),
-    }
 }
 
 /// Why a file or directory is not private to us.
@@ -109,7 +106,3 @@ pub(super) fn our_uid() -> u32 {
 
 // The cures are there to be copied.
 pub(crate) use atlasbridge_agents::quoted;
-
-fn newlines(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte == b'\n').count()
-}

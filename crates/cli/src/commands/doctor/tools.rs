@@ -114,11 +114,8 @@ fn of_version(tool: &InstalledTool, version: Option<Version>) -> Finding {
     let name = tool.pack.name();
     let file = tool.file.display();
     let Some(version) = version else {
-        return Finding::warning(
-            name,
-            format!("{file} did not tell its version"),
-            format!("see what `{file} --version` says"),
-        );
+        let says = format!("{file} did not tell its version");
+        return Finding::warning(name, says, format!("see what `{file} --version` says"));
     };
     let proved = proved_on(&tool.pack);
     let unproved = |how: &str| {
@@ -200,11 +197,8 @@ fn proof(surroundings: &Surroundings) -> Finding {
     let command = match hook_command(&socket) {
         Ok(command) => command,
         Err(why) => {
-            return Finding::problem(
-                CHECK,
-                format!("hooks are not used, because {why}"),
-                "mend that, or use `run --no-hooks`",
-            );
+            let says = format!("hooks are not used, because {why}");
+            return Finding::problem(CHECK, says, "mend that, or use `run --no-hooks`");
         }
     };
     let request = json!({
@@ -249,15 +243,9 @@ fn of_codex(version: Option<Version>) -> Vec<Finding> {
         ));
     }
     if version.is_some_and(|version| version > CODEX_DAEMON_AFTER) {
-        findings.push(Finding {
-            next: Some(
-                "where each session should be on its own: atlasbridge run -- codex --no-daemon".to_owned(),
-            ),
-            ..Finding::ok(
-                "codex daemon",
-                "by default Codex starts a daemon that all sessions share and that outlives them",
-            )
-        });
+        let says = "by default Codex starts a daemon that all sessions share and that outlives them";
+        let next = "where each session should be on its own: atlasbridge run -- codex --no-daemon";
+        findings.push(Finding { next: Some(next.to_owned()), ..Finding::ok("codex daemon", says) });
     }
     findings
 }
