@@ -26,9 +26,7 @@ use clap::CommandFactory;
 
 use crate::args::{Args, Command};
 use crate::client::Client;
-use crate::config::{
-    self as settings, Config, ConfigError, Environment, HomeError, Paths, PathsError, environment_of_others,
-};
+use crate::config::{self as settings, Config, ConfigError, Environment, Paths, environment_of_others};
 use crate::output::Output;
 
 pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
@@ -80,8 +78,6 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         cause.is::<PackErrors>()
             || cause.is::<UnknownAdapter>()
             || cause.is::<ConfigError>()
-            || cause.is::<PathsError>()
-            || cause.is::<HomeError>()
             || cause.is::<lab::BadUsage>()
     };
     if error.chain().any(is_setting) { 2 } else { 1 }

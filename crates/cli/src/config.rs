@@ -25,12 +25,13 @@ use std::path::Path;
 use serde::Deserialize;
 
 pub(crate) use environment::{Environment, environment_of_others};
-pub(crate) use paths::{HomeError, Paths, PathsError};
+pub(crate) use paths::Paths;
+pub(crate) use problem::{ConfigError, quoted};
 use read::parse;
 pub(crate) use reference::reference;
 pub(crate) use schema::{Policy, Prompts, Slack, StoreSettings, Telegram, Web};
 pub(crate) use show::{ShownSetting, show};
-pub(crate) use source::{ConfigError, quoted, read_if_present};
+pub(crate) use source::read_if_present;
 
 /// What the settings mean. Every value has passed the rule of its row in the table.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

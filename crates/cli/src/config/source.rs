@@ -3,44 +3,9 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The configuration cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ConfigError {
-    #[error("reading {}", file.display())]
-    Unreadable {
-        file: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error(
-        "{} is a link to a file that does not exist\n    \
-         create that file, or remove the link to use the defaults",
-        file.display()
-    )]
-    DanglingLink { file: PathBuf },
-    #[error("{} is not a file\n    set ATLASBRIDGE_CONFIG to the path of a file", file.display())]
-    NotAFile { file: PathBuf },
-    #[error(
-        "{} is not UTF-8 text (line {line})\n    save it as UTF-8", file.display())]
-    NotText { file: PathBuf, line: usize },
-    #[error(
-        "{} belongs to another user (uid {owner}; you are uid {us}), who could change who may answer for you\n    \
-         copy it to a file of your own, or run: chown {us} {}",
-        file.display(), quoted(file)
-    )]
-    NotOurs { file: PathBuf, owner: u32, us: u32 },
-    #[error(
-        "{} can be read or changed by other users (mode {mode:04o}), and it may hold tokens\n    \
-         run: chmod 600 {}",
-        file.display(), quoted(file)
-    )]
-    Open { file: PathBuf, mode: u32 },
-    /// Everything that is wrong with its text, in the order of the lines.
-    #[error("{0}")]
-    Invalid(String),
-}
+use super::ConfigError;
 
 /// The text of the file; `None` if there is no such file.
 pub(crate) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError> {
@@ -52,22 +17,22 @@ pub(crate) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError
 
 /// The text of a file that only we can reach. A link is followed, and the file at its end is judged.
 pub(super) fn read(file: &Path) -> Result<String, ConfigError> {
-    let unreadable = |source| ConfigError::Unreadable { file: file.to_owned(), source };
-    let here = fs::symlink_metadata(file).map_err(unreadable)?;
+    let unreadable = ConfigError::unusable("reading", file);
+    let here = fs::symlink_metadata(file).map_err(&unreadable)?;
     let target = match fs::metadata(file) {
         Err(error) if here.is_symlink() && error.kind() == io::ErrorKind::NotFound => {
             let file = file.to_owned();
             return Err(ConfigError::DanglingLink { file });
         }
-        target => target.map_err(unreadable)?,
+        target => target.map_err(&unreadable)?,
     };
     // Before opening: a named pipe would keep us waiting for its writer.
     if !target.is_file() {
         return Err(ConfigError::NotAFile { file: file.to_owned() });
     }
-    let mut open = File::open(file).map_err(unreadable)?;
+    let mut open = File::open(file).map_err(&unreadable)?;
     // Judge what was opened, not what had the name a moment ago.
-    let metadata = open.metadata().map_err(unreadable)?;
+    let metadata = open.metadata().map_err(&unreadable)?;
     let us = our_uid();
     match exposure(metadata.uid(), metadata.mode(), us) {
         None => {}
@@ -77,7 +42,7 @@ pub(super) fn read(file: &Path) -> Result<String, ConfigError> {
         Some(Exposure::OtherUsers { mode }) => return Err(ConfigError::Open { file: file.to_owned(), mode }),
     }
     let mut bytes = Vec::new();
-    open.read_to_end(&mut bytes).map_err(unreadable)?;
+    open.read_to_end(&mut bytes).map_err(&unreadable)?;
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         ConfigError::NotText { file: file.to_owned(), line: good.split(|byte| *byte == b'\n').count() }
@@ -103,6 +68,3 @@ pub(super) fn exposure(owner: u32, mode: u32, us: u32) -> Option<Exposure> {
 pub(super) fn our_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
-
-// The cures are there to be copied.
-pub(crate) use atlasbridge_agents::quoted;

@@ -510,7 +510,7 @@ mod files {
             save it as UTF-8
         ");
         assert!(matches!(load_named(&scratch.0), Err(ConfigError::NotAFile { .. })));
-        assert!(matches!(load_named(&scratch.0.join("none")), Err(ConfigError::Unreadable { .. })));
+        assert!(matches!(load_named(&scratch.0.join("none")), Err(ConfigError::Unusable { .. })));
     }
 
     #[test]
@@ -543,9 +543,10 @@ mod files {
     #[test]
     fn paths_come_from_the_environment() {
         #[track_caller]
-        fn check(variables: &[(&str, &str)], expected: Result<(&str, &str), PathsError>) {
+        fn check(variables: &[(&str, &str)], expected: Result<(&str, &str), ConfigError>) {
             let expected = expected.map(|(home, config)| Paths { home: home.into(), config: config.into() });
-            assert_eq!(Paths::new(&environment(variables)), expected);
+            let said = |error: ConfigError| error.to_string();
+            assert_eq!(Paths::new(&environment(variables)).map_err(said), expected.map_err(said));
         }
         let home = ("HOME", "/home/dev");
         check(&[home], Ok(("/home/dev/.atlasbridge", "/home/dev/.atlasbridge/config.toml")));
@@ -555,8 +556,8 @@ mod files {
         );
         check(&[home, ("ATLASBRIDGE_HOME", "/a")], Ok(("/a", "/a/config.toml")));
         check(&[("ATLASBRIDGE_HOME", "/a"), ("ATLASBRIDGE_CONFIG", "/b.toml")], Ok(("/a", "/b.toml")));
-        check(&[], Err(PathsError::NoHome));
-        let relative = |name, path: &str| PathsError::Relative { name, path: path.into() };
+        check(&[], Err(ConfigError::NoHome));
+        let relative = |name, path: &str| ConfigError::Relative { name, path: path.into() };
         check(&[home, ("ATLASBRIDGE_HOME", "~/a")], Err(relative("ATLASBRIDGE_HOME", "~/a")));
         check(&[home, ("ATLASBRIDGE_CONFIG", "c.toml")], Err(relative("ATLASBRIDGE_CONFIG", "c.toml")));
     }
@@ -581,7 +582,7 @@ mod files {
         ");
         assert_eq!(mode(&paths.home), 0o750, "the mode is the user's to change");
         let file = home_at(scratch.write("file", "", 0o600));
-        assert!(matches!(file.ensure_home(), Err(HomeError::NotADirectory { .. })));
+        assert!(matches!(file.ensure_home(), Err(ConfigError::NotADirectory { .. })));
     }
 
     #[test]
