@@ -25,6 +25,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 pub(crate) use environment::{Environment, environment_of_others};
+use paths::CONFIG_FILE;
 pub(crate) use paths::Paths;
 pub(crate) use problem::{ConfigError, quoted};
 use read::parse;
@@ -68,14 +69,15 @@ pub(crate) struct Loaded {
 
 /// The configuration of this user. A missing file means the defaults.
 pub(crate) fn load(paths: &Paths, environment: &Environment) -> Result<Loaded, ConfigError> {
-    match read_if_present(&paths.config)? {
-        Some(text) => parse(&text, &paths.config, environment),
-        None => {
-            let mut loaded = parse("", &paths.config, environment)?;
-            loaded.warnings.extend(paths.named_but_missing());
-            Ok(loaded)
-        }
+    let text = read_if_present(&paths.config)?;
+    let mut loaded = parse(text.as_deref().unwrap_or_default(), &paths.config, environment)?;
+    // A person who names a file means it to be read; that it is not there deserves a word.
+    if text.is_none() && paths.config != paths.home.join(CONFIG_FILE) {
+        let file = paths.config.display();
+        let missing = format!("ATLASBRIDGE_CONFIG names {file}, which does not exist: the defaults are used");
+        loaded.warnings.push(missing);
     }
+    Ok(loaded)
 }
 
 /// Whether this is the shape of a bot's token.

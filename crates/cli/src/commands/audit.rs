@@ -31,9 +31,8 @@ pub(super) fn run(command: Audit, output: &Output) -> anyhow::Result<ExitCode> {
         Audit::Export { session } => {
             let session =
                 session.map(|id| id.parse()).transpose().context("--session takes a whole session id")?;
-            for record in
-                read_records(&paths.audit_log(), RecordFilter { session, ..RecordFilter::default() })?
-            {
+            let filter = RecordFilter { session, ..RecordFilter::default() };
+            for record in read_records(&paths.audit_log(), filter)? {
                 output.raw(&format!("{}\n", record?.line()));
             }
             Ok(ExitCode::SUCCESS)

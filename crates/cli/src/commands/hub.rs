@@ -32,27 +32,22 @@ pub(super) const NOT_RUNNING: &str = "The hub does not run. It starts by itself 
 pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<()> {
     let paths = super::home()?;
     match command {
-        Hub::Start => {
+        Hub::Start | Hub::Restart => {
             super::config_of(&paths, output)?;
-            tell_version(&Client::connect_or_start(&paths)?, output);
+            if matches!(command, Hub::Restart) {
+                stop(&paths, output)?;
+            }
+            let hub = Client::connect_or_start(&paths)?;
+            output.line(&format!("The hub runs (version {}).", hub.version));
         }
         Hub::Stop => output.line(match stop(&paths, output)? {
             true => "The hub has stopped. Sessions go on; the next prompt starts it again.",
             false => "The hub does not run.",
         }),
-        Hub::Restart => {
-            super::config_of(&paths, output)?;
-            stop(&paths, output)?;
-            tell_version(&Client::connect_or_start(&paths)?, output);
-        }
         Hub::Status { json } => status(&paths, json, output)?,
         Hub::Serve { background } => be_the_hub(&paths, background, output)?,
     }
     Ok(())
-}
-
-fn tell_version(hub: &Client, output: &Output) {
-    output.line(&format!("The hub runs (version {}).", hub.version));
 }
 
 fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! `lab`: rehearse the detector.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
@@ -173,10 +173,8 @@ fn show(rehearsals: &[Rehearsal], output: &Output) {
     }
     if output.is_terminal() {
         let passed = rehearsals.iter().filter(|rehearsal| rehearsal.passed()).count();
-        output.line(&format!(
-            "\n{passed} of {} passed. Times are those of the slowest prompt.",
-            rehearsals.len()
-        ));
+        let all = rehearsals.len();
+        output.line(&format!("\n{passed} of {all} passed. Times are those of the slowest prompt."));
     }
 }
 
@@ -221,12 +219,9 @@ fn replay_file(args: &ReplayArgs, output: &Output) -> anyhow::Result<()> {
         output.table(&header, prompts.iter().map(row), "No prompt was seen.");
     }
     if args.stats {
-        output.notice(&format!(
-            "{:.1} s of recording in {:.1} ms: {:.0} times real time",
-            recording.end.0.as_secs_f64(),
-            took.as_secs_f64() * 1e3,
-            recording.end.0.as_secs_f64() / took.as_secs_f64().max(1e-9)
-        ));
+        let (length, took) = (recording.end.0.as_secs_f64(), took.as_secs_f64());
+        let (millis, times) = (took * 1e3, length / took.max(1e-9));
+        output.notice(&format!("{length:.1} s of recording in {millis:.1} ms: {times:.0} times real time"));
     }
     Ok(())
 }
@@ -347,11 +342,9 @@ fn record_tool(file: Option<PathBuf>, words: Vec<OsString>, output: &Output) -> 
 /// `TOOL.cast`, or with the first free number.
 fn free_name(tool: &str) -> PathBuf {
     let is_free = |path: &PathBuf| !path.exists() && !path.with_extension("json").exists();
-    let numbered = (2..).map(|number: u32| PathBuf::from(format!("{tool}-{number}.cast")));
-    std::iter::once(PathBuf::from(OsStr::new(&format!("{tool}.cast"))))
-        .chain(numbered)
-        .find(is_free)
-        .unwrap_or_default()
+    let numbered = (2..).map(|number: u32| format!("{tool}-{number}.cast"));
+    let names = std::iter::once(format!("{tool}.cast")).chain(numbered);
+    names.map(PathBuf::from).find(is_free).unwrap_or_default()
 }
 
 /// How a recording of this tool is read.

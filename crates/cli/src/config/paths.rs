@@ -19,7 +19,7 @@ pub(crate) struct Paths {
 /// `sun_path` holds this many bytes beside its final zero: 108 on Linux, 104 on macOS and the BSDs.
 pub(super) const LONGEST_SOCKET: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
-const CONFIG_FILE: &str = "config.toml";
+pub(super) const CONFIG_FILE: &str = "config.toml";
 
 /// What lies in the home directory.
 macro_rules! files {
@@ -94,17 +94,6 @@ impl Paths {
             length if length > LONGEST_SOCKET => Err(ConfigError::SocketTooLong { socket, length }),
             _ => Ok(()),
         }
-    }
-
-    /// A person who names a file means it to be read; that it is not there deserves a word.
-    pub(super) fn named_but_missing(&self) -> Option<String> {
-        let named = self.config != self.home.join(CONFIG_FILE);
-        named.then(|| {
-            format!(
-                "ATLASBRIDGE_CONFIG names {}, which does not exist: the defaults are used",
-                self.config.display()
-            )
-        })
     }
 }
 
