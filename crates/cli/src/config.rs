@@ -14,7 +14,6 @@ mod read;
 mod reference;
 mod rules;
 mod schema;
-mod show;
 mod source;
 
 #[cfg(test)]
@@ -31,7 +30,6 @@ pub(crate) use problem::{ConfigError, quoted};
 use read::parse;
 pub(crate) use reference::reference;
 pub(crate) use schema::{Policy, Prompts, Slack, StoreSettings, Telegram, Web};
-pub(crate) use show::{ShownSetting, show};
 pub(crate) use source::read_if_present;
 
 /// What the settings mean. Every value has passed the rule of its row in the table.
@@ -61,8 +59,8 @@ pub(crate) enum OnExpiry {
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     pub config: Config,
-    /// The same settings as they were given, with the place each came from; for `config show`.
-    pub settings: Vec<ShownSetting>,
+    /// The settings in force as TOML, with the origin of each and every secret masked: `config show`.
+    pub shown: String,
     /// What does not stop AtlasBridge and its user should know, in sentences.
     pub warnings: Vec<String>,
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::args::ConfigCommand;
-use crate::config::{Environment, Paths, load, load_file, reference, show};
+use crate::config::{Environment, Paths, load, load_file, reference};
 use crate::output::Output;
 
 pub(super) fn run(command: ConfigCommand, output: &Output) -> anyhow::Result<()> {
@@ -11,10 +11,7 @@ pub(super) fn run(command: ConfigCommand, output: &Output) -> anyhow::Result<()>
     let paths = Paths::new(&environment)?;
     match command {
         ConfigCommand::Path => output.line(&paths.config.display().to_string()),
-        ConfigCommand::Show => {
-            let loaded = load(&paths, &environment)?;
-            output.raw(&show(&loaded.settings));
-        }
+        ConfigCommand::Show => output.raw(&load(&paths, &environment)?.shown),
         ConfigCommand::Reference => output.raw(&reference()),
         ConfigCommand::Check { file } => {
             let (loaded, file) = match file {

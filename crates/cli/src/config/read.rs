@@ -11,7 +11,6 @@ use toml::{Spanned, Table, Value};
 use super::problem::{self, Place};
 use super::rules;
 use super::schema::{SECTIONS, Section, Setting};
-use super::show::ShownSetting;
 use super::{ConfigError, Environment, Loaded, Web};
 use crate::spelling::nearest;
 
@@ -20,8 +19,8 @@ type KeyValue<'a> = (&'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>);
 
 /// The meaning of this text, or everything that is wrong with it. Pure: `file` is only named in messages.
 pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Result<Loaded, ConfigError> {
-    let (settings, problems, warnings) = (Vec::new(), Vec::new(), Vec::new());
-    let mut reader = ConfigReader { file, text, environment, settings, problems, warnings };
+    let (shown, problems, warnings) = (String::new(), Vec::new(), Vec::new());
+    let mut reader = ConfigReader { file, text, environment, shown, problems, warnings };
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         reader.not_toml(&errors);
@@ -39,15 +38,15 @@ pub(crate) fn parse(text: &str, file: &Path, environment: &Environment) -> Resul
         reader.problem(reader.at(0..0), "", what, cure);
         return Err(reader.refused());
     };
-    Ok(Loaded { config, settings: reader.settings, warnings: reader.warnings })
+    Ok(Loaded { config, shown: reader.shown, warnings: reader.warnings })
 }
 
 struct ConfigReader<'a> {
     file: &'a Path,
     text: &'a str,
     environment: &'a Environment,
-    /// In the order of the table.
-    settings: Vec<ShownSetting>,
+    /// The settings in force, in the order of the table.
+    shown: String,
     /// Each says where it is, which key, what is wrong, what to write instead.
     problems: Vec<(Place, String)>,
     warnings: Vec<String>,
@@ -76,7 +75,7 @@ impl ConfigReader<'_> {
     }
 
     /// `None` for a channel that is not configured, and for what is no section.
-    fn section(&mut self, section: &'static Section, entry: Option<KeyValue<'_>>) -> Option<Table> {
+    fn section(&mut self, section: &Section, entry: Option<KeyValue<'_>>) -> Option<Table> {
         let none = DeTable::new();
         let file = match entry {
             Some((key, value)) => value.get_ref().as_table().or_else(|| {
@@ -87,6 +86,7 @@ impl ConfigReader<'_> {
             })?,
             None if section.is_channel() => {
                 self.warn_of_unused_variables(section);
+                self.show(section, &[]);
                 return None;
             }
             None => &none,
@@ -95,23 +95,40 @@ impl ConfigReader<'_> {
             self.warnings.push(format!("{} is configured, but {not_yet}", section.path));
         }
         let header = self.at(entry.map_or(0..0, |(key, _)| key.span()));
-        let mut table = self.sections_under(section.path, file);
+        let (mut table, mut rows) = (Table::new(), Vec::new());
         for setting in section.settings {
-            if let Some(value) = self.setting(section, setting, header, file.get_key_value(setting.key)) {
-                table.insert(setting.key.to_owned(), value);
-            }
+            let held = self.setting(section, setting, header, file.get_key_value(setting.key));
+            let Some((value, origin)) = held else { continue };
+            let shown = if setting.variable().is_some() { &Value::from(MASK) } else { &value };
+            rows.push((format!("{} = {shown}", setting.key), origin));
+            table.insert(setting.key.to_owned(), value);
         }
+        self.show(section, &rows);
+        table.extend(self.sections_under(section.path, file));
         Some(table)
     }
 
-    /// A variable beats the file, so that a token can be changed for one run.
+    /// TOML that says the same as the file, with every default written out and secrets masked.
+    fn show(&mut self, section: &Section, rows: &[(String, String)]) {
+        let width = rows.iter().map(|(row, _)| row.chars().count()).max().unwrap_or(0);
+        self.shown.push_str(if self.shown.is_empty() { "" } else { "\n" });
+        self.shown.push_str(&match rows {
+            [] => format!("# [{}] is not configured\n", section.path),
+            [..] => format!("[{}]\n", section.path),
+        });
+        for (row, origin) in rows {
+            self.shown.push_str(&format!("{row:<width$}  # {origin}\n"));
+        }
+    }
+
+    /// What holds, and where it came from. A variable beats the file, so that a token can be changed for one run.
     fn setting(
         &mut self,
-        section: &'static Section,
-        setting: &'static Setting,
+        section: &Section,
+        setting: &Setting,
         header: Place,
         entry: Option<KeyValue<'_>>,
-    ) -> Option<Value> {
+    ) -> Option<(Value, String)> {
         let path = joined(section.path, setting.key);
         let variable = setting.variable().and_then(|name| {
             let text = self.environment.text(name)?;
@@ -127,11 +144,7 @@ impl ConfigReader<'_> {
         let exported =
             variable.and_then(|(name, text)| self.checked(&path, setting, Place::Environment(name), &text));
         let default = || Some((setting.default()?, "default".to_owned()));
-        let (value, origin) = exported.or(written).or_else(default)?;
-        let shown = if setting.variable().is_some() { &Value::from(MASK) } else { &value };
-        let row = format!("{} = {shown}", setting.key);
-        self.settings.push(ShownSetting { section: section.path, row, origin });
-        Some(value)
+        exported.or(written).or_else(default)
     }
 
     /// The value as its rule has it, and where it came from.
