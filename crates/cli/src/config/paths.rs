@@ -55,7 +55,7 @@ impl Paths {
     pub(crate) fn new(environment: &Environment) -> Result<Self, ConfigError> {
         let home = match absolute(environment, "ATLASBRIDGE_HOME")? {
             Some(home) => home,
-            None => absolute(environment, "HOME")?.ok_or(ConfigError::NoHome)?.join(".atlasbridge"),
+            None => absolute(environment, "HOME")?.ok_or_else(no_home)?.join(".atlasbridge"),
         };
         let config = absolute(environment, "ATLASBRIDGE_CONFIG")?;
         Ok(Self { config: config.unwrap_or_else(|| home.join(CONFIG_FILE)), home })
@@ -76,30 +76,53 @@ impl Paths {
     pub(crate) fn check_home(&self) -> Result<(), ConfigError> {
         self.check_socket_length()?;
         let metadata = fs::metadata(&self.home).map_err(ConfigError::unusable("looking at", &self.home))?;
-        let home = self.home.clone();
+        let home = self.home.display();
         if !metadata.is_dir() {
-            return Err(ConfigError::NotADirectory { home });
+            let cure = "set ATLASBRIDGE_HOME to another path, or move that file away";
+            return Err(ConfigError::refused(format!("{home} is not a directory"), cure));
         }
         let us = source::our_uid();
         match source::exposure(metadata.uid(), metadata.mode(), us) {
             None => Ok(()),
-            Some(Exposure::OtherOwner { owner }) => Err(ConfigError::HomeNotOurs { home, owner, us }),
-            Some(Exposure::OtherUsers { mode }) => Err(ConfigError::HomeOpen { home, mode }),
+            Some(Exposure::OtherOwner { owner }) => Err(ConfigError::refused(
+                format!("{home} belongs to another user (uid {owner}; you are uid {us})"),
+                "set ATLASBRIDGE_HOME to a directory of your own",
+            )),
+            Some(Exposure::OtherUsers { mode }) => {
+                let lie = "your prompts and tokens lie there";
+                let says = format!("{home} can be reached by other users (mode {mode:04o}): {lie}");
+                Err(ConfigError::Open { path: self.home.clone(), closed: 0o700, says })
+            }
         }
     }
 
     pub(super) fn check_socket_length(&self) -> Result<(), ConfigError> {
         let socket = self.socket();
-        match socket.as_os_str().as_bytes().len() {
-            length if length > LONGEST_SOCKET => Err(ConfigError::SocketTooLong { socket, length }),
-            _ => Ok(()),
+        let length = socket.as_os_str().as_bytes().len();
+        if length <= LONGEST_SOCKET {
+            return Ok(());
         }
+        let most = format!("has {length} bytes, and the system takes {LONGEST_SOCKET} at most");
+        Err(ConfigError::refused(
+            format!("the path of the hub's socket {most}: {}", socket.display()),
+            "set ATLASBRIDGE_HOME to a shorter path, for example /tmp/atlasbridge-$USER",
+        ))
     }
 }
 
-fn absolute(environment: &Environment, name: &'static str) -> Result<Option<PathBuf>, ConfigError> {
+fn no_home() -> ConfigError {
+    ConfigError::refused(
+        "neither ATLASBRIDGE_HOME nor HOME is set, so there is no place for AtlasBridge's files",
+        "set ATLASBRIDGE_HOME to an absolute path",
+    )
+}
+
+fn absolute(environment: &Environment, name: &str) -> Result<Option<PathBuf>, ConfigError> {
     match environment.path(name) {
-        Some(path) if path.is_relative() => Err(ConfigError::Relative { name, path }),
+        Some(path) if path.is_relative() => Err(ConfigError::refused(
+            format!("{name} must be an absolute path, found `{}`", path.display()),
+            "write the whole path, from the first `/`; a `~` in quotes is not expanded",
+        )),
         path => Ok(path),
     }
 }

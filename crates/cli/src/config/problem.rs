@@ -8,22 +8,9 @@ use std::path::{Path, PathBuf};
 pub(crate) use atlasbridge_agents::quoted;
 use atlasbridge_model::mask::{MASK, mask};
 
-use super::paths::LONGEST_SOCKET;
-
 /// The home directory or the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
-    #[error(
-        "neither ATLASBRIDGE_HOME nor HOME is set, so there is no place for AtlasBridge's files\n    \
-         set ATLASBRIDGE_HOME to an absolute path"
-    )]
-    NoHome,
-    #[error(
-        "{name} must be an absolute path, found `{}`\n    \
-         write the whole path, from the first `/`; a `~` in quotes is not expanded",
-        path.display()
-    )]
-    Relative { name: &'static str, path: PathBuf },
     #[error("{doing} {}", path.display())]
     Unusable {
         doing: &'static str,
@@ -31,56 +18,21 @@ pub(crate) enum ConfigError {
         #[source]
         source: io::Error,
     },
-    #[error("{} is not a directory\n    set ATLASBRIDGE_HOME to another path, or move that file away", home.display())]
-    NotADirectory { home: PathBuf },
-    #[error(
-        "{} belongs to another user (uid {owner}; you are uid {us})\n    \
-         set ATLASBRIDGE_HOME to a directory of your own",
-        home.display()
-    )]
-    HomeNotOurs { home: PathBuf, owner: u32, us: u32 },
-    #[error(
-        "{} can be reached by other users (mode {mode:04o}): your prompts and tokens lie there\n    \
-         run: chmod 700 {}",
-        home.display(), quoted(home)
-    )]
-    HomeOpen { home: PathBuf, mode: u32 },
-    #[error(
-        "the path of the hub's socket has {length} bytes, and the system takes {LONGEST_SOCKET} at most: {}\n    \
-         set ATLASBRIDGE_HOME to a shorter path, for example /tmp/atlasbridge-$USER",
-        socket.display()
-    )]
-    SocketTooLong { socket: PathBuf, length: usize },
-    #[error(
-        "{} is a link to a file that does not exist\n    \
-         create that file, or remove the link to use the defaults",
-        file.display()
-    )]
-    DanglingLink { file: PathBuf },
-    #[error("{} is not a file\n    set ATLASBRIDGE_CONFIG to the path of a file", file.display())]
-    NotAFile { file: PathBuf },
-    #[error("{} is not UTF-8 text (line {line})\n    save it as UTF-8", file.display())]
-    NotText { file: PathBuf, line: usize },
-    #[error(
-        "{} belongs to another user (uid {owner}; you are uid {us}), who could change who may answer for you\n    \
-         copy it to a file of your own, or run: chown {us} {}",
-        file.display(), quoted(file)
-    )]
-    NotOurs { file: PathBuf, owner: u32, us: u32 },
-    #[error(
-        "{} can be read or changed by other users (mode {mode:04o}), and it may hold tokens\n    \
-         run: chmod 600 {}",
-        file.display(), quoted(file)
-    )]
-    Open { file: PathBuf, mode: u32 },
-    /// Everything that is wrong with its text, in the order of the lines.
+    /// Other users can reach it, and could not if it had the mode `closed`.
+    #[error("{says}\n    run: chmod {closed:o} {}", quoted(path))]
+    Open { path: PathBuf, closed: u32, says: String },
+    /// What is wrong, each with its cure on a line of its own.
     #[error("{0}")]
-    Invalid(String),
+    Refused(String),
 }
 
 impl ConfigError {
     pub(super) fn unusable(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
         move |source| Self::Unusable { doing, path: path.to_owned(), source }
+    }
+
+    pub(super) fn refused(what: impl fmt::Display, cure: impl fmt::Display) -> Self {
+        Self::Refused(format!("{what}\n    {cure}"))
     }
 }
 

@@ -253,7 +253,7 @@ impl ConfigReader<'_> {
     fn refused(mut self) -> ConfigError {
         self.problems.sort_by_key(|(place, _)| *place);
         let says: Vec<_> = self.problems.into_iter().map(|(_, says)| says).collect();
-        ConfigError::Invalid(says.join("\n"))
+        ConfigError::Refused(says.join("\n"))
     }
 }
 

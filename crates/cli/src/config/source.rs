@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::ConfigError;
+use super::{ConfigError, quoted};
 
 /// The text of the file; `None` if there is no such file.
 pub(crate) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError> {
@@ -18,17 +18,20 @@ pub(crate) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError
 /// The text of a file that only we can reach. A link is followed, and the file at its end is judged.
 pub(super) fn read(file: &Path) -> Result<String, ConfigError> {
     let unreadable = ConfigError::unusable("reading", file);
+    let shown = file.display();
     let here = fs::symlink_metadata(file).map_err(&unreadable)?;
     let target = match fs::metadata(file) {
         Err(error) if here.is_symlink() && error.kind() == io::ErrorKind::NotFound => {
-            let file = file.to_owned();
-            return Err(ConfigError::DanglingLink { file });
+            let what = format!("{shown} is a link to a file that does not exist");
+            let cure = "create that file, or remove the link to use the defaults";
+            return Err(ConfigError::refused(what, cure));
         }
         target => target.map_err(&unreadable)?,
     };
     // Before opening: a named pipe would keep us waiting for its writer.
     if !target.is_file() {
-        return Err(ConfigError::NotAFile { file: file.to_owned() });
+        let cure = "set ATLASBRIDGE_CONFIG to the path of a file";
+        return Err(ConfigError::refused(format!("{shown} is not a file"), cure));
     }
     let mut open = File::open(file).map_err(&unreadable)?;
     // Judge what was opened, not what had the name a moment ago.
@@ -37,15 +40,23 @@ pub(super) fn read(file: &Path) -> Result<String, ConfigError> {
     match exposure(metadata.uid(), metadata.mode(), us) {
         None => {}
         Some(Exposure::OtherOwner { owner }) => {
-            return Err(ConfigError::NotOurs { file: file.to_owned(), owner, us });
+            let risk = "who could change who may answer for you";
+            let what = format!("{shown} belongs to another user (uid {owner}; you are uid {us}), {risk}");
+            let cure = format!("copy it to a file of your own, or run: chown {us} {}", quoted(file));
+            return Err(ConfigError::refused(what, cure));
         }
-        Some(Exposure::OtherUsers { mode }) => return Err(ConfigError::Open { file: file.to_owned(), mode }),
+        Some(Exposure::OtherUsers { mode }) => {
+            let reach = format!("can be read or changed by other users (mode {mode:04o})");
+            let says = format!("{shown} {reach}, and it may hold tokens");
+            return Err(ConfigError::Open { path: file.to_owned(), closed: 0o600, says });
+        }
     }
     let mut bytes = Vec::new();
     open.read_to_end(&mut bytes).map_err(&unreadable)?;
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        ConfigError::NotText { file: file.to_owned(), line: good.split(|byte| *byte == b'\n').count() }
+        let line = good.split(|byte| *byte == b'\n').count();
+        ConfigError::refused(format!("{shown} is not UTF-8 text (line {line})"), "save it as UTF-8")
     })
 }
 

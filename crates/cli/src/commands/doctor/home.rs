@@ -28,11 +28,10 @@ pub(super) fn checks(paths: &Paths, environment: &Environment) -> Vec<Finding> {
 /// Makes right what costs no other user anything, and says what was done.
 pub(super) fn mend(paths: &Paths, environment: &Environment) -> Vec<Finding> {
     let mut done = Vec::new();
-    if let Err(ConfigError::HomeOpen { home, .. }) = paths.check_home() {
-        done.push(close(&home, 0o700));
-    }
-    if let Err(ConfigError::Open { file, .. }) = load(paths, environment) {
-        done.push(close(&file, 0o600));
+    for refused in [paths.check_home().err(), load(paths, environment).err()] {
+        if let Some(ConfigError::Open { path, closed, .. }) = refused {
+            done.push(close(&path, closed));
+        }
     }
     for file in left_behind(&paths.hooks_dir()) {
         done.push(remove(&file, "which an ended session left behind"));
@@ -88,7 +87,7 @@ fn config(paths: &Paths, environment: &Environment) -> Vec<Finding> {
 fn refused(check: &str, error: &ConfigError, otherwise: &str) -> Finding {
     let text = chain(error);
     let (says, next) = text.split_once("\n    ").unwrap_or((&text, otherwise));
-    let is_mode = matches!(error, ConfigError::HomeOpen { .. } | ConfigError::Open { .. });
+    let is_mode = matches!(error, ConfigError::Open { .. });
     let or_fix = if is_mode { format!(", or {FIX}") } else { String::new() };
     Finding::problem(check, says, format!("{next}{or_fix}"))
 }
