@@ -25,20 +25,8 @@ use crate::spelling::nearest;
 
 /// The command line asks for something that is not there; exit code 2.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum BadUsage {
-    #[error("there is no scenario {word}{}; `atlasbridge lab list` lists them", meant.map_or_else(String::new, |meant| format!(", did you mean {meant}?")))]
-    Scenario { word: String, meant: Option<&'static str> },
-    #[error("{} ({}) cannot be played: {}", .0.id, .0.name, .0.because)]
-    Planned(&'static Planned),
-    #[error("name a scenario, for instance QA-001, or say --all; `atlasbridge lab list` lists them")]
-    NoScenario,
-    #[error(
-        "the lab does not rehearse inside a session: its answers would count as the tool's own; use another terminal"
-    )]
-    InsideSession,
-    #[error("--at takes the seconds since the recording began, for instance 3.5")]
-    At,
-}
+#[error("{0}")]
+pub(crate) struct BadUsage(String);
 
 pub(super) fn run(command: Lab, output: &Output) -> anyhow::Result<ExitCode> {
     match command {
@@ -90,7 +78,8 @@ fn list(json: bool, output: &Output) -> anyhow::Result<()> {
 fn run_scenarios(words: &[String], all: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
     let chosen = chosen(words, all)?;
     if std::env::var_os(SESSION_MARKER).is_some() {
-        return Err(BadUsage::InsideSession.into());
+        let why = "its answers would count as the tool's own; use another terminal";
+        return Err(BadUsage(format!("the lab does not rehearse inside a session: {why}")).into());
     }
     let config = LabConfig {
         program: std::env::current_exe().context("finding our own binary")?,
@@ -127,21 +116,23 @@ fn chosen(words: &[String], all: bool) -> Result<Vec<&'static Scenario>, BadUsag
         return Ok(SCENARIOS.iter().collect());
     }
     if words.is_empty() {
-        return Err(BadUsage::NoScenario);
+        let known = "`atlasbridge lab list` lists them";
+        return Err(BadUsage(format!("name a scenario, for instance QA-001, or say --all; {known}")));
     }
     words.iter().map(|word| meant_by(word)).collect()
 }
 
 fn meant_by(word: &str) -> Result<&'static Scenario, BadUsage> {
-    if let Some(planned) = planned_scenario(word) {
-        return Err(BadUsage::Planned(planned));
+    if let Some(Planned { id, name, because, .. }) = planned_scenario(word) {
+        return Err(BadUsage(format!("{id} ({name}) cannot be played: {because}")));
     }
-    let known: Vec<&str> = SCENARIOS.iter().flat_map(|scenario| [scenario.id, scenario.name]).collect();
-    // Numbers are near each other in letters alone: QA-777 is no slip for QA-007.
-    let is_number = word.chars().any(|char| char.is_ascii_digit());
-    scenario(word).ok_or_else(|| BadUsage::Scenario {
-        word: word.to_owned(),
-        meant: nearest(word, &known).filter(|_| !is_number),
+    scenario(word).ok_or_else(|| {
+        let known: Vec<&str> = SCENARIOS.iter().flat_map(|scenario| [scenario.id, scenario.name]).collect();
+        // Numbers are near each other in letters alone: QA-777 is no slip for QA-007.
+        let is_number = word.chars().any(|char| char.is_ascii_digit());
+        let meant = nearest(word, &known).filter(|_| !is_number);
+        let meant = meant.map(|meant| format!(", did you mean {meant}?")).unwrap_or_default();
+        BadUsage(format!("there is no scenario {word}{meant}; `atlasbridge lab list` lists them"))
     })
 }
 
@@ -243,7 +234,9 @@ fn row(prompt: &PromptLine) -> Vec<String> {
 
 fn explain_file(args: &ExplainArgs, output: &Output) -> anyhow::Result<()> {
     let config = config_for(args.adapter.as_deref(), Some(&args.file))?;
-    let at = Duration::try_from_secs_f64(args.at).map_err(|_| BadUsage::At)?;
+    let at = Duration::try_from_secs_f64(args.at).map_err(|_| {
+        BadUsage("--at takes the seconds since the recording began, for instance 3.5".to_owned())
+    })?;
     let recording = read_cast(&args.file)?;
     if at > recording.end.0 {
         output.warn(&format!(
