@@ -426,33 +426,9 @@ pub(crate) enum Lab {
         json: bool,
     },
     /// Show which prompts the detector sees in a recording (asciicast v2), on the recording's own clock
-    Replay {
-        #[arg(value_name = "FILE.cast", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
-        /// Read it as a recording of this tool
-        #[arg(long, value_name = "NAME")]
-        adapter: Option<String>,
-        /// One JSON object a line and prompt
-        #[arg(long)]
-        json: bool,
-        /// Say how fast it was, on standard error
-        #[arg(long)]
-        stats: bool,
-    },
+    Replay(ReplayArgs),
     /// Show what the detector sees at one moment of a recording, what it decides, and why
-    Explain {
-        #[arg(value_name = "FILE.cast", value_hint = ValueHint::FilePath)]
-        file: PathBuf,
-        /// Seconds since the recording began
-        #[arg(long, value_name = "SECONDS")]
-        at: f64,
-        /// Read it as a recording of this tool
-        #[arg(long, value_name = "NAME")]
-        adapter: Option<String>,
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Explain(ExplainArgs),
     /// Run a tool on this terminal and record it, with a draft of its label
     #[command(
         after_help = "Everything that is shown is recorded. What is typed while the terminal does not show it, as a \
@@ -467,6 +443,36 @@ pub(crate) enum Lab {
         #[arg(value_name = "TOOL", required = true, trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
         tool: Vec<OsString>,
     },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    #[arg(value_name = "FILE.cast", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Read it as a recording of this tool
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<String>,
+    /// One JSON object a line and prompt
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say how fast it was, on standard error
+    #[arg(long)]
+    pub(crate) stats: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExplainArgs {
+    #[arg(value_name = "FILE.cast", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Seconds since the recording began
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) at: f64,
+    /// Read it as a recording of this tool
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[cfg(test)]

@@ -201,7 +201,7 @@ pub(crate) fn hub_command() -> io::Result<(std::path::PathBuf, Vec<OsString>)> {
 }
 
 /// Starts a hub and waits until it listens.
-pub(crate) fn start_hub(paths: &Paths) -> Result<(), ClientError> {
+fn start_hub(paths: &Paths) -> Result<(), ClientError> {
     if std::env::var_os(SESSION_MARKER).is_some() {
         return Err(ClientError::InsideSession);
     }

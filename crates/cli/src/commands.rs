@@ -11,7 +11,6 @@ mod lab;
 mod logs;
 mod open;
 mod run;
-mod send;
 mod sessions;
 mod setup;
 mod status;
@@ -21,22 +20,22 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use atlasbridge_agents::{Surroundings, codex, hook};
+use atlasbridge_detect::PackErrors;
+use atlasbridge_lab::UnknownAdapter;
 use clap::CommandFactory;
 
 use crate::args::{Args, Command};
 use crate::client::Client;
-use crate::config::{
-    self as settings, Config, ConfigError, Environment, HomeError, Paths, PathsError, environment_of_others,
-};
+use crate::config::{self as settings, Config, ConfigError, Environment, Paths, environment_of_others};
 use crate::output::Output;
 
 pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Run(args) => return run::run(args, output),
         Command::Approvals { json, watch } => approvals::run(json, watch, output)?,
-        Command::Approve { prompt, json } => return answer::approve(prompt, json, output),
+        Command::Approve { prompt, json } => return answer::give(&answer::approve(prompt), json, output),
         Command::Deny { prompt, reason, as_is, json } => {
-            return answer::deny(prompt, reason, as_is, json, output);
+            return answer::give(&answer::deny(prompt, reason, as_is), json, output);
         }
         Command::Hook { socket } => {
             hook::decision(std::io::stdin(), &socket).iter().for_each(|decision| output.line(decision));
@@ -47,12 +46,11 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
             return Ok(if ended.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         Command::Reply { prompt, value, as_is, json } => {
-            return answer::reply(prompt, &value, as_is, json, output);
+            return answer::give(&answer::reply(prompt, value, as_is)?, json, output);
         }
-        Command::Send { session, text: Some(text), as_is, json, .. } => {
-            return send::run(session, &text, as_is, json, output);
+        Command::Send { session, text, as_is, take_back: _, json } => {
+            return answer::give(&answer::send(session, text, as_is)?, json, output);
         }
-        Command::Send { session, text: None, json, .. } => return send::take_back(session, json, output),
         Command::Status { all, json } => status::run(all, json, output)?,
         Command::Sessions(command) => sessions::run(command, output)?,
         Command::Logs { tail, lines, json } => logs::run(tail, lines, json, output)?,
@@ -77,10 +75,9 @@ pub(crate) fn run(args: Args, output: &Output) -> anyhow::Result<ExitCode> {
 /// Exit code of a failure: 2 where usage or configuration is to be mended, 1 for all else.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     let is_setting = |cause: &(dyn std::error::Error + 'static)| {
-        cause.is::<adapters::AdapterError>()
+        cause.is::<PackErrors>()
+            || cause.is::<UnknownAdapter>()
             || cause.is::<ConfigError>()
-            || cause.is::<PathsError>()
-            || cause.is::<HomeError>()
             || cause.is::<lab::BadUsage>()
     };
     if error.chain().any(is_setting) { 2 } else { 1 }
@@ -115,20 +112,4 @@ fn config_of(paths: &Paths, output: &Output) -> anyhow::Result<Config> {
         output.warn(warning);
     }
     Ok(loaded.config)
-}
-
-/// An error and its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}
-
-/// Whether each prompt is also to be written as a scenario.
-fn captures_prompts() -> bool {
-    Environment::of_process().is_on("ATLASBRIDGE_CAPTURE_PROMPTS")
 }

@@ -14,7 +14,6 @@ mod read;
 mod reference;
 mod rules;
 mod schema;
-mod show;
 mod source;
 
 #[cfg(test)]
@@ -22,17 +21,16 @@ mod tests;
 
 use std::path::Path;
 
-use atlasbridge_model::Kind;
 use serde::Deserialize;
 
 pub(crate) use environment::{Environment, environment_of_others};
-pub(crate) use paths::{HomeError, Paths, PathsError};
-pub(crate) use read::Settings;
+use paths::CONFIG_FILE;
+pub(crate) use paths::Paths;
+pub(crate) use problem::{ConfigError, quoted};
 use read::parse;
 pub(crate) use reference::reference;
-pub(crate) use schema::{Defaults, Policy, Prompts, Slack, StoreSettings, Telegram, Web};
-pub(crate) use show::show;
-pub(crate) use source::{ConfigError, quoted};
+pub(crate) use schema::{Policy, Prompts, Slack, StoreSettings, Telegram, Web};
+pub(crate) use source::read_if_present;
 
 /// What the settings mean. Every value has passed the rule of its row in the table.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -57,40 +55,27 @@ pub(crate) enum OnExpiry {
     Nothing,
 }
 
-impl Defaults {
-    pub(crate) fn of(&self, kind: Kind) -> OnExpiry {
-        match kind {
-            Kind::YesNo => self.yes_no,
-            Kind::ConfirmEnter => self.confirm_enter,
-            Kind::MultipleChoice => self.multiple_choice,
-            Kind::FreeText => self.free_text,
-            Kind::Password => self.password,
-            Kind::Idle => self.idle,
-            Kind::Unknown => self.unknown,
-        }
-    }
-}
-
 /// A configuration that holds, and what is worth knowing about it.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     pub config: Config,
-    /// The same settings as they were given, with the place each came from; for `config show`.
-    pub settings: Settings,
+    /// The settings in force as TOML, with the origin of each and every secret masked: `config show`.
+    pub shown: String,
     /// What does not stop AtlasBridge and its user should know, in sentences.
     pub warnings: Vec<String>,
 }
 
 /// The configuration of this user. A missing file means the defaults.
 pub(crate) fn load(paths: &Paths, environment: &Environment) -> Result<Loaded, ConfigError> {
-    match source::read_if_present(&paths.config)? {
-        Some(text) => Ok(parse(&text, &paths.config, environment)?),
-        None => {
-            let mut loaded = parse("", &paths.config, environment)?;
-            loaded.warnings.extend(paths.named_but_missing());
-            Ok(loaded)
-        }
+    let text = read_if_present(&paths.config)?;
+    let mut loaded = parse(text.as_deref().unwrap_or_default(), &paths.config, environment)?;
+    // A person who names a file means it to be read; that it is not there deserves a word.
+    if text.is_none() && paths.config != paths.home.join(CONFIG_FILE) {
+        let file = paths.config.display();
+        let missing = format!("ATLASBRIDGE_CONFIG names {file}, which does not exist: the defaults are used");
+        loaded.warnings.push(missing);
     }
+    Ok(loaded)
 }
 
 /// Whether this is the shape of a bot's token.
@@ -100,6 +85,5 @@ pub(crate) fn is_telegram_token(text: &str) -> bool {
 
 /// The configuration in one named file, which must exist: `config check FILE`.
 pub(crate) fn load_file(file: &Path, environment: &Environment) -> Result<Loaded, ConfigError> {
-    let text = source::read(file)?;
-    Ok(parse(&text, file, environment)?)
+    parse(&source::read(file)?, file, environment)
 }

@@ -75,16 +75,7 @@ impl Output {
 
     /// An error with its causes, once each.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        let mut text = String::new();
-        for cause in error.chain() {
-            let cause = cause.to_string();
-            // A cause that its parent has told already is not told again.
-            if !cause.is_empty() && !text.contains(&cause) {
-                text.push_str(if text.is_empty() { "" } else { ": " });
-                text.push_str(&cause);
-            }
-        }
-        self.beside("atlasbridge:".red().bold(), &text);
+        self.beside("atlasbridge:".red().bold(), &chain(error.as_ref()));
     }
 
     /// On standard error, where it is no part of the result.
@@ -161,6 +152,19 @@ impl Output {
         let _ = stdout.write_all(text.as_bytes());
         let _ = stdout.flush();
     }
+}
+
+/// An error and its causes in one line. A cause that its parent has told already is not told again.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = String::new();
+    for cause in anyhow::Chain::new(error) {
+        let cause = cause.to_string();
+        if !cause.is_empty() && !text.contains(&cause) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 /// Text of a wrapped tool, made visible: control, invisible and direction-changing characters could make a person

@@ -13,8 +13,15 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no adapter {name:?}; known are {known}")]
 pub struct UnknownAdapter {
-    pub name: String,
-    pub known: String,
+    name: String,
+    known: String,
+}
+
+impl UnknownAdapter {
+    pub fn new(name: &str, packs: &Packs) -> Self {
+        let known: Vec<_> = packs.iter().map(|pack| pack.name().to_owned()).collect();
+        Self { name: name.to_owned(), known: known.join(", ") }
+    }
 }
 
 /// How the detector reads a recording of this tool. Idle is announced, as recordings are labelled with it.
@@ -28,10 +35,7 @@ pub fn detector_config(
 ) -> Result<DetectorConfig, UnknownAdapter> {
     let pack = match adapter {
         Some("generic") => None,
-        Some(name) => Some(packs.for_program(name).ok_or_else(|| UnknownAdapter {
-            name: name.to_owned(),
-            known: packs.iter().map(|pack| pack.name().to_owned()).collect::<Vec<_>>().join(", "),
-        })?),
+        Some(name) => Some(packs.for_program(name).ok_or_else(|| UnknownAdapter::new(name, packs))?),
         None => recording.and_then(|file| tools_of(file).iter().find_map(|tool| packs.for_program(tool))),
     };
     Ok(DetectorConfig { announce_idle: true, pack, ..DetectorConfig::default() })

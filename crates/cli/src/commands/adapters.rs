@@ -5,21 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use atlasbridge_detect::{Pack, PackErrors, Packs};
+use atlasbridge_detect::{Pack, Packs};
+use atlasbridge_lab::UnknownAdapter;
 use serde_json::json;
 
 use crate::args::Adapters;
 use crate::config::Paths;
 use crate::output::Output;
-
-/// An adapter that cannot be used: to be mended before anything starts.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum AdapterError {
-    #[error("{0}")]
-    Broken(PackErrors),
-    #[error("there is no adapter {name:?}; known are {known}")]
-    Unknown { name: String, known: String },
-}
 
 pub(super) fn run(command: Adapters, output: &Output) -> anyhow::Result<()> {
     match command {
@@ -27,7 +19,7 @@ pub(super) fn run(command: Adapters, output: &Output) -> anyhow::Result<()> {
         Adapters::Show { name } => output.raw(named(&packs(&super::home()?)?, &name)?.text()),
         Adapters::Check { file } => {
             let text = read(&file)?;
-            let pack = Pack::parse(&text, &file).map_err(AdapterError::Broken)?;
+            let pack = Pack::parse(&text, &file)?;
             output.line(&format!(
                 "{} holds: {} for {}",
                 file.display(),
@@ -50,18 +42,15 @@ pub(super) fn packs(paths: &Paths) -> anyhow::Result<Packs> {
     files.sort();
     let texts = files.into_iter().map(|file| read(&file).map(|text| (file, text)));
     let texts = texts.collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(Packs::with_user(texts).map_err(AdapterError::Broken)?)
+    Ok(Packs::with_user(texts)?)
 }
 
 /// By its name, or by that of one of its programs: `openai` is an old name of codex.
-pub(super) fn named(packs: &Packs, name: &str) -> Result<Arc<Pack>, AdapterError> {
+pub(super) fn named(packs: &Packs, name: &str) -> Result<Arc<Pack>, UnknownAdapter> {
     let by_name = packs.iter().find(|pack| pack.name() == name);
     by_name
         .or_else(|| packs.iter().find(|pack| pack.binaries().iter().any(|binary| binary == name)))
-        .ok_or_else(|| AdapterError::Unknown {
-            name: name.to_owned(),
-            known: packs.iter().map(|pack| pack.name().to_owned()).collect::<Vec<_>>().join(", "),
-        })
+        .ok_or_else(|| UnknownAdapter::new(name, packs))
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {

@@ -56,15 +56,13 @@ fn row(prompt: &PromptView) -> Vec<String> {
         None => prompt.tool.clone(),
     };
     let level = if prompt.confidence == Level::Low.as_str() { Level::Low } else { Level::High };
-    let choices = match prompt.choices.is_empty() {
-        true if prompt.answers.is_empty() || prompt.kind != "unknown" => prompt.kind.replace('_', " "),
-        true => prompt.answers.join(" · "),
-        false => prompt
-            .choices
-            .iter()
-            .map(|choice| speech::label(&choice.label, &choice.keys, level))
-            .collect::<Vec<_>>()
-            .join(" · "),
+    let labels = prompt.choices.iter().map(|choice| speech::label(&choice.label, &choice.keys, level));
+    let choices = if !prompt.choices.is_empty() {
+        labels.collect::<Vec<_>>().join(" · ")
+    } else if prompt.kind == "unknown" && !prompt.answers.is_empty() {
+        prompt.answers.join(" · ")
+    } else {
+        prompt.kind.replace('_', " ")
     };
     vec![
         prompt.prompt_id.chars().take(8).collect(),

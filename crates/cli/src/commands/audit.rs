@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::args::Audit;
 use crate::config::{Environment, Paths};
-use crate::output::Output;
+use crate::output::{Output, chain};
 
 /// The codes that scripts rely on (SPEC; docs/audit.md).
 const GOOD: u8 = 0;
@@ -31,9 +31,8 @@ pub(super) fn run(command: Audit, output: &Output) -> anyhow::Result<ExitCode> {
         Audit::Export { session } => {
             let session =
                 session.map(|id| id.parse()).transpose().context("--session takes a whole session id")?;
-            for record in
-                read_records(&paths.audit_log(), RecordFilter { session, ..RecordFilter::default() })?
-            {
+            let filter = RecordFilter { session, ..RecordFilter::default() };
+            for record in read_records(&paths.audit_log(), filter)? {
                 output.raw(&format!("{}\n", record?.line()));
             }
             Ok(ExitCode::SUCCESS)
@@ -52,7 +51,7 @@ fn judged(verdict: &Result<Verification, VerifyError>) -> (u8, &'static str, Str
     };
     let told = match verdict {
         Ok(verdict) => verdict.to_string(),
-        Err(error) => format!("cannot be read: {}", super::chain(error)),
+        Err(error) => format!("cannot be read: {}", chain(error)),
     };
     (code, word, told)
 }

@@ -1,7 +1,9 @@
 //! `config`: where it is, what is in force, whether it holds.
 
+use std::path::Path;
+
 use crate::args::ConfigCommand;
-use crate::config::{Environment, Paths, load, load_file, reference, show};
+use crate::config::{Environment, Paths, load, load_file, reference};
 use crate::output::Output;
 
 pub(super) fn run(command: ConfigCommand, output: &Output) -> anyhow::Result<()> {
@@ -9,10 +11,7 @@ pub(super) fn run(command: ConfigCommand, output: &Output) -> anyhow::Result<()>
     let paths = Paths::new(&environment)?;
     match command {
         ConfigCommand::Path => output.line(&paths.config.display().to_string()),
-        ConfigCommand::Show => {
-            let loaded = load(&paths, &environment)?;
-            output.raw(&show(&loaded.settings));
-        }
+        ConfigCommand::Show => output.raw(&load(&paths, &environment)?.shown),
         ConfigCommand::Reference => output.raw(&reference()),
         ConfigCommand::Check { file } => {
             let (loaded, file) = match file {
@@ -22,9 +21,14 @@ pub(super) fn run(command: ConfigCommand, output: &Output) -> anyhow::Result<()>
             for warning in &loaded.warnings {
                 output.warn(warning);
             }
-            let found = if file.exists() { "holds" } else { "does not exist; the defaults hold" };
-            output.line(&format!("{} {found}", file.display()));
+            output.line(&holding(&file));
         }
     }
     Ok(())
+}
+
+/// Of a file that has no problem.
+pub(super) fn holding(file: &Path) -> String {
+    let found = if file.exists() { "holds" } else { "does not exist; the defaults hold" };
+    format!("{} {found}", file.display())
 }

@@ -11,14 +11,14 @@ use std::time::Duration;
 use anyhow::Context;
 use atlasbridge_channel::telegram::{self, BotSettings};
 use atlasbridge_hub::{ChannelStart, Defaults, HubConfig, Settings, serve};
-use atlasbridge_model::{Kind, speech};
+use atlasbridge_model::speech;
 use atlasbridge_web::{PageConfig, Tls};
 use atlasbridge_wire::command::{ChannelView, HubView};
 use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Hub;
-use crate::client::{Client, start_hub};
+use crate::client::Client;
 use crate::config::{self, Config, Environment, OnExpiry, Paths, Telegram, Web};
 use crate::output::Output;
 
@@ -32,30 +32,22 @@ pub(super) const NOT_RUNNING: &str = "The hub does not run. It starts by itself 
 pub(super) fn run(command: Hub, output: &Output) -> anyhow::Result<()> {
     let paths = super::home()?;
     match command {
-        Hub::Start => {
+        Hub::Start | Hub::Restart => {
             super::config_of(&paths, output)?;
-            if Client::if_running(&paths)?.is_none() {
-                start_hub(&paths)?;
+            if matches!(command, Hub::Restart) {
+                stop(&paths, output)?;
             }
-            tell_version(&Client::connect(&paths)?, output);
+            let hub = Client::connect_or_start(&paths)?;
+            output.line(&format!("The hub runs (version {}).", hub.version));
         }
         Hub::Stop => output.line(match stop(&paths, output)? {
             true => "The hub has stopped. Sessions go on; the next prompt starts it again.",
             false => "The hub does not run.",
         }),
-        Hub::Restart => {
-            super::config_of(&paths, output)?;
-            stop(&paths, output)?;
-            tell_version(&Client::connect_or_start(&paths)?, output);
-        }
         Hub::Status { json } => status(&paths, json, output)?,
         Hub::Serve { background } => be_the_hub(&paths, background, output)?,
     }
     Ok(())
-}
-
-fn tell_version(hub: &Client, output: &Output) {
-    output.line(&format!("The hub runs (version {}).", hub.version));
 }
 
 fn status(paths: &Paths, json: bool, output: &Output) -> anyhow::Result<()> {
@@ -88,10 +80,10 @@ pub(super) fn warn_of_trouble(hub: &HubView, output: &Output) {
 
 pub(super) fn channels(hub: &HubView) -> String {
     let shown = |channel: &ChannelView| format!("{} ({})", channel.name, state_of(channel));
-    match hub.channels.is_empty() {
-        true => "command line".to_owned(),
-        false => hub.channels.iter().map(shown).collect::<Vec<_>>().join(", "),
+    if hub.channels.is_empty() {
+        return "command line".to_owned();
     }
+    hub.channels.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// How a channel is, where it is reached, and why it is not connected.
@@ -152,7 +144,8 @@ fn config_and_serve(paths: &Paths, ready: Option<File>) -> anyhow::Result<()> {
 }
 
 fn settings(config: &Config, paths: &Paths) -> Settings {
-    let takes = |kind| config.prompts.defaults.of(kind) == OnExpiry::SafeDefault;
+    let defaults = &config.prompts.defaults;
+    let takes = |on_expiry| on_expiry == OnExpiry::SafeDefault;
     Settings {
         ttl: Duration::from_secs(config.prompts.timeout_seconds),
         retention: Duration::from_secs(u64::from(config.store.retention_days) * 24 * 60 * 60),
@@ -163,10 +156,10 @@ fn settings(config: &Config, paths: &Paths) -> Settings {
         channels: config.telegram.iter().map(telegram).collect(),
         page: page(&config.web, paths),
         defaults: Defaults {
-            yes_no: takes(Kind::YesNo),
-            confirm_enter: takes(Kind::ConfirmEnter),
-            multiple_choice: takes(Kind::MultipleChoice),
-            free_text: takes(Kind::FreeText),
+            yes_no: takes(defaults.yes_no),
+            confirm_enter: takes(defaults.confirm_enter),
+            multiple_choice: takes(defaults.multiple_choice),
+            free_text: takes(defaults.free_text),
         },
     }
 }

@@ -1,6 +1,6 @@
 //! `lab`: rehearse the detector.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
@@ -10,14 +10,14 @@ use atlasbridge_detect::recording::replay;
 use atlasbridge_detect::{DetectorConfig, Moment, Packs};
 use atlasbridge_lab::{
     Explanation, LabConfig, PLANNED, Planned, PromptLine, PromptTiming, RecordConfig, Rehearsal,
-    RehearseError, SCENARIOS, Scenario, UnknownAdapter, detector_config, explain, planned_scenario,
-    read_cast, record, rehearse, scenario,
+    RehearseError, SCENARIOS, Scenario, detector_config, explain, planned_scenario, read_cast, record,
+    rehearse, scenario,
 };
 use atlasbridge_pty::{Signal, Signals};
 use serde_json::{Value, json};
 
 use super::run::{name_of, tell_not_started};
-use crate::args::Lab;
+use crate::args::{ExplainArgs, Lab, ReplayArgs};
 use crate::client::SESSION_MARKER;
 use crate::config::{Environment, Paths, environment_of_others};
 use crate::output::Output;
@@ -25,33 +25,15 @@ use crate::spelling::nearest;
 
 /// The command line asks for something that is not there; exit code 2.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum BadUsage {
-    #[error("there is no scenario {word}{}; `atlasbridge lab list` lists them", meant.map_or_else(String::new, |meant| format!(", did you mean {meant}?")))]
-    Scenario { word: String, meant: Option<&'static str> },
-    #[error("{} ({}) cannot be played: {}", .0.id, .0.name, .0.because)]
-    Planned(&'static Planned),
-    #[error("name a scenario, for instance QA-001, or say --all; `atlasbridge lab list` lists them")]
-    NoScenario,
-    #[error(
-        "the lab does not rehearse inside a session: its answers would count as the tool's own; use another terminal"
-    )]
-    InsideSession,
-    #[error(transparent)]
-    Adapter(#[from] UnknownAdapter),
-    #[error("--at takes the seconds since the recording began, for instance 3.5")]
-    At,
-}
+#[error("{0}")]
+pub(crate) struct BadUsage(String);
 
 pub(super) fn run(command: Lab, output: &Output) -> anyhow::Result<ExitCode> {
     match command {
         Lab::List { json } => list(json, output)?,
         Lab::Run { scenarios, all, json } => return run_scenarios(&scenarios, all, json, output),
-        Lab::Replay { file, adapter, json, stats } => {
-            replay_file(&file, adapter.as_deref(), json, stats, output)?;
-        }
-        Lab::Explain { file, at, adapter, json } => {
-            explain_file(&file, at, adapter.as_deref(), json, output)?;
-        }
+        Lab::Replay(args) => replay_file(&args, output)?,
+        Lab::Explain(args) => explain_file(&args, output)?,
         Lab::Record { output: file, tool } => return record_tool(file, tool, output),
     }
     Ok(ExitCode::SUCCESS)
@@ -70,12 +52,10 @@ fn list(json: bool, output: &Output) -> anyhow::Result<()> {
     rows.sort_unstable();
     if json {
         let rows = rows.iter().map(|[id, name, platform, status, says]| {
-            let (shows, reason) = match *status == IMPLEMENTED {
-                true => (Some(says), None),
-                false => (None, Some(says)),
-            };
+            let is_implemented = *status == IMPLEMENTED;
             json!({
-                "id": id, "name": name, "platform": platform, "status": status, "shows": shows, "reason": reason,
+                "id": id, "name": name, "platform": platform, "status": status,
+                "shows": is_implemented.then_some(says), "reason": (!is_implemented).then_some(says),
             })
         });
         return output.json(&rows.collect::<Vec<_>>());
@@ -98,7 +78,8 @@ fn list(json: bool, output: &Output) -> anyhow::Result<()> {
 fn run_scenarios(words: &[String], all: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
     let chosen = chosen(words, all)?;
     if std::env::var_os(SESSION_MARKER).is_some() {
-        return Err(BadUsage::InsideSession.into());
+        let why = "its answers would count as the tool's own; use another terminal";
+        return Err(BadUsage(format!("the lab does not rehearse inside a session: {why}")).into());
     }
     let config = LabConfig {
         program: std::env::current_exe().context("finding our own binary")?,
@@ -135,21 +116,23 @@ fn chosen(words: &[String], all: bool) -> Result<Vec<&'static Scenario>, BadUsag
         return Ok(SCENARIOS.iter().collect());
     }
     if words.is_empty() {
-        return Err(BadUsage::NoScenario);
+        let known = "`atlasbridge lab list` lists them";
+        return Err(BadUsage(format!("name a scenario, for instance QA-001, or say --all; {known}")));
     }
     words.iter().map(|word| meant_by(word)).collect()
 }
 
 fn meant_by(word: &str) -> Result<&'static Scenario, BadUsage> {
-    if let Some(planned) = planned_scenario(word) {
-        return Err(BadUsage::Planned(planned));
+    if let Some(Planned { id, name, because, .. }) = planned_scenario(word) {
+        return Err(BadUsage(format!("{id} ({name}) cannot be played: {because}")));
     }
-    let known: Vec<&str> = SCENARIOS.iter().flat_map(|scenario| [scenario.id, scenario.name]).collect();
-    // Numbers are near each other in letters alone: QA-777 is no slip for QA-007.
-    let is_number = word.chars().any(|char| char.is_ascii_digit());
-    scenario(word).ok_or_else(|| BadUsage::Scenario {
-        word: word.to_owned(),
-        meant: nearest(word, &known).filter(|_| !is_number),
+    scenario(word).ok_or_else(|| {
+        let known: Vec<&str> = SCENARIOS.iter().flat_map(|scenario| [scenario.id, scenario.name]).collect();
+        // Numbers are near each other in letters alone: QA-777 is no slip for QA-007.
+        let is_number = word.chars().any(|char| char.is_ascii_digit());
+        let meant = nearest(word, &known).filter(|_| !is_number);
+        let meant = meant.map(|meant| format!(", did you mean {meant}?")).unwrap_or_default();
+        BadUsage(format!("there is no scenario {word}{meant}; `atlasbridge lab list` lists them"))
     })
 }
 
@@ -181,10 +164,8 @@ fn show(rehearsals: &[Rehearsal], output: &Output) {
     }
     if output.is_terminal() {
         let passed = rehearsals.iter().filter(|rehearsal| rehearsal.passed()).count();
-        output.line(&format!(
-            "\n{passed} of {} passed. Times are those of the slowest prompt.",
-            rehearsals.len()
-        ));
+        let all = rehearsals.len();
+        output.line(&format!("\n{passed} of {all} passed. Times are those of the slowest prompt."));
     }
 }
 
@@ -213,20 +194,14 @@ fn as_json(rehearsal: &Rehearsal) -> Value {
     })
 }
 
-fn replay_file(
-    file: &Path,
-    adapter: Option<&str>,
-    json: bool,
-    stats: bool,
-    output: &Output,
-) -> anyhow::Result<()> {
-    let config = config_for(adapter, Some(file))?;
-    let recording = read_cast(file)?;
+fn replay_file(args: &ReplayArgs, output: &Output) -> anyhow::Result<()> {
+    let config = config_for(args.adapter.as_deref(), Some(&args.file))?;
+    let recording = read_cast(&args.file)?;
     let began = Instant::now();
     let replayed = replay(&recording, config);
     let took = began.elapsed();
     let prompts: Vec<_> = replayed.iter().map(PromptLine::from).collect();
-    if json {
+    if args.json {
         for prompt in &prompts {
             output.json_line(prompt)?;
         }
@@ -234,13 +209,10 @@ fn replay_file(
         let header = ["at", "kind", "sure", "question", "choices", "gone"];
         output.table(&header, prompts.iter().map(row), "No prompt was seen.");
     }
-    if stats {
-        output.notice(&format!(
-            "{:.1} s of recording in {:.1} ms: {:.0} times real time",
-            recording.end.0.as_secs_f64(),
-            took.as_secs_f64() * 1e3,
-            recording.end.0.as_secs_f64() / took.as_secs_f64().max(1e-9)
-        ));
+    if args.stats {
+        let (length, took) = (recording.end.0.as_secs_f64(), took.as_secs_f64());
+        let (millis, times) = (took * 1e3, length / took.max(1e-9));
+        output.notice(&format!("{length:.1} s of recording in {millis:.1} ms: {times:.0} times real time"));
     }
     Ok(())
 }
@@ -260,16 +232,12 @@ fn row(prompt: &PromptLine) -> Vec<String> {
     ]
 }
 
-fn explain_file(
-    file: &Path,
-    at: f64,
-    adapter: Option<&str>,
-    json: bool,
-    output: &Output,
-) -> anyhow::Result<()> {
-    let config = config_for(adapter, Some(file))?;
-    let at = Duration::try_from_secs_f64(at).map_err(|_| BadUsage::At)?;
-    let recording = read_cast(file)?;
+fn explain_file(args: &ExplainArgs, output: &Output) -> anyhow::Result<()> {
+    let config = config_for(args.adapter.as_deref(), Some(&args.file))?;
+    let at = Duration::try_from_secs_f64(args.at).map_err(|_| {
+        BadUsage("--at takes the seconds since the recording began, for instance 3.5".to_owned())
+    })?;
+    let recording = read_cast(&args.file)?;
     if at > recording.end.0 {
         output.warn(&format!(
             "the recording ends at {:.3} s; shown is what it would be with nothing more happening",
@@ -277,7 +245,7 @@ fn explain_file(
         ));
     }
     let explanation = explain(&recording, config, Moment(at));
-    if json {
+    if args.json {
         return output.json(&explanation_json(&explanation));
     }
     show_explanation(&explanation, output);
@@ -367,16 +335,14 @@ fn record_tool(file: Option<PathBuf>, words: Vec<OsString>, output: &Output) -> 
 /// `TOOL.cast`, or with the first free number.
 fn free_name(tool: &str) -> PathBuf {
     let is_free = |path: &PathBuf| !path.exists() && !path.with_extension("json").exists();
-    let numbered = (2..).map(|number: u32| PathBuf::from(format!("{tool}-{number}.cast")));
-    std::iter::once(PathBuf::from(OsStr::new(&format!("{tool}.cast"))))
-        .chain(numbered)
-        .find(is_free)
-        .unwrap_or_default()
+    let numbered = (2..).map(|number: u32| format!("{tool}-{number}.cast"));
+    let names = std::iter::once(format!("{tool}.cast")).chain(numbered);
+    names.map(PathBuf::from).find(is_free).unwrap_or_default()
 }
 
 /// How a recording of this tool is read.
 fn config_for(adapter: Option<&str>, file: Option<&Path>) -> anyhow::Result<DetectorConfig> {
-    Ok(detector_config(adapter, file, &packs()?).map_err(BadUsage::from)?)
+    Ok(detector_config(adapter, file, &packs()?)?)
 }
 
 /// Those in the binary and the person's own; nothing is made where they lie.

@@ -33,10 +33,10 @@ pub(super) fn run(args: Open, output: &Output) -> anyhow::Result<()> {
         }
     }
     let is_opened = !args.qr && !args.print && has_display() && open_browser(&url);
-    match is_opened {
-        true => output.line("The page opens in your browser. If it does not, open this link:"),
-        false => output.line("Open this link in a browser:"),
-    }
+    output.line(match is_opened {
+        true => "The page opens in your browser. If it does not, open this link:",
+        false => "Open this link in a browser:",
+    });
     output.line(&format!("  {url}"));
     output.line("It works once, within five minutes; the browser stays signed in after that.");
     Ok(())

@@ -15,7 +15,7 @@ use atlasbridge_session_host::{HostConfig, HostFiles, HubStart, ToolCommand};
 
 use crate::args::RunArgs;
 use crate::client::{SESSION_MARKER, hub_command};
-use crate::config::Config;
+use crate::config::{Config, Environment};
 use crate::output::Output;
 
 pub(super) fn run(args: RunArgs, output: &Output) -> anyhow::Result<ExitCode> {
@@ -46,6 +46,7 @@ pub(super) fn run(args: RunArgs, output: &Output) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         prepared.notices.iter().for_each(|notice| output.notice(notice));
     }
+    let captures = Environment::of_process().is_on("ATLASBRIDGE_CAPTURE_PROMPTS");
     let (hub_program, hub_args) = hub_command().context("finding our own binary")?;
     let ended = atlasbridge_session_host::run(HostConfig {
         session,
@@ -64,7 +65,7 @@ pub(super) fn run(args: RunArgs, output: &Output) -> anyhow::Result<ExitCode> {
             socket: paths.socket(),
             journal: paths.journal_dir().join(format!("{session}.jsonl")),
             events: args.events,
-            captures: super::captures_prompts().then(|| paths.captures()),
+            captures: captures.then(|| paths.captures()),
             hooks: prepared.hooks.as_ref().map(|hooks| hooks.socket.clone()),
         },
         hub: HubStart { program: hub_program, args: hub_args, env: std::env::vars_os().collect() },

@@ -1,6 +1,5 @@
 //! `setup telegram`: from a token to a tap on a test message, step by step; then the configuration is written.
 
-use std::fs;
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
@@ -26,33 +25,30 @@ pub(super) fn run(command: Setup, output: &Output) -> anyhow::Result<()> {
     let paths = super::home()?;
     // A file that does not hold now must not be mended by overwriting it.
     let loaded = config::load(&paths, &Environment::of_process())?;
-    let known = loaded.config.telegram.as_ref().map(|telegram| telegram.api_url.clone());
-    let api_url = api_url.or(known).unwrap_or_else(|| API_URL.to_owned());
-    let api_url = api_url.trim_end_matches('/').to_owned();
+    let known = loaded.config.telegram.as_ref();
+    let api_url = api_url.as_deref().or(known.map(|known| known.api_url.as_str())).unwrap_or(API_URL);
+    let api_url = api_url.trim_end_matches('/');
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (token, users) = match token_stdin {
-        true => {
-            let token = token_from_stdin()?;
-            runtime.block_on(check(&Bot::new(token.clone(), &api_url)?, output))?;
-            (token, user)
+    let (token, users) = if token_stdin {
+        let token = token_from_stdin()?;
+        runtime.block_on(check(&Bot::new(token.clone(), api_url)?, output))?;
+        (token, user)
+    } else {
+        if !io::stdin().is_terminal() {
+            bail!("standard input is no terminal: use `atlasbridge setup telegram --token-stdin --user ID`");
         }
-        false => {
-            if !io::stdin().is_terminal() {
-                bail!(
-                    "standard input is no terminal: use `atlasbridge setup telegram --token-stdin --user ID`"
-                );
-            }
-            let token = ask_for_token(output)?;
-            let was_polling = pause_hub(&paths, &loaded.config, &token, output)?;
-            let user = runtime.block_on(converse(Bot::new(token.clone(), &api_url)?, output))?;
-            if was_polling {
-                output.line("The hub was stopped meanwhile; it starts again by itself.");
-            }
-            (token, vec![user])
+        let token = ask_for_token(output)?;
+        // One program may poll with a token. If the hub does with this one, it is stopped; sessions go on.
+        let is_same = known.is_some_and(|known| known.bot_token.expose() == token.expose());
+        let was_polling = is_same && super::hub::stop(&paths, output)?;
+        let user = runtime.block_on(converse(Bot::new(token.clone(), api_url)?, output))?;
+        if was_polling {
+            output.line("The hub was stopped meanwhile; it starts again by itself.");
         }
+        (token, vec![user])
     };
-    write(&paths.config, &token, &users, &api_url)?;
+    write(&paths.config, &token, &users, api_url)?;
     // What was written is read back as the hub will read it: a setup that ends well leaves a file that holds.
     config::load(&paths, &Environment::of_process())?;
     output.line(&format!("Written to {}.", paths.config.display()));
@@ -83,12 +79,10 @@ async fn converse(mut bot: Bot, output: &Output) -> anyhow::Result<i64> {
     };
     bot.send_test(user).await?;
     output.line("A test message was sent. Tap its button …");
-    match bot.wait_for_tap(user, PATIENCE).await? {
-        true => output.line("The tap has arrived."),
-        false => {
-            bail!("the button was not tapped within {} minutes; nothing was written", PATIENCE.as_secs() / 60)
-        }
+    if !bot.wait_for_tap(user, PATIENCE).await? {
+        bail!("the button was not tapped within {} minutes; nothing was written", PATIENCE.as_secs() / 60);
     }
+    output.line("The tap has arrived.");
     Ok(user)
 }
 
@@ -127,33 +121,17 @@ fn ask_for_token(output: &Output) -> anyhow::Result<Secret> {
 
 fn checked(text: &str) -> anyhow::Result<Secret> {
     // The rule is the table's own, so that the file written from it will hold.
-    match config::is_telegram_token(text) {
-        true => Ok(Secret::new(text)),
-        false => bail!(
+    if !config::is_telegram_token(text) {
+        bail!(
             "this is no bot token: copy the whole of it from @BotFather, digits, a colon, then about 35 characters"
-        ),
+        );
     }
-}
-
-/// One program may poll with a token. If the hub does with this one, it is stopped; sessions go on.
-fn pause_hub(
-    paths: &Paths,
-    config: &config::Config,
-    token: &Secret,
-    output: &Output,
-) -> anyhow::Result<bool> {
-    let is_same =
-        config.telegram.as_ref().is_some_and(|telegram| telegram.bot_token.expose() == token.expose());
-    if is_same { super::hub::stop(paths, output) } else { Ok(false) }
+    Ok(Secret::new(text))
 }
 
 /// Writes the section and leaves everything else in the file as it is. The file is replaced at once or not at all.
 fn write(file: &Path, token: &Secret, users: &[i64], api_url: &str) -> anyhow::Result<()> {
-    let text = match fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).context("reading the configuration"),
-    };
+    let text = config::read_if_present(file)?.unwrap_or_default();
     let document = with_telegram(&text, token, users, api_url)?;
     replace_private(file, document.as_bytes()).with_context(|| format!("replacing {}", file.display()))
 }

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::Environment;
 use super::source::{self, Exposure};
+use super::{ConfigError, Environment};
 
 /// The home directory of AtlasBridge and the configuration file. Both are absolute: the hub runs elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,58 +16,10 @@ pub(crate) struct Paths {
     pub config: PathBuf,
 }
 
-/// No usable path could be made of the environment.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PathsError {
-    #[error(
-        "neither ATLASBRIDGE_HOME nor HOME is set, so there is no place for AtlasBridge's files\n    \
-         set ATLASBRIDGE_HOME to an absolute path"
-    )]
-    NoHome,
-    #[error(
-        "{name} must be an absolute path, found `{}`\n    \
-         write the whole path, from the first `/`; a `~` in quotes is not expanded",
-        path.display()
-    )]
-    Relative { name: &'static str, path: PathBuf },
-}
-
-/// The home directory could not be made, or may not be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum HomeError {
-    #[error("{doing} {}", home.display())]
-    Unusable {
-        doing: &'static str,
-        home: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("{} is not a directory\n    set ATLASBRIDGE_HOME to another path, or move that file away", home.display())]
-    NotADirectory { home: PathBuf },
-    #[error(
-        "{} belongs to another user (uid {owner}; you are uid {us})\n    \
-         set ATLASBRIDGE_HOME to a directory of your own",
-        home.display()
-    )]
-    NotOurs { home: PathBuf, owner: u32, us: u32 },
-    #[error(
-        "{} can be reached by other users (mode {mode:04o}): your prompts and tokens lie there\n    \
-         run: chmod 700 {}",
-        home.display(), source::quoted(home)
-    )]
-    Open { home: PathBuf, mode: u32 },
-    #[error(
-        "the path of the hub's socket has {length} bytes, and the system takes {LONGEST_SOCKET} at most: {}\n    \
-         set ATLASBRIDGE_HOME to a shorter path, for example /tmp/atlasbridge-$USER",
-        socket.display()
-    )]
-    SocketTooLong { socket: PathBuf, length: usize },
-}
-
 /// `sun_path` holds this many bytes beside its final zero: 108 on Linux, 104 on macOS and the BSDs.
 pub(super) const LONGEST_SOCKET: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
-const CONFIG_FILE: &str = "config.toml";
+pub(super) const CONFIG_FILE: &str = "config.toml";
 
 /// What lies in the home directory.
 macro_rules! files {
@@ -100,10 +52,10 @@ files! {
 }
 
 impl Paths {
-    pub(crate) fn new(environment: &Environment) -> Result<Self, PathsError> {
+    pub(crate) fn new(environment: &Environment) -> Result<Self, ConfigError> {
         let home = match absolute(environment, "ATLASBRIDGE_HOME")? {
             Some(home) => home,
-            None => absolute(environment, "HOME")?.ok_or(PathsError::NoHome)?.join(".atlasbridge"),
+            None => absolute(environment, "HOME")?.ok_or_else(no_home)?.join(".atlasbridge"),
         };
         let config = absolute(environment, "ATLASBRIDGE_CONFIG")?;
         Ok(Self { config: config.unwrap_or_else(|| home.join(CONFIG_FILE)), home })
@@ -114,55 +66,63 @@ impl Paths {
     /// # Private-home invariant
     /// When this returns `Ok`, the directory is this user's alone: the socket, the database and the logs in
     /// it need no further protection, whatever their own modes and the umask.
-    pub(crate) fn ensure_home(&self) -> Result<(), HomeError> {
+    pub(crate) fn ensure_home(&self) -> Result<(), ConfigError> {
         self.check_socket_length()?;
-        create_private(&self.home).map_err(|source| self.unusable("creating", source))?;
+        create_private(&self.home).map_err(ConfigError::unusable("creating", &self.home))?;
         self.check_home()
     }
 
     /// Whether the home directory is this user's alone; nothing is made.
-    pub(crate) fn check_home(&self) -> Result<(), HomeError> {
+    pub(crate) fn check_home(&self) -> Result<(), ConfigError> {
         self.check_socket_length()?;
-        let metadata = fs::metadata(&self.home).map_err(|source| self.unusable("looking at", source))?;
-        let home = self.home.clone();
+        let metadata = fs::metadata(&self.home).map_err(ConfigError::unusable("looking at", &self.home))?;
+        let home = self.home.display();
         if !metadata.is_dir() {
-            return Err(HomeError::NotADirectory { home });
+            let cure = "set ATLASBRIDGE_HOME to another path, or move that file away";
+            return Err(ConfigError::refused(format!("{home} is not a directory"), cure));
         }
         let us = source::our_uid();
         match source::exposure(metadata.uid(), metadata.mode(), us) {
             None => Ok(()),
-            Some(Exposure::OtherOwner { owner }) => Err(HomeError::NotOurs { home, owner, us }),
-            Some(Exposure::OtherUsers { mode }) => Err(HomeError::Open { home, mode }),
+            Some(Exposure::OtherOwner { owner }) => Err(ConfigError::refused(
+                format!("{home} belongs to another user (uid {owner}; you are uid {us})"),
+                "set ATLASBRIDGE_HOME to a directory of your own",
+            )),
+            Some(Exposure::OtherUsers { mode }) => {
+                let lie = "your prompts and tokens lie there";
+                let says = format!("{home} can be reached by other users (mode {mode:04o}): {lie}");
+                Err(ConfigError::Open { path: self.home.clone(), closed: 0o700, says })
+            }
         }
     }
 
-    fn unusable(&self, doing: &'static str, source: io::Error) -> HomeError {
-        HomeError::Unusable { doing, home: self.home.clone(), source }
-    }
-
-    pub(super) fn check_socket_length(&self) -> Result<(), HomeError> {
+    pub(super) fn check_socket_length(&self) -> Result<(), ConfigError> {
         let socket = self.socket();
-        match socket.as_os_str().as_bytes().len() {
-            length if length > LONGEST_SOCKET => Err(HomeError::SocketTooLong { socket, length }),
-            _ => Ok(()),
+        let length = socket.as_os_str().as_bytes().len();
+        if length <= LONGEST_SOCKET {
+            return Ok(());
         }
-    }
-
-    /// A person who names a file means it to be read; that it is not there deserves a word.
-    pub(super) fn named_but_missing(&self) -> Option<String> {
-        let named = self.config != self.home.join(CONFIG_FILE);
-        named.then(|| {
-            format!(
-                "ATLASBRIDGE_CONFIG names {}, which does not exist: the defaults are used",
-                self.config.display()
-            )
-        })
+        let most = format!("has {length} bytes, and the system takes {LONGEST_SOCKET} at most");
+        Err(ConfigError::refused(
+            format!("the path of the hub's socket {most}: {}", socket.display()),
+            "set ATLASBRIDGE_HOME to a shorter path, for example /tmp/atlasbridge-$USER",
+        ))
     }
 }
 
-fn absolute(environment: &Environment, name: &'static str) -> Result<Option<PathBuf>, PathsError> {
+fn no_home() -> ConfigError {
+    ConfigError::refused(
+        "neither ATLASBRIDGE_HOME nor HOME is set, so there is no place for AtlasBridge's files",
+        "set ATLASBRIDGE_HOME to an absolute path",
+    )
+}
+
+fn absolute(environment: &Environment, name: &str) -> Result<Option<PathBuf>, ConfigError> {
     match environment.path(name) {
-        Some(path) if path.is_relative() => Err(PathsError::Relative { name, path }),
+        Some(path) if path.is_relative() => Err(ConfigError::refused(
+            format!("{name} must be an absolute path, found `{}`", path.display()),
+            "write the whole path, from the first `/`; a `~` in quotes is not expanded",
+        )),
         path => Ok(path),
     }
 }

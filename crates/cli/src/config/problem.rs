@@ -1,65 +1,56 @@
-//! What is said of a file that does not hold: where, which key, what is wrong, what to write instead.
+//! What is said of a home or a file that cannot be used, and where something stands in it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
+// The cures are there to be copied.
+pub(crate) use atlasbridge_agents::quoted;
 use atlasbridge_model::mask::{MASK, mask};
 
-/// Everything that is wrong with one file, in the order of its lines. Never empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ConfigErrors {
-    pub file: PathBuf,
-    pub problems: Vec<Problem>,
+/// The home directory or the configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error("{doing} {}", path.display())]
+    Unusable {
+        doing: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// Other users can reach it, and could not if it had the mode `closed`.
+    #[error("{says}\n    run: chmod {closed:o} {}", quoted(path))]
+    Open { path: PathBuf, closed: u32, says: String },
+    /// What is wrong, each with its cure on a line of its own.
+    #[error("{0}")]
+    Refused(String),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub place: Place,
-    /// The path of the key; empty where the text is not TOML and there is no key to name.
-    pub key: String,
-    pub what: String,
-    pub cure: String,
-    /// The offending line with a caret, for text that is not TOML.
-    pub excerpt: Option<String>,
+impl ConfigError {
+    pub(super) fn unusable(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Unusable { doing, path: path.to_owned(), source }
+    }
+
+    pub(super) fn refused(what: impl fmt::Display, cure: impl fmt::Display) -> Self {
+        Self::Refused(format!("{what}\n    {cure}"))
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+/// In the order in which problems are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
     /// Both count from one; the column counts characters.
     File { line: usize, column: usize },
     /// The variable of this name.
     Environment(&'static str),
 }
 
-impl Problem {
-    pub(super) fn new(place: Place, key: &str, what: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self { place, key: key.to_owned(), what: what.into(), cure: cure.into(), excerpt: None }
-    }
-}
-
-impl std::error::Error for ConfigErrors {}
-
-impl fmt::Display for ConfigErrors {
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                writeln!(f)?;
-            }
-            let Problem { key, what, cure, .. } = problem;
-            match &problem.place {
-                // The column helps only where a caret points at it.
-                Place::File { line, column } if problem.excerpt.is_some() => {
-                    write!(f, "{}:{line}:{column}: {what}", self.file.display())?;
-                }
-                Place::File { line, .. } => write!(f, "{}:{line}: {key}: {what}", self.file.display())?,
-                Place::Environment(name) => write!(f, "{name} (for {key}): {what}")?,
-            }
-            if let Some(excerpt) = &problem.excerpt {
-                write!(f, "\n{excerpt}")?;
-            }
-            write!(f, "\n    {cure}")?;
+        match self {
+            Place::File { line, .. } => write!(f, "line {line}"),
+            Place::Environment(name) => f.write_str(name),
         }
-        Ok(())
     }
 }
 

@@ -4,30 +4,23 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use atlasbridge_model::mask::mask;
 use toml::Value;
 use toml::de::DeValue;
 
-/// What kind of value a setting takes.
-#[derive(Debug, Clone, Copy)]
+/// What a setting takes. Where it has words of its own, they are those of the reference.
+#[derive(Debug)]
 pub(super) enum Rule {
-    /// `true` or `false`.
-    Toggle,
-    /// From the least to the most.
-    Number { least: f64, most: f64, steps: Steps },
+    Number(Steps, RangeInclusive<f64>),
     /// The safe default of a kind of prompt, if it has one, or "none".
-    Fallback { safe: Option<&'static str> },
+    Fallback(Option<&'static str>),
     /// The check gives the text as it is used from now on.
-    Text { takes: &'static str, check: fn(&str) -> Result<&str, Wrong> },
-    /// The ids of those who may answer, each once and never none.
-    People { takes: &'static str, check: fn(&DeValue<'_>) -> Result<Value, Wrong> },
-    /// The ids of Telegram groups: a set.
-    Groups,
-    /// Refused in this version, every value of it.
-    Policy,
+    Text(&'static str, fn(&str) -> Result<&str, Wrong>),
+    /// The check gives the value as the structs of `Config` take it.
+    Value(&'static str, fn(&DeValue<'_>) -> Result<Value, Wrong>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,46 +45,18 @@ pub(super) struct Wrong {
 /// The word for "when nobody answers, type nothing".
 const NO_DEFAULT: &str = "none";
 
-pub(super) const API_URL: Rule =
-    Rule::Text { takes: "`https://` URL; `http://` to this machine only", check: api_url };
+pub(super) const TOGGLE: Rule = Rule::Value("`true` or `false`", toggle);
 
-pub(super) const fn whole(least: f64, most: f64) -> Rule {
-    Rule::Number { least, most, steps: Steps::Whole }
-}
-
-pub(super) const fn hundredths(least: f64, most: f64) -> Rule {
-    Rule::Number { least, most, steps: Steps::Hundredths }
-}
-
-pub(super) const fn number(least: f64, most: f64) -> Rule {
-    Rule::Number { least, most, steps: Steps::Any }
-}
-
-pub(super) const fn fallback(safe: &'static str) -> Rule {
-    Rule::Fallback { safe: Some(safe) }
-}
+pub(super) const API_URL: Rule = Rule::Text("`https://` URL; `http://` to this machine only", api_url);
 
 impl Rule {
     /// The value as the structs of `Config` take it.
-    pub(super) fn check(self, value: &DeValue<'_>) -> Result<Value, Wrong> {
+    pub(super) fn check(&self, value: &DeValue<'_>) -> Result<Value, Wrong> {
         match self {
-            Rule::Toggle => value.as_bool().map(Value::from).ok_or_else(|| mismatch("true or false", value)),
-            Rule::Number { least, most, steps } => check_number(value, least, most, steps),
-            Rule::Fallback { safe } => check_fallback(value, safe),
-            Rule::Text { check, .. } => check(text(value)?).map(Value::from),
-            Rule::People { check, .. } => match list(value, check)? {
-                people if people.is_empty() => Err(wrong("is empty: nobody could answer")),
-                people => Ok(Value::from(people)),
-            },
-            Rule::Groups => {
-                let mut groups = list(value, telegram_group)?;
-                groups.sort_by_key(Value::as_integer);
-                Ok(Value::from(groups))
-            }
-            Rule::Policy => Err(wrong(
-                "cannot be used: policies come with a later version, and a rule must not seem to hold",
-            )
-            .cure("remove [policy]: without it every prompt goes to a person")),
+            Rule::Number(steps, bounds) => check_number(value, *steps, bounds),
+            Rule::Fallback(safe) => check_fallback(value, *safe),
+            Rule::Text(_, check) => check(text(value)?).map(Value::from),
+            Rule::Value(_, check) => check(value),
         }
     }
 }
@@ -100,17 +65,17 @@ impl Rule {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Rule::Toggle => f.write_str("`true` or `false`"),
-            Rule::Number { least, most, steps } => match steps {
-                Steps::Whole => write!(f, "whole number, {least} to {most}"),
-                Steps::Hundredths => write!(f, "number, {least:.2} to {most:.2}, two decimals"),
-                Steps::Any => write!(f, "number, {least} to {most}"),
-            },
-            Rule::Fallback { safe: Some(safe) } => write!(f, "`\"{safe}\"` or `\"{NO_DEFAULT}\"`"),
-            Rule::Fallback { safe: None } => write!(f, "`\"{NO_DEFAULT}\"`"),
-            Rule::Text { takes, .. } | Rule::People { takes, .. } => f.write_str(takes),
-            Rule::Groups => f.write_str("list of negative whole numbers"),
-            Rule::Policy => f.write_str("path"),
+            Rule::Number(steps, bounds) => {
+                let (least, most) = (bounds.start(), bounds.end());
+                match steps {
+                    Steps::Whole => write!(f, "whole number, {least} to {most}"),
+                    Steps::Hundredths => write!(f, "number, {least:.2} to {most:.2}, two decimals"),
+                    Steps::Any => write!(f, "number, {least} to {most}"),
+                }
+            }
+            Rule::Fallback(Some(safe)) => write!(f, "`\"{safe}\"` or `\"{NO_DEFAULT}\"`"),
+            Rule::Fallback(None) => write!(f, "`\"{NO_DEFAULT}\"`"),
+            Rule::Text(takes, _) | Rule::Value(takes, _) => f.write_str(takes),
         }
     }
 }
@@ -129,18 +94,21 @@ fn mismatch(wanted: &str, found: &DeValue<'_>) -> Wrong {
     wrong(format!("must be {wanted}, found {}", name(found)))
 }
 
-fn check_number(value: &DeValue<'_>, least: f64, most: f64, steps: Steps) -> Result<Value, Wrong> {
-    let (found, number) = match (value, value.as_float()) {
-        (_, Some(float)) if steps == Steps::Whole => {
+fn toggle(value: &DeValue<'_>) -> Result<Value, Wrong> {
+    value.as_bool().map(Value::from).ok_or_else(|| mismatch("true or false", value))
+}
+
+fn check_number(value: &DeValue<'_>, steps: Steps, bounds: &RangeInclusive<f64>) -> Result<Value, Wrong> {
+    let (found, number) = match (value.as_float(), value.as_integer()) {
+        (Some(float), _) if steps == Steps::Whole => {
             return Err(wrong(format!("must be a whole number, found {float}")));
         }
-        (_, Some(float)) => (float.to_string(), float.as_str().parse().ok()),
-        (DeValue::Integer(written), None) => {
-            (written.to_string(), integer(value).map(|number| number as f64))
-        }
-        (_, None) => return Err(mismatch("a number", value)),
+        (Some(float), _) => (float.to_string(), float.as_str().parse().ok()),
+        (None, Some(written)) => (written.to_string(), integer(value).map(|number| number as f64)),
+        (None, None) => return Err(mismatch("a number", value)),
     };
-    let Some(number) = number.filter(|number| (least..=most).contains(number)) else {
+    let Some(number) = number.filter(|number| bounds.contains(number)) else {
+        let (least, most) = (bounds.start(), bounds.end());
         return Err(wrong(format!("must be from {least} to {most}, found {found}"))
             .cure(format!("write {least} at least, {most} at most")));
     };
@@ -216,9 +184,16 @@ pub(super) fn telegram_token(text: &str) -> Result<&str, Wrong> {
     }
 }
 
+/// The ids of those who may answer, each once and never none.
+pub(super) fn people(value: &DeValue<'_>, check: CheckItem) -> Result<Value, Wrong> {
+    match list(value, check)? {
+        people if people.is_empty() => Err(wrong("is empty: nobody could answer")),
+        people => Ok(Value::from(people)),
+    }
+}
+
 pub(super) fn telegram_user(user: &DeValue<'_>) -> Result<Value, Wrong> {
-    let id = integer(user).and_then(|id| i64::try_from(id).ok()).filter(|id| *id > 0);
-    if let Some(id) = id {
+    if let Some(id) = integer(user).filter(|id| *id > 0) {
         return Ok(Value::from(id));
     }
     let refused = wrong(format!("must hold positive whole numbers, found {}", name(user)));
@@ -233,12 +208,16 @@ pub(super) fn telegram_user(user: &DeValue<'_>) -> Result<Value, Wrong> {
     }
 }
 
-fn telegram_group(group: &DeValue<'_>) -> Result<Value, Wrong> {
-    let id = integer(group).and_then(|id| i64::try_from(id).ok()).filter(|id| *id < 0);
-    id.map(Value::from).ok_or_else(|| {
-        wrong("must hold the ids of groups, which are negative whole numbers")
-            .cure("write the ids of groups: they are negative; people stand in allowed_users")
-    })
+/// A set.
+pub(super) fn telegram_groups(value: &DeValue<'_>) -> Result<Value, Wrong> {
+    let mut groups = list(value, |group| {
+        integer(group).filter(|id| *id < 0).map(Value::from).ok_or_else(|| {
+            wrong("must hold the ids of groups, which are negative whole numbers")
+                .cure("write the ids of groups: they are negative; people stand in allowed_users")
+        })
+    })?;
+    groups.sort_by_key(Value::as_integer);
+    Ok(Value::from(groups))
 }
 
 pub(super) fn slack_token<'a>(text: &'a str, prefix: &str) -> Result<&'a str, Wrong> {
@@ -319,12 +298,20 @@ pub(super) fn store_url(text: &str) -> Result<&str, Wrong> {
     }
 }
 
+/// Refused in this version, every value of it.
+pub(super) fn policy(_: &DeValue<'_>) -> Result<Value, Wrong> {
+    Err(wrong("cannot be used: policies come with a later version, and a rule must not seem to hold")
+        .cure("remove [policy]: without it every prompt goes to a person"))
+}
+
 fn text<'a>(value: &'a DeValue<'_>) -> Result<&'a str, Wrong> {
     value.as_str().ok_or_else(|| mismatch("a string", value))
 }
 
+type CheckItem = fn(&DeValue<'_>) -> Result<Value, Wrong>;
+
 /// What the check makes of each item, without repetitions; a refusal points at its item.
-fn list(value: &DeValue<'_>, check: fn(&DeValue<'_>) -> Result<Value, Wrong>) -> Result<Vec<Value>, Wrong> {
+fn list(value: &DeValue<'_>, check: CheckItem) -> Result<Vec<Value>, Wrong> {
     let mut items = Vec::new();
     for item in value.as_array().ok_or_else(|| mismatch("a list", value))? {
         let checked = check(item.get_ref()).map_err(|wrong| Wrong { at: Some(item.span()), ..wrong })?;
@@ -335,9 +322,10 @@ fn list(value: &DeValue<'_>, check: fn(&DeValue<'_>) -> Result<Value, Wrong>) ->
     Ok(items)
 }
 
-fn integer(value: &DeValue<'_>) -> Option<i128> {
+/// None that is too large for any setting.
+fn integer(value: &DeValue<'_>) -> Option<i64> {
     let integer = value.as_integer()?;
-    i128::from_str_radix(integer.as_str(), integer.radix()).ok()
+    i64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
 /// A person may have put a token in the wrong place.

@@ -10,7 +10,7 @@ use toml::Value;
 use toml::de::DeValue;
 
 use super::OnExpiry;
-use super::rules::{self, API_URL, Rule, fallback, hundredths, number, whole};
+use super::rules::{self, API_URL, Rule, Steps, TOGGLE};
 
 #[derive(Debug)]
 pub(super) struct Section {
@@ -45,6 +45,8 @@ pub(super) enum Presence {
 }
 
 use Presence::{Default, Optional, Required, Secret};
+use Rule::{Fallback, Number, Text};
+use Steps::{Any, Hundredths, Whole};
 
 /// Sections as the file has them, each with its struct, and `key: type = default or example, presence, rule` in each.
 /// Comments with three slashes are the sentences of the reference.
@@ -78,68 +80,68 @@ sections! {
     ["prompts"] struct Prompts with defaults: Defaults {
         /// Seconds that a prompt waits for an answer before its safe default is used.
         // 86400: a prompt older than a day is about a working tree that has moved on.
-        timeout_seconds: u64 = 600, Default, whole(1.0, 86_400.0);
+        timeout_seconds: u64 = 600, Default, Number(Whole, 1.0..=86_400.0);
         /// How sure the detector must be to report a prompt. Lower finds more, higher disturbs less.
         // 0.60: below it the detector makes no prompt at all (SPEC 3.2).
-        detection_threshold: f64 = 0.65, Default, hundredths(0.60, 1.0);
+        detection_threshold: f64 = 0.65, Default, Number(Hundredths, 0.60..=1.0);
         /// Seconds of silence that count as waiting, where the system cannot tell whether a program reads its terminal.
-        stuck_timeout_seconds: f64 = 2.0, Default, number(0.1, 60.0);
+        stuck_timeout_seconds: f64 = 2.0, Default, Number(Any, 0.1..=60.0);
         /// Longest time in milliseconds for which the detector looks away while a reply echoes on the screen.
         // 500: a second prompt that follows at once must still be seen (SPEC 3.3).
-        echo_suppression_ms: u64 = 500, Default, whole(0.0, 500.0);
+        echo_suppression_ms: u64 = 500, Default, Number(Whole, 0.0..=500.0);
         /// Milliseconds that a tool gets to react to a typed reply before its screen is read again.
         // 2000: by then the operator is told that the tool did not take the reply (SPEC 3.5).
-        inject_settle_ms: u64 = 100, Default, whole(10.0, 2_000.0);
+        inject_settle_ms: u64 = 100, Default, Number(Whole, 10.0..=2_000.0);
         /// Ask people for free text. With `false` such a prompt gets its safe default at once.
-        free_text_enabled: bool = true, Default, Rule::Toggle;
+        free_text_enabled: bool = true, Default, TOGGLE;
         /// Accept the answer to a password prompt over a channel. It is never stored, logged or echoed, but the
         /// channel's server sees it.
-        secrets_over_channels: bool = false, Default, Rule::Toggle;
+        secrets_over_channels: bool = false, Default, TOGGLE;
         /// Say when an agent has finished and waits for its next instruction.
-        notify_idle: bool = true, Default, Rule::Toggle;
+        notify_idle: bool = true, Default, TOGGLE;
         /// Seconds that chat channels hold back a prompt after somebody typed at its terminal.
-        presence_grace_seconds: u64 = 10, Default, whole(0.0, 3_600.0);
+        presence_grace_seconds: u64 = 10, Default, Number(Whole, 0.0..=3_600.0);
         /// Show the whole dialog in each message, not only when somebody asks for it. Secrets stay masked.
-        show_detail: bool = false, Default, Rule::Toggle;
+        show_detail: bool = false, Default, TOGGLE;
     }
 
     /// What is typed when nobody answers in time, per kind of prompt: the safe default of that kind, or nothing.
     /// Silence never approves: no setting can make a timeout say yes.
     ["prompts.defaults"] struct Defaults {
         /// Questions to be answered with yes or no.
-        yes_no: OnExpiry = "n", Default, fallback("n");
+        yes_no: OnExpiry = "n", Default, Fallback(Some("n"));
         /// *Press Enter to continue*.
-        confirm_enter: OnExpiry = "enter", Default, fallback("enter");
+        confirm_enter: OnExpiry = "enter", Default, Fallback(Some("enter"));
         /// Lists and menus: the choice that refuses or cancels. A dialog that has none is left alone.
-        multiple_choice: OnExpiry = "refuse", Default, fallback("refuse");
+        multiple_choice: OnExpiry = "refuse", Default, Fallback(Some("refuse"));
         /// Questions for text: an empty line, unless the question offers a default of its own.
-        free_text: OnExpiry = "enter", Default, fallback("enter");
+        free_text: OnExpiry = "enter", Default, Fallback(Some("enter"));
         /// Passwords: nothing is ever typed by itself.
-        password: OnExpiry = "none", Default, Rule::Fallback { safe: None };
+        password: OnExpiry = "none", Default, Fallback(None);
         /// An agent that waits for its next instruction.
-        idle: OnExpiry = "none", Default, Rule::Fallback { safe: None };
+        idle: OnExpiry = "none", Default, Fallback(None);
         /// A tool that seems to wait, at no dialog we know.
-        unknown: OnExpiry = "none", Default, Rule::Fallback { safe: None };
+        unknown: OnExpiry = "none", Default, Fallback(None);
     }
 
     /// The page that AtlasBridge serves on your own machine.
     ["web"] struct Web {
         /// Serve the page.
-        enabled: bool = true, Default, Rule::Toggle;
+        enabled: bool = true, Default, TOGGLE;
         /// Address and port of the page. If the port is taken, the next free one is used. Beyond this machine it needs
         /// `self_signed`, or `tls_certificate` and `tls_key`, or `insecure = true`.
-        listen: SocketAddr = "127.0.0.1:8787", Default, Rule::Text { takes: "IP address and port", check: rules::address };
+        listen: SocketAddr = "127.0.0.1:8787", Default, Text("IP address and port", rules::address);
         /// Certificate chain in PEM form; goes with `tls_key`.
         tls_certificate: Option<PathBuf> = "/etc/atlasbridge/page.crt", Optional,
-            Rule::Text { takes: "absolute path", check: rules::absolute_path };
+            Text("absolute path", rules::absolute_path);
         /// Private key in PEM form; goes with `tls_certificate`.
         tls_key: Option<PathBuf> = "/etc/atlasbridge/page.key", Optional,
-            Rule::Text { takes: "absolute path", check: rules::absolute_path };
+            Text("absolute path", rules::absolute_path);
         /// Serve the page over TLS with a certificate that AtlasBridge makes for itself; `atlasbridge status` shows its
         /// fingerprint.
-        self_signed: bool = false, Default, Rule::Toggle;
+        self_signed: bool = false, Default, TOGGLE;
         /// Allow an address beyond this machine without TLS: whoever sees the traffic can answer for you.
-        insecure: bool = false, Default, Rule::Toggle;
+        insecure: bool = false, Default, TOGGLE;
     }
 
     /// Prompts in a chat with your own Telegram bot; `atlasbridge setup telegram` writes this section. Without it
@@ -147,20 +149,20 @@ sections! {
     ["telegram"] struct Telegram {
         /// The token that @BotFather gave you.
         bot_token: channel::Secret = "123456789:AAE…", Secret("ATLASBRIDGE_TELEGRAM_BOT_TOKEN"),
-            Rule::Text { takes: "bot token, secret", check: rules::telegram_token };
+            Text("bot token, secret", rules::telegram_token);
         /// The numeric ids of the people who may answer. Everybody else is ignored.
         allowed_users: Vec<i64> = [123456789], Required,
-            Rule::People { takes: "list of positive whole numbers, not empty", check: rules::telegram_user };
+            Rule::Value("list of positive whole numbers, not empty", |users| rules::people(users, rules::telegram_user));
         /// Groups in which prompts are shown, and answered by the allowed users alone. Without any, each allowed user
         /// gets them in the private chat with the bot.
-        chats: Vec<i64> = [], Default, Rule::Groups;
+        chats: Vec<i64> = [], Default, Rule::Value("list of negative whole numbers", rules::telegram_groups);
         /// Say when a session starts.
-        notify_start: bool = true, Default, Rule::Toggle;
+        notify_start: bool = true, Default, TOGGLE;
         /// Say when a session ends, and how.
-        notify_end: bool = true, Default, Rule::Toggle;
+        notify_end: bool = true, Default, TOGGLE;
         /// Most messages and edits a second in one chat. More is for Bot API servers of your own.
         // 1: what Telegram allows in one chat without asking for patience.
-        messages_per_second: f64 = 1.0, Default, number(0.1, 30.0);
+        messages_per_second: f64 = 1.0, Default, Number(Any, 0.1..=30.0);
         /// For a Bot API server of your own, and for tests.
         api_url: String = "https://api.telegram.org", Default, API_URL;
     }
@@ -169,15 +171,15 @@ sections! {
     ["slack"] not_yet = "this build has no Slack channel yet" struct Slack {
         /// App-level token with the scope `connections:write`, for Socket Mode.
         app_token: channel::Secret = "xapp-…", Secret("ATLASBRIDGE_SLACK_APP_TOKEN"),
-            Rule::Text { takes: "token that begins with `xapp-`, secret", check: |text| rules::slack_token(text, "xapp-") };
+            Text("token that begins with `xapp-`, secret", |text| rules::slack_token(text, "xapp-"));
         /// Bot token of the app.
         bot_token: channel::Secret = "xoxb-…", Secret("ATLASBRIDGE_SLACK_BOT_TOKEN"),
-            Rule::Text { takes: "token that begins with `xoxb-`, secret", check: |text| rules::slack_token(text, "xoxb-") };
+            Text("token that begins with `xoxb-`, secret", |text| rules::slack_token(text, "xoxb-"));
         /// The id of the channel for prompts; it stands at the end of the channel's details.
-        channel: String = "C012AB3CD", Required, Rule::Text { takes: "channel id", check: |text| rules::slack_id(text, "CGD", "a channel") };
+        channel: String = "C012AB3CD", Required, Text("channel id", |text| rules::slack_id(text, "CGD", "a channel"));
         /// The member ids of the people who may answer (*Copy member ID* in a profile). Everybody else is ignored.
         allowed_users: Vec<String> = ["U012AB3CD"], Required,
-            Rule::People { takes: "list of member ids, not empty", check: rules::slack_member };
+            Rule::Value("list of member ids, not empty", |users| rules::people(users, rules::slack_member));
         /// For tests.
         api_url: String = "https://slack.com/api", Default, API_URL;
     }
@@ -186,16 +188,16 @@ sections! {
     ["store"] struct StoreSettings {
         /// `"sqlite"`: the file `atlasbridge.db` in the home directory. PostgreSQL (`postgres://…`) comes with a
         /// later version.
-        url: String = "sqlite", Default, Rule::Text { takes: "`\"sqlite\"`", check: rules::store_url };
+        url: String = "sqlite", Default, Text("`\"sqlite\"`", rules::store_url);
         /// Days for which ended sessions and their prompts are kept. The audit log is not touched.
         // 36500: a hundred years, so that "for ever" can be written and arithmetic on days stays small.
-        retention_days: u32 = 90, Default, whole(1.0, 36_500.0);
+        retention_days: u32 = 90, Default, Number(Whole, 1.0..=36_500.0);
     }
 
     /// Rules that decide by themselves. Comes with a later version; until then a file is refused.
     ["policy"] struct Policy {
         /// The rules. Without them every prompt goes to a person.
-        file: Option<PathBuf> = "/path/to/policy", Optional, Rule::Policy;
+        file: Option<PathBuf> = "/path/to/policy", Optional, Rule::Value("path", rules::policy);
     }
 }
 

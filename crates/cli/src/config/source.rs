@@ -1,50 +1,14 @@
 //! The file itself: whose it is, who can read it, and its text.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::problem::ConfigErrors;
-
-/// The configuration cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ConfigError {
-    #[error("reading {}", file.display())]
-    Unreadable {
-        file: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error(
-        "{} is a link to a file that does not exist\n    \
-         create that file, or remove the link to use the defaults",
-        file.display()
-    )]
-    DanglingLink { file: PathBuf },
-    #[error("{} is not a file\n    set ATLASBRIDGE_CONFIG to the path of a file", file.display())]
-    NotAFile { file: PathBuf },
-    #[error(
-        "{} is not UTF-8 text (line {line})\n    save it as UTF-8", file.display())]
-    NotText { file: PathBuf, line: usize },
-    #[error(
-        "{} belongs to another user (uid {owner}; you are uid {us}), who could change who may answer for you\n    \
-         copy it to a file of your own, or run: chown {us} {}",
-        file.display(), quoted(file)
-    )]
-    NotOurs { file: PathBuf, owner: u32, us: u32 },
-    #[error(
-        "{} can be read or changed by other users (mode {mode:04o}), and it may hold tokens\n    \
-         run: chmod 600 {}",
-        file.display(), quoted(file)
-    )]
-    Open { file: PathBuf, mode: u32 },
-    #[error(transparent)]
-    Invalid(#[from] ConfigErrors),
-}
+use super::{ConfigError, quoted};
 
 /// The text of the file; `None` if there is no such file.
-pub(super) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError> {
+pub(crate) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError> {
     match fs::symlink_metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(_) | Ok(_) => read(file).map(Some),
@@ -53,39 +17,47 @@ pub(super) fn read_if_present(file: &Path) -> Result<Option<String>, ConfigError
 
 /// The text of a file that only we can reach. A link is followed, and the file at its end is judged.
 pub(super) fn read(file: &Path) -> Result<String, ConfigError> {
-    let unreadable = |source| ConfigError::Unreadable { file: file.to_owned(), source };
-    let here = fs::symlink_metadata(file).map_err(unreadable)?;
+    let unreadable = ConfigError::unusable("reading", file);
+    let shown = file.display();
+    let here = fs::symlink_metadata(file).map_err(&unreadable)?;
     let target = match fs::metadata(file) {
         Err(error) if here.is_symlink() && error.kind() == io::ErrorKind::NotFound => {
-            let file = file.to_owned();
-            return Err(ConfigError::DanglingLink { file });
+            let what = format!("{shown} is a link to a file that does not exist");
+            let cure = "create that file, or remove the link to use the defaults";
+            return Err(ConfigError::refused(what, cure));
         }
-        target => target.map_err(unreadable)?,
+        target => target.map_err(&unreadable)?,
     };
     // Before opening: a named pipe would keep us waiting for its writer.
     if !target.is_file() {
-        return Err(ConfigError::NotAFile { file: file.to_owned() });
+        let cure = "set ATLASBRIDGE_CONFIG to the path of a file";
+        return Err(ConfigError::refused(format!("{shown} is not a file"), cure));
     }
-    let mut open = File::open(file).map_err(unreadable)?;
+    let mut open = File::open(file).map_err(&unreadable)?;
     // Judge what was opened, not what had the name a moment ago.
-    let metadata = open.metadata().map_err(unreadable)?;
-    judge(file, &metadata)?;
-    let mut bytes = Vec::new();
-    open.read_to_end(&mut bytes).map_err(unreadable)?;
-    String::from_utf8(bytes).map_err(|error| ConfigError::NotText {
-        file: file.to_owned(),
-        line: 1 + newlines(&error.as_bytes()[..error.utf8_error().valid_up_to()]),
-    })
-}
-
-fn judge(file: &Path, metadata: &Metadata) -> Result<(), ConfigError> {
+    let metadata = open.metadata().map_err(&unreadable)?;
     let us = our_uid();
-    let file = file.to_owned();
     match exposure(metadata.uid(), metadata.mode(), us) {
-        None => Ok(()),
-        Some(Exposure::OtherOwner { owner }) => Err(ConfigError::NotOurs { file, owner, us }),
-        Some(Exposure::OtherUsers { mode }) => Err(ConfigError::Open { file, mode }),
+        None => {}
+        Some(Exposure::OtherOwner { owner }) => {
+            let risk = "who could change who may answer for you";
+            let what = format!("{shown} belongs to another user (uid {owner}; you are uid {us}), {risk}");
+            let cure = format!("copy it to a file of your own, or run: chown {us} {}", quoted(file));
+            return Err(ConfigError::refused(what, cure));
+        }
+        Some(Exposure::OtherUsers { mode }) => {
+            let reach = format!("can be read or changed by other users (mode {mode:04o})");
+            let says = format!("{shown} {reach}, and it may hold tokens");
+            return Err(ConfigError::Open { path: file.to_owned(), closed: 0o600, says });
+        }
     }
+    let mut bytes = Vec::new();
+    open.read_to_end(&mut bytes).map_err(&unreadable)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = good.split(|byte| *byte == b'\n').count();
+        ConfigError::refused(format!("{shown} is not UTF-8 text (line {line})"), "save it as UTF-8")
+    })
 }
 
 /// Why a file or directory is not private to us.
@@ -106,11 +78,4 @@ pub(super) fn exposure(owner: u32, mode: u32, us: u32) -> Option<Exposure> {
 
 pub(super) fn our_uid() -> u32 {
     rustix::process::geteuid().as_raw()
-}
-
-// The cures are there to be copied.
-pub(crate) use atlasbridge_agents::quoted;
-
-fn newlines(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte == b'\n').count()
 }

@@ -8,12 +8,14 @@ use std::path::Path;
 use atlasbridge_agents::leftovers::{self, left_behind};
 use atlasbridge_agents::version::Cache;
 
-use crate::config::{ConfigError, Environment, HomeError, Paths, load, quoted};
+use crate::config::{ConfigError, Environment, Paths, load, quoted};
+use crate::output::chain;
 
-use super::super::chain;
+use super::super::config::holding;
 use super::Finding;
 
 const FIX: &str = "run: atlasbridge doctor --fix";
+const CHECK: &str = "run: atlasbridge config check";
 
 pub(super) fn checks(paths: &Paths, environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![home(paths)];
@@ -26,11 +28,10 @@ pub(super) fn checks(paths: &Paths, environment: &Environment) -> Vec<Finding> {
 /// Makes right what costs no other user anything, and says what was done.
 pub(super) fn mend(paths: &Paths, environment: &Environment) -> Vec<Finding> {
     let mut done = Vec::new();
-    if let Err(HomeError::Open { home, .. }) = paths.check_home() {
-        done.push(close(&home, 0o700));
-    }
-    if let Err(ConfigError::Open { file, .. }) = load(paths, environment) {
-        done.push(close(&file, 0o600));
+    for refused in [paths.check_home().err(), load(paths, environment).err()] {
+        if let Some(ConfigError::Open { path, closed, .. }) = refused {
+            done.push(close(&path, closed));
+        }
     }
     for file in left_behind(&paths.hooks_dir()) {
         done.push(remove(&file, "which an ended session left behind"));
@@ -65,41 +66,28 @@ fn home(paths: &Paths) -> Finding {
     let home = paths.home.display();
     match paths.check_home() {
         Ok(()) => Finding::ok("home", format!("{home}, reachable by you alone")),
-        Err(HomeError::Unusable { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+        Err(ConfigError::Unusable { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             Finding::ok("home", format!("{home} is made when it is first needed"))
         }
-        Err(error) => {
-            let is_mode = matches!(error, HomeError::Open { .. });
-            refused("home", &error, is_mode, "set ATLASBRIDGE_HOME to a directory of your own")
-        }
+        Err(error) => refused("home", &error, "set ATLASBRIDGE_HOME to a directory of your own"),
     }
 }
 
 fn config(paths: &Paths, environment: &Environment) -> Vec<Finding> {
-    let file = paths.config.display();
     match load(paths, environment) {
         Ok(loaded) => {
-            let holds = match paths.config.exists() {
-                true => format!("{file} holds"),
-                false => format!("{file} does not exist; the defaults hold"),
-            };
-            let warnings = loaded
-                .warnings
-                .iter()
-                .map(|warning| Finding::warning("config", warning, "run: atlasbridge config check"));
-            [Finding::ok("config", holds)].into_iter().chain(warnings).collect()
+            let warnings = loaded.warnings.iter().map(|warning| Finding::warning("config", warning, CHECK));
+            [Finding::ok("config", holding(&paths.config))].into_iter().chain(warnings).collect()
         }
-        Err(error) => {
-            let is_mode = matches!(error, ConfigError::Open { .. });
-            vec![refused("config", &error, is_mode, "run: atlasbridge config check")]
-        }
+        Err(error) => vec![refused("config", &error, CHECK)],
     }
 }
 
-/// An error that says what to do on its further lines, as those of home and configuration do. A mode can be mended.
-fn refused(check: &str, error: &dyn std::error::Error, is_mode: bool, otherwise: &str) -> Finding {
+/// An error that says what to do on its further lines, if it does. A mode can be mended.
+fn refused(check: &str, error: &ConfigError, otherwise: &str) -> Finding {
     let text = chain(error);
     let (says, next) = text.split_once("\n    ").unwrap_or((&text, otherwise));
+    let is_mode = matches!(error, ConfigError::Open { .. });
     let or_fix = if is_mode { format!(", or {FIX}") } else { String::new() };
     Finding::problem(check, says, format!("{next}{or_fix}"))
 }

@@ -6,8 +6,8 @@ use atlasbridge_wire::command::{ChannelView, HubView};
 
 use crate::client::{Client, ClientError};
 use crate::config::Paths;
+use crate::output::chain;
 
-use super::super::chain;
 use super::super::hub::state_of;
 use super::Finding;
 

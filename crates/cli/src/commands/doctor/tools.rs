@@ -43,11 +43,7 @@ pub(super) fn checks(named: &[OsString], paths: &Paths, output: &Output) -> Vec<
     };
     let tools = match named.is_empty() {
         true => installed(&packs, &surroundings),
-        false => {
-            let (tools, missing) = wanted(named, &packs, &surroundings);
-            findings.extend(missing);
-            tools
-        }
+        false => wanted(named, &packs, &surroundings, &mut findings),
     };
     if named.is_empty() && tools.is_empty() {
         findings.push(Finding::ok(
@@ -84,14 +80,14 @@ fn program_of(pack: &Pack, surroundings: &Surroundings) -> Option<PathBuf> {
     pack.binaries().iter().find_map(|binary| find_program(binary.as_ref(), surroundings))
 }
 
-/// Those that were named, and a finding for each that is not there.
+/// Those that were named, with a finding for each that is not there or has no adapter.
 fn wanted(
     named: &[OsString],
     packs: &Packs,
     surroundings: &Surroundings,
-) -> (Vec<InstalledTool>, Vec<Finding>) {
+    findings: &mut Vec<Finding>,
+) -> Vec<InstalledTool> {
     let mut tools = Vec::new();
-    let mut missing = Vec::new();
     for name in named {
         let shown = name.to_string_lossy();
         let pack = packs.for_program(&shown).filter(|pack| pack.name() != "generic");
@@ -100,32 +96,26 @@ fn wanted(
         let file = find_program(name, surroundings).or_else(of_pack);
         match (pack, file) {
             (Some(pack), Some(file)) => tools.push(InstalledTool { pack, file }),
-            (None, Some(file)) => missing.push(Finding::ok(
-                &shown,
-                format!(
-                    "{}; it has no adapter, so its prompts are read as those of any program",
-                    file.display()
-                ),
-            )),
-            (_, None) => missing.push(Finding::problem(
+            (None, Some(file)) => {
+                let any = "it has no adapter, so its prompts are read as those of any program";
+                findings.push(Finding::ok(&shown, format!("{}; {any}", file.display())));
+            }
+            (_, None) => findings.push(Finding::problem(
                 &shown,
                 "no such program is on your PATH",
                 "install it, or name it with its whole path",
             )),
         }
     }
-    (tools, missing)
+    tools
 }
 
 fn of_version(tool: &InstalledTool, version: Option<Version>) -> Finding {
     let name = tool.pack.name();
     let file = tool.file.display();
     let Some(version) = version else {
-        return Finding::warning(
-            name,
-            format!("{file} did not tell its version"),
-            format!("see what `{file} --version` says"),
-        );
+        let says = format!("{file} did not tell its version");
+        return Finding::warning(name, says, format!("see what `{file} --version` says"));
     };
     let proved = proved_on(&tool.pack);
     let unproved = |how: &str| {
@@ -162,16 +152,12 @@ fn of_hooks(judged: &Result<Version, Off>) -> Finding {
     let off = match judged {
         Ok(version) if claude::decides_by_hook(*version) => {
             let events = claude::events(*version).len();
-            return Finding::ok(
-                CHECK,
-                format!("will run here: {events} events, no setting switches them off"),
-            );
+            let says = format!("will run here: {events} events, no setting switches them off");
+            return Finding::ok(CHECK, says);
         }
         Ok(version) => {
-            return Finding::ok(
-                CHECK,
-                format!("will run here; {version} reports by them and asks on the screen alone"),
-            );
+            let says = format!("will run here; {version} reports by them and asks on the screen alone");
+            return Finding::ok(CHECK, says);
         }
         Err(off) => off,
     };
@@ -190,19 +176,15 @@ fn of_hooks(judged: &Result<Version, Off>) -> Finding {
 
 fn of_trust(trust: &Trust, cwd: &Path) -> Finding {
     const CHECK: &str = "claude trust";
+    let here = cwd.display();
     match trust {
-        Trust::Accepted { folder } if folder == cwd => {
-            Finding::ok(CHECK, format!("{} is trusted", cwd.display()))
-        }
+        Trust::Accepted { folder } if folder == cwd => Finding::ok(CHECK, format!("{here} is trusted")),
         Trust::Accepted { folder } => {
-            Finding::ok(CHECK, format!("{} is trusted, because {} is", cwd.display(), folder.display()))
+            Finding::ok(CHECK, format!("{here} is trusted, because {} is", folder.display()))
         }
         Trust::Asks => Finding::warning(
             CHECK,
-            format!(
-                "Claude will ask whether you trust {}, and runs no hook before it has its answer",
-                cwd.display()
-            ),
+            format!("Claude will ask whether you trust {here}, and runs no hook before it has its answer"),
             "run `claude` here once and answer it, or answer it when it comes: that dialog is read off the screen",
         ),
     }
@@ -215,11 +197,8 @@ fn proof(surroundings: &Surroundings) -> Finding {
     let command = match hook_command(&socket) {
         Ok(command) => command,
         Err(why) => {
-            return Finding::problem(
-                CHECK,
-                format!("hooks are not used, because {why}"),
-                "mend that, or use `run --no-hooks`",
-            );
+            let says = format!("hooks are not used, because {why}");
+            return Finding::problem(CHECK, says, "mend that, or use `run --no-hooks`");
         }
     };
     let request = json!({
@@ -264,15 +243,9 @@ fn of_codex(version: Option<Version>) -> Vec<Finding> {
         ));
     }
     if version.is_some_and(|version| version > CODEX_DAEMON_AFTER) {
-        findings.push(Finding {
-            next: Some(
-                "where each session should be on its own: atlasbridge run -- codex --no-daemon".to_owned(),
-            ),
-            ..Finding::ok(
-                "codex daemon",
-                "by default Codex starts a daemon that all sessions share and that outlives them",
-            )
-        });
+        let says = "by default Codex starts a daemon that all sessions share and that outlives them";
+        let next = "where each session should be on its own: atlasbridge run -- codex --no-daemon";
+        findings.push(Finding { next: Some(next.to_owned()), ..Finding::ok("codex daemon", says) });
     }
     findings
 }
