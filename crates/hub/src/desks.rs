@@ -9,7 +9,7 @@ mod tests;
 
 use atlasbridge_channel::Receipt;
 use atlasbridge_store::{OpenPrompt, Reply};
-use atlasbridge_web::desk;
+use atlasbridge_web::questions;
 use atlasbridge_wire::command::Response;
 use tokio::sync::{mpsc, oneshot};
 
@@ -26,7 +26,7 @@ pub(crate) struct PromptNow {
 #[derive(Debug)]
 pub(crate) enum Way {
     Command(mpsc::Sender<Response>),
-    Page(oneshot::Sender<desk::Answer>),
+    Page(oneshot::Sender<questions::Answer>),
     /// A tap in a chat, which shows a spinner until it is told something.
     Tap(Receipt),
 }

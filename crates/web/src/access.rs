@@ -1,6 +1,6 @@
 //! Who may come in: one-time links, the cookies that they become, and how often it may be tried.
 //!
-//! A secret is told to its bearer once. We, and the hub behind the desk, keep only its hash.
+//! A secret is told to its bearer once. We, and the hub behind the door, keep only its hash.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 use sha2::{Digest, Sha256};
 
-use crate::desk::TokenHash;
+use crate::questions::TokenHash;
 
 const COOKIE_NAME: &str = "atlasbridge";
 /// Thirty days, in seconds: a phone that answers now and then stays known. `open --revoke` ends it sooner.

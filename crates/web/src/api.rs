@@ -21,8 +21,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::desk::{Answer, Ask, Key, Search, Typing};
 use crate::door::{self, Refusal};
+use crate::questions::{Answer, Ask, Key, Search, Typing};
 use crate::serve::Connection;
 use crate::server::{Problem, Server, Visit};
 use crate::show::{audit_line, card, session, shown};

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::desk::Ask;
+use crate::questions::Ask;
 use crate::serve::Connection;
 use crate::server::{self, Caller, Problem, Server, StreamKind, Visit};
 use crate::show::{card, session};

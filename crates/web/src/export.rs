@@ -9,7 +9,7 @@ use futures_util::stream;
 use serde::Serialize;
 
 use crate::api::MOST_ROWS;
-use crate::desk::{Ask, Search};
+use crate::questions::{Ask, Search};
 use crate::server::{Problem, Server, Stream, StreamKind, Visit};
 use crate::show::{audit_line, session, spent_card};
 

@@ -9,7 +9,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::desk::{Ask, Figures};
+use crate::questions::{Ask, Figures};
 use crate::server::{Problem, Server};
 
 pub(crate) async fn health(State(server): State<Server>) -> Result<Response, Problem> {

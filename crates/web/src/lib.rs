@@ -1,6 +1,6 @@
 //! The built-in channel: a page on the operator's own machine.
 //!
-//! Data comes from the hub through the [`desk`] and goes to browsers that showed a right to it; answers go back the
+//! Data comes from the hub through the [`questions`] and goes to browsers that showed a right to it; answers go back the
 //! same way. This room serves and renders. It opens no database, reads no terminal and cannot type.
 //!
 //! Suggested reading order is the order of the modules.
@@ -8,7 +8,7 @@
 // A new variant asks every reader of an enum what it means.
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
-pub mod desk;
+pub mod questions;
 
 mod access;
 mod door;
@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use tokio::sync::watch;
 
 pub use access::{link_hash, link_url, new_secret};
-pub use desk::Desk;
+pub use questions::HubDoor;
 pub use tls::TlsError;
 
 /// How many ports are tried, beginning with the wanted one: a second user's hub, or another program, has the first.
@@ -88,7 +88,7 @@ pub enum WebError {
 /// Binds at once and serves while the returned future runs. It ends once the handle is dropped.
 pub fn start(
     config: PageConfig,
-    desk: Desk,
+    hub: HubDoor,
 ) -> Result<(WebHandle, impl Future<Output = ()> + Send + 'static), WebError> {
     let tls = config.tls.as_ref().map(|tls| tls::prepare(tls, config.listen.ip())).transpose()?;
     let (listener, address) =
@@ -101,7 +101,7 @@ pub fn start(
         fingerprint: tls.as_ref().and_then(|tls| tls.fingerprint.clone()),
         _open: open,
     };
-    let server = server::Server::new(desk, config.version, tls.is_some(), closing);
+    let server = server::Server::new(hub, config.version, tls.is_some(), closing);
     Ok((handle, serve::run(listener, tls, server)))
 }
 

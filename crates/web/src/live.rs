@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, interval_at, sleep_until, timeout};
 
 use crate::api::{Id, NOT_RUNNING, TypeBody, taken};
-use crate::desk::{Ask, Typing};
+use crate::questions::{Ask, Typing};
 use crate::render;
 use crate::serve::Connection;
 use crate::server::{Caller, Problem, Server, Stream, StreamKind, Visit};

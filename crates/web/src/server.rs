@@ -16,8 +16,8 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
 use crate::access::{Attempts, PerMinute, ShownLogin, shown_login};
-use crate::desk::{Ask, Desk, TokenHash, Visitor};
 use crate::door::Refusal;
+use crate::questions::{Ask, HubDoor, TokenHash, Visitor};
 use crate::seats::{Seat, Seats};
 
 /// How long the hub may take for an answer. Less than a request may take, so that the page hears why.
@@ -33,7 +33,7 @@ pub(crate) struct Server(Arc<Inside>);
 
 #[derive(Debug)]
 struct Inside {
-    desk: Desk,
+    hub: HubDoor,
     version: String,
     is_tls: bool,
     closing: watch::Receiver<()>,
@@ -87,9 +87,9 @@ pub(crate) enum StreamKind {
 pub(crate) type Stream = Seat<(StreamKind, TokenHash)>;
 
 impl Server {
-    pub(crate) fn new(desk: Desk, version: String, is_tls: bool, closing: watch::Receiver<()>) -> Self {
+    pub(crate) fn new(hub: HubDoor, version: String, is_tls: bool, closing: watch::Receiver<()>) -> Self {
         Self(Arc::new(Inside {
-            desk,
+            hub,
             version,
             is_tls,
             closing,
@@ -109,7 +109,7 @@ impl Server {
     }
 
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.0.desk.changes.clone()
+        self.0.hub.changes.clone()
     }
 
     /// Returns once the handle is gone.
@@ -125,7 +125,7 @@ impl Server {
     ) -> Result<T, Problem> {
         let (reply, answer) = oneshot::channel();
         let asked = timeout(HUB_TIME, async {
-            self.0.desk.asks.send(question(reply)).await.ok()?;
+            self.0.hub.asks.send(question(reply)).await.ok()?;
             answer.await.ok()
         });
         let why = match asked.await {
@@ -171,7 +171,7 @@ impl Server {
         let mut refusals = self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         if refusals.allows(Instant::now()) {
             let from = from.to_canonical().to_string();
-            let _ = self.0.desk.asks.try_send(Ask::Refused { reason, from });
+            let _ = self.0.hub.asks.try_send(Ask::Refused { reason, from });
         }
     }
 

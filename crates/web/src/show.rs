@@ -8,7 +8,7 @@ use atlasbridge_model::visible::{visible, without_gaps};
 use atlasbridge_model::{Effect, Kind, Span, Timestamp, speech};
 use serde_json::{Value, json};
 
-use crate::desk::{AuditLine, Instructions, SessionCard};
+use crate::questions::{AuditLine, Instructions, SessionCard};
 
 pub(crate) fn card(card: &Card) -> Value {
     let offer =

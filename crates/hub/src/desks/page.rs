@@ -2,7 +2,7 @@
 
 use atlasbridge_model::answer::Refusal;
 use atlasbridge_model::speech::Audience;
-use atlasbridge_web::desk::Answer;
+use atlasbridge_web::questions::Answer;
 
 use super::{PromptNow, Tellings};
 use crate::cards::card;

@@ -12,8 +12,8 @@ use atlasbridge_model::{ReplyId, SessionId};
 use atlasbridge_store::{
     Logins, OpenPrompt, PromptRecord, Redeem, Reply, SessionRecord, SessionStatus, Verification, rfc3339,
 };
-use atlasbridge_web::desk::{
-    self, Ask, AuditLine, AuditVerdict, Desk, Figures, HistoryPage, Instructions, Search, SessionCard,
+use atlasbridge_web::questions::{
+    self, Ask, AuditLine, AuditVerdict, Figures, HistoryPage, HubDoor, Instructions, Search, SessionCard,
     SessionStory, Typing, Visitor,
 };
 use atlasbridge_web::{Config as PageConfig, WebHandle};
@@ -110,8 +110,8 @@ impl Hub {
             return;
         };
         let (asks, mut asked) = mpsc::channel(MAILBOX);
-        let desk = Desk { asks, changes: self.page.changes.subscribe() };
-        match atlasbridge_web::start(config, desk) {
+        let door = HubDoor { asks, changes: self.page.changes.subscribe() };
+        match atlasbridge_web::start(config, door) {
             Ok((handle, work)) => {
                 let (inputs, no) = (self.inputs.clone(), self.page.no);
                 // The server and what it asks end together, and the loop hears of it last.
@@ -259,7 +259,7 @@ impl Hub {
         &mut self,
         Visitor(login): Visitor,
         matter: Matter,
-        reply: oneshot::Sender<desk::Answer>,
+        reply: oneshot::Sender<questions::Answer>,
     ) -> Result<(), Trouble> {
         self.decide(Actor::Page { login }, matter, None, Some(Way::Page(reply))).await
     }
@@ -391,7 +391,7 @@ impl Hub {
         session: SessionId,
         typing: Typing,
         visitor: &Visitor,
-        reply: oneshot::Sender<desk::Answer>,
+        reply: oneshot::Sender<questions::Answer>,
     ) -> Result<(), Trouble> {
         let (value, what) = match typing {
             Typing::Key(key) => (format!("key {key:?}"), session::Typing::Key(key)),
@@ -417,7 +417,7 @@ impl Hub {
         let outcome = self.outside.registry.type_into(session, id, what);
         tokio::spawn(async move {
             let answer = match heard(outcome).await {
-                Some(TypingOutcome::Typed) => desk::Answer::Done { card: None },
+                Some(TypingOutcome::Typed) => questions::Answer::Done { card: None },
                 Some(TypingOutcome::Busy) => refused("an answer is being typed right now; try again"),
                 Some(TypingOutcome::TypingLocally) => {
                     refused("somebody is in the middle of typing at the terminal")
@@ -502,6 +502,6 @@ async fn heard<T>(answer: Option<oneshot::Receiver<T>>) -> Option<T> {
     tokio::time::timeout(HOST_LIMIT, answer?).await.ok()?.ok()
 }
 
-fn refused(why: impl Into<String>) -> desk::Answer {
-    desk::Answer::Refused { why: why.into() }
+fn refused(why: impl Into<String>) -> questions::Answer {
+    questions::Answer::Refused { why: why.into() }
 }

@@ -6,7 +6,7 @@ use atlasbridge_model::answer::{Said, Source};
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::picture::{Row, Run, Style};
 use atlasbridge_model::{Picture, PromptId, ReplyId, Span, Takes};
-use atlasbridge_web::desk::{Key, Typing};
+use atlasbridge_web::questions::{Key, Typing};
 use serde_json::{Value, json};
 
 use crate::client::Request;

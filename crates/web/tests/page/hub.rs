@@ -1,4 +1,4 @@
-//! A hub in memory: real links, logins, prompts and sessions behind a real desk. It counts every change.
+//! A hub in memory: real links, logins, prompts and sessions behind a real door. It counts every change.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,11 +10,11 @@ use atlasbridge_model::lifecycle::{PromptState, Resolution};
 use atlasbridge_model::{
     Detail, Effect, Excerpt, Kind, Level, Nonce, Picture, PromptId, SessionId, Takes, Timestamp,
 };
-use atlasbridge_web::desk::{
+use atlasbridge_web::questions::{
     Answer, Ask, AuditLine, AuditVerdict, Figures, HistoryPage, Instructions, Search, SessionCard,
     SessionStory, TokenHash, Typing, Visitor,
 };
-use atlasbridge_web::{Desk, PageConfig, Tls, WebHandle, link_hash, new_secret, start};
+use atlasbridge_web::{HubDoor, PageConfig, Tls, WebHandle, link_hash, new_secret, start};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -80,8 +80,8 @@ impl Hub {
             }
         });
         let config = PageConfig { listen: listen.parse().unwrap(), tls, version: "1.2.3".to_owned() };
-        let desk = Desk { asks, changes: changed };
-        let (web, worker) = start(config, desk).unwrap();
+        let door = HubDoor { asks, changes: changed };
+        let (web, worker) = start(config, door).unwrap();
         Self { web, served: tokio::spawn(worker), state, changes }
     }
 

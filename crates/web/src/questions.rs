@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 /// The door to the hub. Bounded: a page that asks faster than the hub answers waits.
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct HubDoor {
     pub asks: mpsc::Sender<Ask>,
     /// Grows with each change of prompts or sessions: time to ask again. Never a backlog.
     pub changes: watch::Receiver<u64>,
