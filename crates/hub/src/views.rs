@@ -21,9 +21,7 @@ pub(crate) fn prompt_view(open: &OpenPrompt, now: Now) -> PromptView {
         excerpt: sighting.excerpt.as_str().to_owned(),
         detail: sighting.detail.as_str().to_owned(),
         choices: sighting
-            .choices
-            .iter()
-            .flat_map(|choices| choices.iter())
+            .rows()
             .map(|choice| ChoiceView {
                 label: choice.label.clone(),
                 keys: choice.keys(),

@@ -3,32 +3,33 @@
 //! What a program wrote is shown as it is, with one exception: characters that nobody can see, or that turn the text
 //! around, are named instead; and in a question no gap is so wide that it hides what comes after it.
 
-use atlasbridge_channel::{Card, Offer, SessionTag};
+use atlasbridge_channel::{Card, SessionTag};
 use atlasbridge_model::visible::{visible, without_gaps};
-use atlasbridge_model::{Effect, Kind, Span, Timestamp, speech};
+use atlasbridge_model::{Effect, Kind, Sighting, Span, Timestamp, speech};
 use serde_json::{Value, json};
 
 use crate::questions::{AuditLine, Instructions, SessionCard};
 
 pub(crate) fn card(card: &Card) -> Value {
-    let offer =
-        |offer: &Offer| json!({ "label": without_gaps(&offer.label), "effect": effect(offer.effect) });
+    let sighting = &card.sighting;
+    let row =
+        |(label, does): (String, Effect)| json!({ "label": without_gaps(&label), "effect": effect(does) });
     json!({
         "id": card.prompt.to_string(),
         "code": card.code(),
         "session": tag(&card.session),
         // The right to answer.
         "nonce": card.nonce.to_hex(),
-        "kind": card.kind.as_str(),
-        "confidence": card.confidence.as_str(),
-        "excerpt": without_gaps(card.excerpt.as_str()),
-        "detail": without_gaps(card.detail.as_str()),
-        "choices": card.choices.iter().map(offer).collect::<Vec<_>>(),
-        "max_length": card.max_length,
-        "min_choice": card.numbers.map(Span::least),
-        "max_choice": card.numbers.map(Span::most),
-        "min_picks": card.picks.map(Span::least),
-        "max_picks": card.picks.map(Span::most),
+        "kind": sighting.kind.as_str(),
+        "confidence": sighting.confidence.level().as_str(),
+        "excerpt": without_gaps(sighting.excerpt.as_str()),
+        "detail": without_gaps(sighting.detail.as_str()),
+        "choices": card.rows().map(row).collect::<Vec<_>>(),
+        "max_length": sighting.constraints.max_length,
+        "min_choice": sighting.constraints.numbers.map(Span::least),
+        "max_choice": sighting.constraints.numbers.map(Span::most),
+        "min_picks": sighting.constraints.picks.map(Span::least),
+        "max_picks": sighting.constraints.picks.map(Span::most),
         "asked_at": rfc3339(card.asked_at),
         "expires_at": card.expires_at.map(rfc3339),
         "seconds_left": card.seconds_left,
@@ -36,9 +37,9 @@ pub(crate) fn card(card: &Card) -> Value {
         "status": card.state.status(),
         "reason": card.state.reason(),
         "word": card.word(),
-        "wants": format!("{}{}", speech::possibly(card.confidence), speech::wants(card.kind)),
+        "wants": format!("{}{}", speech::possibly(sighting.confidence.level()), speech::wants(sighting.kind)),
         "tone": speech::tone(&card.state),
-        "meaning": speech::meaning(&card.state, card.takes),
+        "meaning": speech::meaning(&card.state, sighting.takes),
         "is_open": card.is_open(),
         "answered": card
             .answered
@@ -115,22 +116,22 @@ fn effect(effect: Effect) -> &'static str {
 }
 
 fn takes(card: &Card) -> Value {
-    let takes = card.takes;
-    let refuses = card.choices.iter().any(|offer| offer.effect == Effect::Refuses);
+    let Sighting { kind, takes, .. } = card.sighting;
+    let refuses = card.sighting.rows().any(|row| row.effect == Effect::Refuses);
     json!({
         // A text is an answer.
-        "text": match card.kind {
+        "text": match kind {
             Kind::FreeText | Kind::Idle | Kind::Unknown => true,
             Kind::YesNo | Kind::MultipleChoice => takes.own_text,
             Kind::Password => card.takes_secrets,
             Kind::ConfirmEnter => false,
         },
         // A refusal may carry a reason; heard together with it, or as the next instruction.
-        "reason": takes.reason || refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
+        "reason": takes.reason || refuses && matches!(kind, Kind::YesNo | Kind::MultipleChoice),
         "reason_at_once": takes.reason,
         // Several rows are an answer: `1,3`; how many, in words.
         "several": takes.several,
-        "rows": speech::rows_wanted(card.picks),
+        "rows": speech::rows_wanted(card.sighting.constraints.picks),
         "lines": takes.lines,
         // The tool's own hook is told: answers are said, not typed.
         "by_hook": takes.is_by_hook(),

@@ -123,8 +123,9 @@ async fn a_card_tells_everything_and_hides_nothing() {
 async fn a_card_tells_what_it_takes_besides_its_rows() {
     let hub = Hub::start();
     let login = hub.new_login();
-    hub.state().prompts[0].picks = Span::new(1, 2);
-    hub.state().prompts[0].takes = Takes { reason: true, own_text: true, several: true, lines: false };
+    hub.state().prompts[0].sighting.constraints.picks = Span::new(1, 2);
+    hub.state().prompts[0].sighting.takes =
+        Takes { reason: true, own_text: true, several: true, lines: false };
     hub.state().prompts[0].state =
         PromptState::ReplyReceived { reply: ReplyId::from_random([1; 16]), source: Source::Command };
     let path = format!("/api/sessions/{}", session_id());

@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use atlasbridge_channel::{Answered, Card, Offer, SessionTag};
+use atlasbridge_channel::{Answered, Card, SessionTag};
 use atlasbridge_model::answer::{Said, Source};
 use atlasbridge_model::lifecycle::{PromptState, Resolution};
 use atlasbridge_model::{
-    Detail, Effect, Excerpt, Kind, Level, Nonce, Picture, PromptId, SessionId, Takes, Timestamp,
+    Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Fingerprint, Kind, Nonce,
+    Picture, PromptId, SessionId, Sighting, SightingNo, Strokes, Takes, Timestamp,
 };
 use atlasbridge_web::questions::{
     Answer, Ask, AuditLine, AuditVerdict, Figures, HistoryPage, Instructions, Search, SessionCard,
@@ -246,7 +247,7 @@ impl State {
             .filter(|(row, card)| {
                 *row < before
                     && search.session.is_none_or(|session| session == card.session.id)
-                    && search.text.as_deref().is_none_or(|text| card.excerpt.as_str().contains(text))
+                    && search.text.as_deref().is_none_or(|text| card.sighting.excerpt.as_str().contains(text))
             })
             .collect();
         found.reverse();
@@ -265,8 +266,8 @@ impl State {
             return Answer::Refused { why };
         };
         let value = match &said {
-            Said::Row(row) => match card.choices.get(*row) {
-                Some(offer) => offer.label.clone(),
+            Said::Row(row) => match card.rows().nth(*row) {
+                Some((label, _)) => label,
                 None => {
                     let why = "there is no such row".to_owned();
                     return Answer::Refused { why };
@@ -343,20 +344,26 @@ fn session_card() -> SessionCard {
 }
 
 pub(crate) fn card() -> Card {
-    let offer = |label: &str, effect| Offer { label: label.to_owned(), effect };
+    // Keys that no browser may ever see.
+    let row =
+        |label: &str, effect| Choice { label: label.to_owned(), strokes: Some(Strokes::once("k3y")), effect };
     Card {
         prompt: prompt_id(),
         session: tag(),
         nonce: nonce(),
-        kind: Kind::MultipleChoice,
-        confidence: Level::High,
-        excerpt: Excerpt::new("Do you want to run <b>rm</b> \u{202e}txt.x?"),
-        detail: Detail::new("Bash command\n  rm -rf build"),
-        choices: vec![offer("Yes", Effect::Accepts), offer("No\u{200b}", Effect::Refuses)],
-        max_length: 200,
-        numbers: None,
-        picks: None,
-        takes: Takes::NOTHING,
+        sighting: Sighting {
+            no: SightingNo(1),
+            kind: Kind::MultipleChoice,
+            confidence: Confidence::CERTAIN,
+            excerpt: Excerpt::new("Do you want to run <b>rm</b> \u{202e}txt.x?"),
+            detail: Detail::new("Bash command\n  rm -rf build"),
+            choices: Choices::new(vec![row("Yes", Effect::Accepts), row("No\u{200b}", Effect::Refuses)]),
+            constraints: Constraints::default(),
+            offers_default: false,
+            takes: Takes::NOTHING,
+            entry: Entry::Line,
+            fingerprint: Fingerprint([1; 16]),
+        },
         takes_secrets: false,
         asked_at: Timestamp(1_767_323_045_678),
         expires_at: Some(Timestamp(1_767_323_645_678)),
