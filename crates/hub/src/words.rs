@@ -79,10 +79,11 @@ pub(crate) fn sessions(views: &[SessionView], switched_to: Option<SessionId>) ->
 pub(crate) fn status(lookup: &Lookup) -> Notice {
     let Lookup { version, sessions, standing, channels, trouble, .. } = lookup;
     let sessions = sessions.len();
-    let waiting = standing.iter().filter(|(open, _)| is_waiting(&open.prompt.state)).count();
+    let waiting = standing.iter().filter(|open| is_waiting(&open.prompt.state)).count();
     let mut text = format!("AtlasBridge {version}: {sessions} sessions, {waiting} prompts waiting.");
-    for (open, word) in standing.iter().take(MOST_SESSIONS) {
-        let (code, named) = (code(&open.prompt), named(&open.session));
+    for OpenPrompt { prompt, session } in standing.iter().take(MOST_SESSIONS) {
+        let (code, named) = (code(prompt), named(session));
+        let word = prompt.state.standing_word(prompt.sighting.takes);
         text.push_str(&format!("\n{code} {named}: {word}"));
     }
     if standing.len() > MOST_SESSIONS {

@@ -91,7 +91,7 @@ impl RecordFilter {
         self.session.is_none_or(is_session)
             && self.prompt.is_none_or(is_prompt)
             // The texts have one length and one zone, so they sort as the times do.
-            && self.since.is_none_or(|since| rfc3339(since) <= record.ts)
+            && self.since.is_none_or(|since| since.rfc3339() <= record.ts)
     }
 }
 
@@ -202,15 +202,6 @@ pub(crate) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
         }
         None => Line::End,
     })
-}
-
-/// `2026-01-02T03:04:05.678Z`. A clock beyond the year 9999 is shown as its end.
-pub fn rfc3339(at: Timestamp) -> String {
-    let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or(match at.0 < 0 {
-        true => jiff::Timestamp::MIN,
-        false => jiff::Timestamp::MAX,
-    });
-    format!("{at:.3}")
 }
 
 fn unreadable(path: &Path, source: io::Error) -> ReadError {

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use atlasbridge_model::id::hex;
@@ -109,28 +110,28 @@ pub(crate) fn device(user_agent: &str) -> String {
     }
 }
 
-/// At most so many in any minute.
+/// At most so many in any minute, of all tasks together.
 #[derive(Debug)]
 pub(crate) struct PerMinute {
     most: usize,
-    times: VecDeque<Instant>,
+    times: Mutex<VecDeque<Instant>>,
 }
 
 impl PerMinute {
     pub(crate) fn new(most: usize) -> Self {
-        let times = VecDeque::with_capacity(most);
-        Self { most, times }
+        Self { most, times: Mutex::default() }
     }
 
     /// Whether one more is allowed; if so it counts.
-    pub(crate) fn allows(&mut self, now: Instant) -> bool {
+    pub(crate) fn allows(&self, now: Instant) -> bool {
         const MINUTE: Duration = Duration::from_secs(60);
-        while self.times.front().is_some_and(|&time| now.duration_since(time) >= MINUTE) {
-            self.times.pop_front();
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        while times.front().is_some_and(|&time| now.duration_since(time) >= MINUTE) {
+            times.pop_front();
         }
-        let is_allowed = self.times.len() < self.most;
+        let is_allowed = times.len() < self.most;
         if is_allowed {
-            self.times.push_back(now);
+            times.push_back(now);
         }
         is_allowed
     }
@@ -152,7 +153,7 @@ impl Attempts {
         Self { here: PerMinute::new(ATTEMPTS_PER_MINUTE), elsewhere: PerMinute::new(ATTEMPTS_PER_MINUTE) }
     }
 
-    pub(crate) fn allows(&mut self, peer: IpAddr, now: Instant) -> bool {
+    pub(crate) fn allows(&self, peer: IpAddr, now: Instant) -> bool {
         if peer.to_canonical().is_loopback() { self.here.allows(now) } else { self.elsewhere.allows(now) }
     }
 }
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn the_eleventh_attempt_in_a_minute_is_one_too_many() {
         let (start, here, there) = (Instant::now(), [127, 0, 0, 1].into(), [192, 0, 2, 7].into());
-        let mut attempts = Attempts::new();
+        let attempts = Attempts::new();
         let at = |seconds| start + Duration::from_secs(seconds);
         assert!((0..10).all(|second| attempts.allows(there, at(second))));
         assert!(!attempts.allows([192, 0, 2, 8].into(), at(11)), "another peer, the same side");

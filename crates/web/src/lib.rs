@@ -30,6 +30,7 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
@@ -48,9 +49,6 @@ pub struct PageConfig {
     /// Our own version, for the page and for `/metrics`.
     pub version: String,
 }
-
-/// The name by which the hub knows it.
-pub use self::PageConfig as Config;
 
 /// Where the certificate comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +100,7 @@ pub fn start(
         _open: open,
     };
     let server = server::Server::new(hub, config.version, tls.is_some(), closing);
-    Ok((handle, serve::run(listener, tls, server)))
+    Ok((handle, serve::run(listener, tls, Arc::new(server))))
 }
 
 fn bind(wanted: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {

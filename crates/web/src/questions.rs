@@ -27,34 +27,17 @@ pub enum Ask {
     /// One session with all its prompts.
     Session { session: SessionId, reply: oneshot::Sender<Option<SessionStory>> },
     /// Past and present prompts, newest first.
-    History { search: Search, reply: oneshot::Sender<HistoryPage> },
+    History { search: Search, reply: oneshot::Sender<Vec<Card>> },
     /// Lines of the audit log, newest first.
     Audit { search: Search, reply: oneshot::Sender<Vec<AuditLine>> },
     /// Checks the whole chain; may take a second on a long log.
     VerifyAudit { reply: oneshot::Sender<AuditVerdict> },
-    /// A refusal with a reason tells the tool why: together with the refusal where it takes that, else as its next
-    /// instruction.
-    Answer {
-        prompt: PromptId,
-        nonce: Nonce,
-        said: Said,
-        /// The visitor was told what the first character makes of an instruction, and means it.
-        as_is: bool,
-        visitor: Visitor,
-        reply: oneshot::Sender<Answer>,
-    },
-    /// The next instruction of a session's tool: sent if the tool waits for one, else kept until it does.
-    Send { session: SessionId, text: String, as_is: bool, visitor: Visitor, reply: oneshot::Sender<Answer> },
-    /// Takes back the instruction that waits, or puts away the one that could not be sent.
-    TakeBack { session: SessionId, visitor: Visitor, reply: oneshot::Sender<Answer> },
+    /// A visitor does something, on record by their name.
+    Do { deed: Deed, visitor: Visitor, reply: oneshot::Sender<Answer> },
     /// The live screen. Dropping the receiver ends it. `None`: no such running session.
     Watch { session: SessionId, reply: oneshot::Sender<Option<watch::Receiver<Option<Picture>>>> },
     /// The last lines that scrolled off a session's screen, oldest first.
     Lines { session: SessionId, reply: oneshot::Sender<Option<Vec<String>>> },
-    /// Keys or a line for a session, through its gate.
-    Type { session: SessionId, typing: Typing, visitor: Visitor, reply: oneshot::Sender<Answer> },
-    /// Ends a session's tool.
-    StopSession { session: SessionId, visitor: Visitor, reply: oneshot::Sender<Answer> },
     /// Spends a one-time link, and keeps the login that it becomes.
     Redeem { link: TokenHash, login: TokenHash, device: String, reply: oneshot::Sender<bool> },
     /// Whether this login is known and not revoked.
@@ -65,6 +48,22 @@ pub enum Ask {
     Figures { reply: oneshot::Sender<Figures> },
     /// A request was refused at the door: on record, without what it carried.
     Refused { reason: &'static str, from: String },
+}
+
+/// What a visitor may do.
+#[derive(Debug)]
+pub enum Deed {
+    /// A refusal with a reason tells the tool why: together with the refusal where it takes that, else as its next
+    /// instruction. `as_is`: the visitor was told what the first character makes of an instruction, and means it.
+    Answer { prompt: PromptId, nonce: Nonce, said: Said, as_is: bool },
+    /// The next instruction of a session's tool: sent if the tool waits for one, else kept until it does.
+    Send { session: SessionId, text: String, as_is: bool },
+    /// Takes back the instruction that waits, or puts away the one that could not be sent.
+    TakeBack { session: SessionId },
+    /// Keys or a line for a session, through its gate.
+    Type { session: SessionId, typing: Typing },
+    /// Ends a session's tool.
+    StopSession { session: SessionId },
 }
 
 /// SHA-256 of a link's or a cookie's secret, in hex: the secret itself is kept nowhere.
@@ -142,14 +141,6 @@ pub struct SessionStory {
     pub prompts: Vec<Card>,
 }
 
-/// Some prompts, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct HistoryPage {
-    pub prompts: Vec<Card>,
-    /// What to give as [`Search::before`] for the next page; `None` where this was the last one.
-    pub older: Option<i64>,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditLine {
     pub seq: u64,
@@ -173,7 +164,6 @@ pub struct AuditVerdict {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Figures {
-    pub version: String,
     pub sessions_active: u64,
     pub prompts_open: u64,
     pub prompts_total: u64,

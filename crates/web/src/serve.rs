@@ -44,7 +44,7 @@ pub(crate) struct Connection {
 }
 
 /// Serves until the handle is dropped; its connections end with it.
-pub(crate) async fn run(listener: std::net::TcpListener, tls: Option<Prepared>, server: Server) {
+pub(crate) async fn run(listener: std::net::TcpListener, tls: Option<Prepared>, server: Arc<Server>) {
     let listener = match TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => {

@@ -30,8 +30,8 @@ pub(crate) fn card(card: &Card) -> Value {
         "max_choice": sighting.constraints.numbers.map(Span::most),
         "min_picks": sighting.constraints.picks.map(Span::least),
         "max_picks": sighting.constraints.picks.map(Span::most),
-        "asked_at": rfc3339(card.asked_at),
-        "expires_at": card.expires_at.map(rfc3339),
+        "asked_at": card.asked_at.rfc3339(),
+        "expires_at": card.expires_at.map(Timestamp::rfc3339),
         "seconds_left": card.seconds_left,
         "silence": card.silence.as_deref().map(shown),
         "status": card.state.status(),
@@ -62,8 +62,8 @@ pub(crate) fn session(card: &SessionCard) -> Value {
     let mut shown_session = tag(&card.session);
     shown_session["command"] = card.command.iter().map(|word| shown(word)).collect();
     shown_session["status"] = card.status.into();
-    shown_session["started_at"] = rfc3339(card.started_at).into();
-    shown_session["ended_at"] = card.ended_at.map(rfc3339).into();
+    shown_session["started_at"] = card.started_at.rfc3339().into();
+    shown_session["ended_at"] = card.ended_at.map(Timestamp::rfc3339).into();
     shown_session["exit_code"] = card.exit_code.into();
     shown_session["prompts"] = card.prompts.into();
     shown_session["is_waiting"] = card.is_waiting.into();
@@ -141,63 +141,4 @@ fn takes(card: &Card) -> Value {
 /// What a program or a person wrote, with each character that cannot be seen, or that moves others, named.
 pub(crate) fn shown(text: &str) -> String {
     visible(text).into_owned()
-}
-
-/// `2026-01-02T03:04:05.678Z`. A clock before the year 0 or beyond 9999 is shown as that end.
-pub(crate) fn rfc3339(at: Timestamp) -> String {
-    const DAY: i64 = 86_400_000;
-    let millis = at.0.clamp(-62_167_219_200_000, 253_402_300_799_999);
-    let (day, rest) = (millis.div_euclid(DAY), millis.rem_euclid(DAY));
-    let (year, month, date) = civil(day);
-    let (seconds, millis) = (rest / 1000, rest % 1000);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
-}
-
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar.
-fn civil(day: i64) -> (i64, i64, i64) {
-    // Counted from 1 March of the year 0, leap days come last in their year, and each 400 years have 146 097 days.
-    let day = day + 719_468;
-    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * month + 2) / 5 + 1;
-    let january_first = month >= 10;
-    (era * 400 + year + i64::from(january_first), if january_first { month - 9 } else { month + 3 }, date)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_as_the_standard_has_them() {
-        for (millis, text) in [
-            (0, "1970-01-01T00:00:00.000Z"),
-            (-1, "1969-12-31T23:59:59.999Z"),
-            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-            (1_767_323_045_678, "2026-01-02T03:04:05.678Z"),
-            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
-            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
-            (i64::MAX, "9999-12-31T23:59:59.999Z"),
-            (i64::MIN, "0000-01-01T00:00:00.000Z"),
-        ] {
-            assert_eq!(rfc3339(Timestamp(millis)), text);
-        }
-    }
-
-    #[test]
-    fn every_day_follows_the_one_before() {
-        let mut before = civil(-719_528);
-        assert_eq!(before, (0, 1, 1));
-        for day in -719_527..100_000 {
-            let now = civil(day);
-            let next_day = (before.0, before.1, before.2 + 1);
-            let next_month = (before.0, before.1 + 1, 1);
-            let next_year = (before.0 + 1, 1, 1);
-            assert!(now == next_day || now == next_month || now == next_year, "{before:?} {now:?}");
-            before = now;
-        }
-    }
 }

@@ -10,17 +10,19 @@ use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::mask::mask_in_place;
 use atlasbridge_model::{ReplyId, SessionId};
 use atlasbridge_store::{
-    Logins, OpenPrompt, PromptRecord, Redeem, Reply, SessionRecord, SessionStatus, Verification, rfc3339,
+    Logins, OpenPrompt, PromptRecord, Redeem, Reply, SessionRecord, SessionStatus, Verification,
 };
 use atlasbridge_web::questions::{
-    self, Ask, AuditLine, AuditVerdict, Figures, HistoryPage, HubDoor, Instructions, Search, SessionCard,
+    self, Ask, AuditLine, AuditVerdict, Deed, Figures, HubDoor, Instructions, Search, SessionCard,
     SessionStory, Typing, Visitor,
 };
-use atlasbridge_web::{Config as PageConfig, WebHandle};
+use atlasbridge_web::{PageConfig, WebHandle};
 use atlasbridge_wire::command::{ChannelView, LoginView, Response};
 use atlasbridge_wire::session::{self, TypingOutcome};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
+use super::requests::heard;
 use super::{Hub, Input, RESTART_AFTER, RESTARTS, chain, random};
 use crate::cards::{card, tag};
 use crate::decide::{Actor, Answer, AnswerRight, Matter};
@@ -202,31 +204,29 @@ impl Hub {
             Ask::Inbox { reply } => drop(reply.send(self.inbox().await?)),
             Ask::Sessions { all, reply } => drop(reply.send(self.session_cards(all).await?)),
             Ask::Session { session, reply } => drop(reply.send(self.story(session).await?)),
-            Ask::History { search, reply } => drop(reply.send(self.history(search).await?)),
+            Ask::History { search, reply } => drop(reply.send(self.history(&search).await?)),
             Ask::Audit { search, reply } => drop(reply.send(self.audit_lines(search).await?)),
             Ask::VerifyAudit { reply } => self.verify_audit(reply),
-            Ask::Answer { prompt, nonce, said, as_is, visitor, reply } => {
-                let on = Ok(AnswerRight { prompt, nonce: Some(nonce) });
-                let answer = Answer { on, said, as_is, then: None };
-                return self.visitor_decides(visitor, Matter::Answer(answer), reply).await;
-            }
-            Ask::Send { session, text, as_is, visitor, reply } => {
-                return self.visitor_decides(visitor, Matter::Instruct { session, text, as_is }, reply).await;
-            }
-            Ask::TakeBack { session, visitor, reply } => {
-                let matter = Matter::TakeBack { session, only: None };
-                return self.visitor_decides(visitor, matter, reply).await;
-            }
-            Ask::StopSession { session, visitor, reply } => {
-                return self.visitor_decides(visitor, Matter::Stop { session }, reply).await;
+            Ask::Do { deed, visitor: Visitor(login), reply } => {
+                let matter = match deed {
+                    Deed::Answer { prompt, nonce, said, as_is } => {
+                        let on = Ok(AnswerRight { prompt, nonce: Some(nonce) });
+                        Matter::Answer(Answer { on, said, as_is, then: None })
+                    }
+                    Deed::Send { session, text, as_is } => Matter::Instruct { session, text, as_is },
+                    Deed::TakeBack { session } => Matter::TakeBack { session, only: None },
+                    Deed::StopSession { session } => Matter::Stop { session },
+                    Deed::Type { session, typing } => {
+                        return self.page_types(session, typing, login, reply).await;
+                    }
+                };
+                return self.decide(Actor::Page { login }, matter, None, Some(Way::Page(reply))).await;
             }
             Ask::Watch { session, reply } => drop(reply.send(self.outside.registry.watch_screen(session))),
             Ask::Lines { session, reply } => {
                 let asked = self.outside.registry.ask_lines(session, MOST_LINES);
-                tokio::spawn(async move { drop(reply.send(heard(asked).await)) });
-            }
-            Ask::Type { session, typing, visitor, reply } => {
-                return self.page_types(session, typing, &visitor, reply).await;
+                let deadline = Instant::now() + HOST_LIMIT;
+                tokio::spawn(async move { drop(reply.send(heard(asked, deadline).await)) });
             }
             Ask::Redeem { link, login, device, reply } => {
                 let name = format!("{WEB}:{}", &atlasbridge_model::id::hex(&random()?)[..6]);
@@ -255,34 +255,26 @@ impl Hub {
         Ok(())
     }
 
-    async fn visitor_decides(
-        &mut self,
-        Visitor(login): Visitor,
-        matter: Matter,
-        reply: oneshot::Sender<questions::Answer>,
-    ) -> Result<(), Trouble> {
-        self.decide(Actor::Page { login }, matter, None, Some(Way::Page(reply))).await
-    }
-
     fn card(&self, prompt: &PromptRecord, session: &SessionRecord, reply: Option<&Reply>) -> Card {
         card(prompt, session, reply, self.outside.rules, clock::now())
+    }
+
+    async fn card_of(&self, prompt: &PromptRecord, session: &SessionRecord) -> Result<Card, Trouble> {
+        let reply = self.engine.store.reply_of(prompt.id).await?;
+        Ok(self.card(prompt, session, reply.as_ref()))
     }
 
     async fn inbox(&self) -> Result<Vec<Card>, Trouble> {
         let standing = self.engine.store.standing_prompts().await?;
         let mut cards = Vec::with_capacity(standing.len());
         for OpenPrompt { prompt, session } in standing {
-            let reply = self.engine.store.reply_of(prompt.id).await?;
-            cards.push(self.card(&prompt, &session, reply.as_ref()));
+            cards.push(self.card_of(&prompt, &session).await?);
         }
         Ok(cards)
     }
 
     async fn session_cards(&self, all: bool) -> Result<Vec<SessionCard>, Trouble> {
-        let sessions = match all {
-            true => self.engine.store.sessions(MOST_SESSIONS).await?,
-            false => self.engine.store.active_sessions().await?,
-        };
+        let sessions = self.listed_sessions(all, MOST_SESSIONS).await?;
         let mut cards = Vec::with_capacity(sessions.len());
         for session in sessions {
             cards.push(self.session_card(&session).await?);
@@ -330,21 +322,15 @@ impl Hub {
         };
         let mut prompts = Vec::new();
         for prompt in self.engine.store.prompts_of(session).await? {
-            let reply = self.engine.store.reply_of(prompt.id).await?;
-            prompts.push(self.card(&prompt, &record, reply.as_ref()));
+            prompts.push(self.card_of(&prompt, &record).await?);
         }
         Ok(Some(SessionStory { session: self.session_card(&record).await?, prompts }))
     }
 
-    async fn history(&self, search: Search) -> Result<HistoryPage, Trouble> {
-        let most = search.most as usize;
-        let found = self.engine.store.search_prompts(&search).await?;
+    async fn history(&self, search: &Search) -> Result<Vec<Card>, Trouble> {
+        let found = self.engine.store.search_prompts(search).await?;
         let cards = found.iter().map(|found| self.card(&found.prompt, &found.session, found.reply.as_ref()));
-        Ok(HistoryPage {
-            prompts: cards.collect(),
-            // Prompts of one moment are never torn apart, so a full page may be longer than asked for.
-            older: found.last().filter(|_| found.len() >= most).map(|last| last.prompt.created_at.0),
-        })
+        Ok(cards.collect())
     }
 
     async fn audit_lines(&self, search: Search) -> Result<Vec<AuditLine>, Trouble> {
@@ -390,7 +376,7 @@ impl Hub {
         &mut self,
         session: SessionId,
         typing: Typing,
-        visitor: &Visitor,
+        login: String,
         reply: oneshot::Sender<questions::Answer>,
     ) -> Result<(), Trouble> {
         let (value, what) = match typing {
@@ -407,7 +393,7 @@ impl Hub {
                     session: Some(session),
                     value: Some(value),
                     source: Some(WEB.to_owned()),
-                    decided_by: Some(visitor.0.clone()),
+                    decided_by: Some(login),
                     ..AuditEvent::new(EventName::ReplyReceived)
                 },
                 clock::now(),
@@ -416,7 +402,7 @@ impl Hub {
         let id = ReplyId::from_random(random()?).to_string();
         let outcome = self.outside.registry.type_into(session, id, what);
         tokio::spawn(async move {
-            let answer = match heard(outcome).await {
+            let answer = match heard(outcome, Instant::now() + HOST_LIMIT).await {
                 Some(TypingOutcome::Typed) => questions::Answer::Done { card: None },
                 Some(TypingOutcome::Busy) => refused("an answer is being typed right now; try again"),
                 Some(TypingOutcome::TypingLocally) => {
@@ -439,7 +425,6 @@ impl Hub {
     async fn figures(&self) -> Result<Figures, Trouble> {
         let figures = self.engine.store.figures().await?;
         Ok(Figures {
-            version: self.identity.version.clone(),
             sessions_active: self.engine.store.active_sessions().await?.len() as u64,
             prompts_open: self.engine.store.open_prompts().await?.len() as u64,
             prompts_total: figures.prompts_total,
@@ -479,8 +464,8 @@ impl Hub {
         let view = |login: atlasbridge_store::Login| LoginView {
             name: login.name,
             device: login.device,
-            created_at: rfc3339(login.created_at),
-            seen_at: rfc3339(login.seen_at),
+            created_at: login.created_at.rfc3339(),
+            seen_at: login.seen_at.rfc3339(),
         };
         Ok(Response::WebLogins { logins: logins.into_iter().map(view).collect() })
     }
@@ -496,10 +481,6 @@ impl Hub {
             _ => Response::Done,
         })
     }
-}
-
-async fn heard<T>(answer: Option<oneshot::Receiver<T>>) -> Option<T> {
-    tokio::time::timeout(HOST_LIMIT, answer?).await.ok()?.ok()
 }
 
 fn refused(why: impl Into<String>) -> questions::Answer {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use atlasbridge_model::answer::{Said, Source};
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::picture::{Row, Run, Style};
-use atlasbridge_model::{Picture, PromptId, ReplyId, Span, Takes};
+use atlasbridge_model::{Picture, PromptId, ReplyId, Span, Takes, Timestamp};
 use atlasbridge_web::questions::{Key, Typing};
 use serde_json::{Value, json};
 
@@ -261,7 +261,7 @@ async fn history_and_export_hold_every_prompt_once() {
             let mut bytes = [0; 16];
             bytes[..2].copy_from_slice(&number.to_be_bytes());
             let prompt = PromptId::from_random(bytes);
-            atlasbridge_channel::Card { prompt, ..card() }
+            atlasbridge_channel::Card { prompt, asked_at: Timestamp(number.into()), ..card() }
         })
         .collect();
     let expected: Vec<String> = many.iter().rev().map(|card| card.prompt.to_string()).collect();

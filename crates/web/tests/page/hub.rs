@@ -12,8 +12,8 @@ use atlasbridge_model::{
     Picture, PromptId, SessionId, Sighting, SightingNo, Strokes, Takes, Timestamp,
 };
 use atlasbridge_web::questions::{
-    Answer, Ask, AuditLine, AuditVerdict, Figures, HistoryPage, Instructions, Search, SessionCard,
-    SessionStory, TokenHash, Typing, Visitor,
+    Answer, Ask, AuditLine, AuditVerdict, Deed, Figures, Instructions, Search, SessionCard, SessionStory,
+    TokenHash, Typing, Visitor,
 };
 use atlasbridge_web::{HubDoor, PageConfig, Tls, WebHandle, link_hash, new_secret, start};
 use tokio::sync::{mpsc, watch};
@@ -153,34 +153,8 @@ impl State {
                     told: "All records are as they were written.".to_owned(),
                 });
             }
-            Ask::Answer { prompt, nonce, said, as_is, visitor, reply } => {
-                let _ = reply.send(match &said {
-                    Said::Text(text) if text.starts_with('!') && !as_is => not_plain(),
-                    _ => self.answer(prompt, nonce, said, &visitor),
-                });
-            }
-            Ask::Send { session, text, as_is, reply, .. } => {
-                let card = self.sessions.iter_mut().find(|card| card.session.id == session);
-                let taken = card.and_then(|card| card.instructions.as_mut());
-                let _ = reply.send(match taken {
-                    None => done_if(false),
-                    Some(_) if text.starts_with('!') && !as_is => not_plain(),
-                    Some(taken) => {
-                        self.changed += 1;
-                        taken.queued = Some(text);
-                        let told = "claude is working; this is sent when it has finished.".to_owned();
-                        Answer::Queued { told }
-                    }
-                });
-            }
-            Ask::TakeBack { session, reply, .. } => {
-                let card = self.sessions.iter_mut().find(|card| card.session.id == session);
-                let taken = card.and_then(|card| card.instructions.as_mut());
-                let is_done = taken.is_some_and(|taken| taken.queued.take().is_some());
-                if is_done {
-                    self.changed += 1;
-                }
-                let _ = reply.send(done_if(is_done));
+            Ask::Do { deed, visitor, reply } => {
+                let _ = reply.send(self.done(deed, &visitor));
             }
             Ask::Watch { session, reply } => {
                 let _ = reply.send(self.pictures.get(&session).map(watch::Sender::subscribe));
@@ -188,21 +162,6 @@ impl State {
             Ask::Lines { session, reply } => {
                 let lines = vec!["first".to_owned(), "se\u{202e}cond".to_owned()];
                 let _ = reply.send(self.pictures.contains_key(&session).then_some(lines));
-            }
-            Ask::Type { session, typing, reply, .. } => {
-                let is_known = self.pictures.contains_key(&session);
-                if is_known {
-                    self.changed += 1;
-                    self.typed.push((session, typing));
-                }
-                let _ = reply.send(done_if(is_known));
-            }
-            Ask::StopSession { session, reply, .. } => {
-                let is_known = self.pictures.remove(&session).is_some();
-                if is_known {
-                    self.changed += 1;
-                }
-                let _ = reply.send(done_if(is_known));
             }
             Ask::Redeem { link, login, reply, .. } => {
                 let is_good = self.links.remove(&link);
@@ -222,7 +181,6 @@ impl State {
             }
             Ask::Figures { reply } => {
                 let _ = reply.send(Figures {
-                    version: "1.2.3".to_owned(),
                     sessions_active: self.pictures.len() as u64,
                     prompts_open: self.prompts.iter().filter(|card| card.is_open()).count() as u64,
                     channels: vec![("telegram".to_owned(), "connected".to_owned())],
@@ -233,30 +191,66 @@ impl State {
         }
     }
 
+    fn done(&mut self, deed: Deed, visitor: &Visitor) -> Answer {
+        match deed {
+            Deed::Answer { prompt, nonce, said, as_is } => match &said {
+                Said::Text(text) if text.starts_with('!') && !as_is => not_plain(),
+                _ => self.answer(prompt, nonce, said, visitor),
+            },
+            Deed::Send { session, text, as_is } => {
+                let card = self.sessions.iter_mut().find(|card| card.session.id == session);
+                match card.and_then(|card| card.instructions.as_mut()) {
+                    None => done_if(false),
+                    Some(_) if text.starts_with('!') && !as_is => not_plain(),
+                    Some(taken) => {
+                        self.changed += 1;
+                        taken.queued = Some(text);
+                        let told = "claude is working; this is sent when it has finished.".to_owned();
+                        Answer::Queued { told }
+                    }
+                }
+            }
+            Deed::TakeBack { session } => {
+                let card = self.sessions.iter_mut().find(|card| card.session.id == session);
+                let taken = card.and_then(|card| card.instructions.as_mut());
+                let is_done = taken.is_some_and(|taken| taken.queued.take().is_some());
+                if is_done {
+                    self.changed += 1;
+                }
+                done_if(is_done)
+            }
+            Deed::Type { session, typing } => {
+                let is_known = self.pictures.contains_key(&session);
+                if is_known {
+                    self.changed += 1;
+                    self.typed.push((session, typing));
+                }
+                done_if(is_known)
+            }
+            Deed::StopSession { session } => {
+                let is_known = self.pictures.remove(&session).is_some();
+                if is_known {
+                    self.changed += 1;
+                }
+                done_if(is_known)
+            }
+        }
+    }
+
     fn story(&self, session: SessionId) -> Option<SessionStory> {
         let card = self.sessions.iter().find(|card| card.session.id == session)?;
         let of_it = self.prompts.iter().filter(|card| card.session.id == session);
         Some(SessionStory { session: card.clone(), prompts: of_it.cloned().collect() })
     }
 
-    /// Rows are numbered from 1 in the order of `prompts`.
-    fn history(&self, search: &Search) -> HistoryPage {
-        let before = search.before.unwrap_or(i64::MAX);
-        let mut found: Vec<(i64, &Card)> = (1..)
-            .zip(&self.prompts)
-            .filter(|(row, card)| {
-                *row < before
-                    && search.session.is_none_or(|session| session == card.session.id)
-                    && search.text.as_deref().is_none_or(|text| card.sighting.excerpt.as_str().contains(text))
-            })
-            .collect();
-        found.reverse();
-        let is_more = found.len() > search.most as usize;
-        found.truncate(search.most as usize);
-        HistoryPage {
-            older: found.last().filter(|_| is_more).map(|(row, _)| *row),
-            prompts: found.into_iter().map(|(_, card)| card.clone()).collect(),
-        }
+    /// Newest first, by when they were asked; a page of a real hub is as full.
+    fn history(&self, search: &Search) -> Vec<Card> {
+        let is_found = |card: &&Card| {
+            search.before.is_none_or(|before| card.asked_at.0 < before)
+                && search.session.is_none_or(|session| session == card.session.id)
+                && search.text.as_deref().is_none_or(|text| card.sighting.excerpt.as_str().contains(text))
+        };
+        self.prompts.iter().rev().filter(is_found).take(search.most as usize).cloned().collect()
     }
 
     fn answer(&mut self, prompt: PromptId, nonce: Nonce, said: Said, visitor: &Visitor) -> Answer {
