@@ -12,6 +12,7 @@ use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 use sha2::{Digest, Sha256};
 
+use crate::door::Refusal;
 use crate::questions::TokenHash;
 
 const COOKIE_NAME: &str = "atlasbridge";
@@ -44,16 +45,9 @@ pub(crate) fn is_secret(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
-/// What a request shows of a login.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum ShownLogin {
-    Nothing,
-    /// Not a cookie that we could have set, or several of the name: another port of this host may have set one of them.
-    Nonsense,
-    Login(TokenHash),
-}
-
-pub(crate) fn shown_login(headers: &HeaderMap) -> ShownLogin {
+/// The login that a request shows. Unknown is what is not a cookie that we could have set, and several of the name:
+/// another port of this host may have set one of them.
+pub(crate) fn shown_login(headers: &HeaderMap) -> Result<TokenHash, Refusal> {
     let mut found = headers
         .get_all(COOKIE)
         .iter()
@@ -63,9 +57,9 @@ pub(crate) fn shown_login(headers: &HeaderMap) -> ShownLogin {
         .filter(|(name, _)| *name == COOKIE_NAME)
         .map(|(_, value)| value);
     match (found.next(), found.next()) {
-        (None, _) => ShownLogin::Nothing,
-        (Some(secret), None) if is_secret(secret) => ShownLogin::Login(link_hash(secret)),
-        (Some(_), _) => ShownLogin::Nonsense,
+        (None, _) => Err(Refusal::NoLogin),
+        (Some(secret), None) if is_secret(secret) => Ok(link_hash(secret)),
+        (Some(_), _) => Err(Refusal::UnknownLogin),
     }
 }
 
@@ -202,24 +196,24 @@ mod tests {
     #[test]
     fn one_cookie_of_the_name_is_a_login() {
         let secret = "A".repeat(43);
-        let login = || ShownLogin::Login(link_hash(&secret));
+        let login = || Ok(link_hash(&secret));
         #[track_caller]
-        fn check(lines: &[&str], expected: ShownLogin) {
+        fn check(lines: &[&str], expected: Result<TokenHash, Refusal>) {
             let mut headers = HeaderMap::new();
             for line in lines {
                 headers.append(COOKIE, line.parse().unwrap());
             }
             assert_eq!(shown_login(&headers), expected);
         }
-        check(&[], ShownLogin::Nothing);
-        check(&["other=1; atlasbridged=2"], ShownLogin::Nothing);
+        check(&[], Err(Refusal::NoLogin));
+        check(&["other=1; atlasbridged=2"], Err(Refusal::NoLogin));
         check(&[&format!("atlasbridge={secret}")], login());
         check(&[&format!("a=b; atlasbridge={secret} ;c=d")], login());
         check(&["a=b", &format!("atlasbridge={secret}")], login());
-        check(&["atlasbridge="], ShownLogin::Nonsense);
-        check(&[&format!("atlasbridge={secret}x")], ShownLogin::Nonsense);
-        check(&[&format!("atlasbridge=x; atlasbridge={secret}")], ShownLogin::Nonsense);
-        check(&[&format!("atlasbridge={}", "é".repeat(21))], ShownLogin::Nothing);
+        check(&["atlasbridge="], Err(Refusal::UnknownLogin));
+        check(&[&format!("atlasbridge={secret}x")], Err(Refusal::UnknownLogin));
+        check(&[&format!("atlasbridge=x; atlasbridge={secret}")], Err(Refusal::UnknownLogin));
+        check(&[&format!("atlasbridge={}", "é".repeat(21))], Err(Refusal::NoLogin));
     }
 
     #[test]

@@ -59,9 +59,9 @@ fn routes() -> Vec<(Method, &'static str, MethodRouter<Arc<Server>>)> {
     let get_ = |path, handler| (Method::GET, path, handler);
     let post_ = |path, handler| (Method::POST, path, handler);
     vec![
-        get_("/", get(assets::page)),
-        get_("/open", get(assets::page)),
-        get_("/assets/{name}", get(assets::file)),
+        get_("/", get(assets::serve)),
+        get_("/open", get(assets::serve)),
+        get_("/assets/{name}", get(assets::serve)),
         get_("/healthz", get(figures::health)),
         get_("/metrics", get(figures::metrics)),
         post_("/api/login", post(login)),

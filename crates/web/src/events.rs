@@ -9,12 +9,13 @@ use axum::Extension;
 use axum::response::sse::{Event, Sse};
 use futures_util::stream::{self, Stream};
 use serde_json::Value;
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
 use crate::api::{listed_prompts, listed_sessions};
+use crate::pace::Paced;
+use crate::seats::Seat;
 use crate::serve::Connection;
-use crate::server::{self, Problem, StreamKind, Visit};
+use crate::server::{Problem, StreamKind, Visit};
 
 /// A comment, so that proxies and sleeping phones find out that the line is dead; and a look at whether the login stands.
 const HEARTBEAT: Duration = Duration::from_secs(20);
@@ -23,14 +24,12 @@ const PACE: Duration = Duration::from_millis(100);
 
 struct Listener {
     visit: Visit,
-    changes: watch::Receiver<u64>,
+    changes: Paced<u64>,
     /// What the browser has; compared, so that it gets only what changed.
     prompts: Value,
     sessions: Value,
     waiting: Vec<Event>,
-    /// When the hub may be asked again; `None` before the first time.
-    next: Option<Instant>,
-    _stream: server::Stream,
+    _stream: Seat,
     _connection: Connection,
 }
 
@@ -41,11 +40,10 @@ pub(crate) async fn listen(
     let listener = Listener {
         _stream: visit.server.stream(StreamKind::Events, &visit.caller.login)?,
         _connection: connection,
-        changes: visit.server.hub.changes.clone(),
+        changes: Paced::new(visit.server.hub.changes.clone(), PACE),
         prompts: Value::Null,
         sessions: Value::Null,
         waiting: Vec::new(),
-        next: None,
         visit,
     };
     Ok(Sse::new(stream::unfold(listener, |mut listener| async {
@@ -61,25 +59,20 @@ impl Listener {
             if let Some(event) = self.waiting.pop() {
                 return Some(event);
             }
-            if let Some(next) = self.next {
-                tokio::select! {
-                    () = self.visit.server.closed() => return None,
-                    () = sleep(HEARTBEAT) => {
-                        self.visit.server.visitor(&self.visit.caller.login).await.ok()?;
-                        return Some(Event::default().comment("still here"));
-                    }
-                    changed = self.changes.changed() => changed.ok()?,
+            tokio::select! {
+                () = self.visit.server.closed() => return None,
+                () = sleep(HEARTBEAT) => {
+                    self.visit.server.visitor(&self.visit.caller.login).await.ok()?;
+                    return Some(Event::default().comment("still here"));
                 }
-                sleep_until(next).await;
+                due = self.changes.due() => due.ok()?,
             }
             self.look().await?;
         }
     }
 
+    /// The change that led here was seen before the hub is asked: one that comes meanwhile is a reason to ask again.
     async fn look(&mut self) -> Option<()> {
-        self.next = Some(Instant::now() + PACE);
-        // Seen before it is asked: a change that comes meanwhile is a reason to ask again.
-        self.changes.borrow_and_update();
         let Visit { server, caller } = &self.visit;
         server.visitor(&caller.login).await.ok()?;
         let prompts = listed_prompts(server).await.ok()?;

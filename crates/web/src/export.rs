@@ -12,7 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::api::{MOST_ROWS, next};
 use crate::questions::{Ask, Search};
-use crate::server::{Problem, Server, Stream, StreamKind, Visit};
+use crate::seats::Seat;
+use crate::server::{Problem, Server, StreamKind, Visit};
 use crate::show::{audit_line, session, spent_card};
 
 /// Rows of each part that one file may hold; one that stops there says so. Years of one person's prompts.
@@ -36,7 +37,7 @@ struct Export {
     server: Arc<Server>,
     pages: mpsc::Sender<io::Result<Bytes>>,
     is_complete: bool,
-    _stream: Stream,
+    _stream: Seat,
 }
 
 impl Export {

@@ -21,6 +21,7 @@ mod events;
 mod export;
 mod figures;
 mod live;
+mod pace;
 mod render;
 mod seats;
 mod server;
@@ -83,7 +84,7 @@ pub enum WebError {
     Tls(#[from] TlsError),
 }
 
-/// Binds at once and serves while the returned future runs. It ends once the handle is dropped.
+/// Binds at once, in a runtime, and serves while the returned future runs. It ends once the handle is dropped.
 pub fn start(
     config: PageConfig,
     hub: HubDoor,
@@ -103,7 +104,7 @@ pub fn start(
     Ok((handle, serve::run(listener, tls, Arc::new(server))))
 }
 
-fn bind(wanted: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+fn bind(wanted: SocketAddr) -> io::Result<(tokio::net::TcpListener, SocketAddr)> {
     let last = wanted.port().saturating_add(PORTS_TRIED - 1);
     let mut refusal = None;
     for port in wanted.port()..=last {
@@ -111,7 +112,7 @@ fn bind(wanted: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
             Ok(listener) => {
                 listener.set_nonblocking(true)?;
                 let address = listener.local_addr()?;
-                return Ok((listener, address));
+                return Ok((tokio::net::TcpListener::from_std(listener)?, address));
             }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => refusal = Some(error),
             Err(error) => return Err(error),
@@ -123,14 +124,12 @@ fn bind(wanted: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
 /// The address by which another machine finds this one, where all of them are listened on.
 fn reachable(ip: IpAddr) -> IpAddr {
     // Connecting a datagram socket sends nothing; the kernel only chooses the way out. These are addresses for examples.
-    let (any, there, loopback): (IpAddr, IpAddr, IpAddr) = match ip {
+    let (there, loopback): (IpAddr, IpAddr) = match ip {
         ip if !ip.is_unspecified() => return ip,
-        IpAddr::V4(any) => (any.into(), Ipv4Addr::new(192, 0, 2, 1).into(), Ipv4Addr::LOCALHOST.into()),
-        IpAddr::V6(any) => {
-            (any.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(), Ipv6Addr::LOCALHOST.into())
-        }
+        IpAddr::V4(_) => ([192, 0, 2, 1].into(), Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(_) => ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1].into(), Ipv6Addr::LOCALHOST.into()),
     };
-    let outward = UdpSocket::bind((any, 0)).and_then(|socket| {
+    let outward = UdpSocket::bind((ip, 0)).and_then(|socket| {
         socket.connect((there, 9))?;
         socket.local_addr()
     });

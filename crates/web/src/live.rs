@@ -16,14 +16,15 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::time::{Instant, interval_at, sleep_until, timeout};
+use tokio::time::{Instant, interval_at, timeout};
 
 use crate::api::{Id, TypeBody, watch_screen};
+use crate::pace::Paced;
 use crate::questions::{Deed, Typing};
 use crate::render;
+use crate::seats::Seat;
 use crate::serve::Connection;
-use crate::server::{Problem, Stream, StreamKind, Visit};
+use crate::server::{Problem, StreamKind, Visit};
 
 /// Between two frames: twenty a second look alive, more only cost a phone its battery.
 const PACE: Duration = Duration::from_millis(50);
@@ -45,7 +46,7 @@ pub(crate) async fn watch(
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(|_| Problem::new(StatusCode::UPGRADE_REQUIRED, "This is a WebSocket."))?;
     let stream = visit.server.stream(StreamKind::Live, &visit.caller.login)?;
-    let picture = watch_screen(&visit.server, session).await?;
+    let picture = Paced::new(watch_screen(&visit.server, session).await?, PACE);
     let viewer = Viewer {
         visit,
         session,
@@ -66,12 +67,12 @@ pub(crate) async fn watch(
 struct Viewer {
     visit: Visit,
     session: SessionId,
-    picture: watch::Receiver<Option<Picture>>,
+    picture: Paced<Option<Picture>>,
     /// What the browser has.
     seen: Option<Picture>,
     is_unlocked: bool,
     missed: u32,
-    _stream: Stream,
+    _stream: Seat,
     _connection: Connection,
 }
 
@@ -103,10 +104,7 @@ impl Viewer {
 
     async fn show(&mut self, socket: &mut WebSocket) -> ViewEnd {
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
-        let mut next = Instant::now();
-        let mut is_news = true;
-        let mut changes = self.visit.server.hub.changes.clone();
-        let (mut is_doubted, mut doubt_at) = (false, Instant::now());
+        let mut doubts = Paced::new(self.visit.server.hub.changes.clone(), DOUBT);
         let server = self.visit.server.clone();
         let mut closed = std::pin::pin!(server.closed());
         loop {
@@ -117,30 +115,14 @@ impl Viewer {
                     Some(Err(_)) | None => return ViewEnd::Left,
                 },
                 _ = heartbeat.tick() => self.beat(socket).await,
-                changed = self.picture.changed(), if !is_news => match changed {
-                    Ok(()) => {
-                        is_news = true;
-                        Ok(())
-                    }
+                due = self.picture.due() => match due {
+                    Ok(()) => self.send_picture(socket).await,
                     Err(_) => return ViewEnd::Gone,
                 },
-                changed = changes.changed(), if !is_doubted => match changed {
-                    Ok(()) => {
-                        is_doubted = true;
-                        Ok(())
-                    }
-                    Err(_) => return ViewEnd::Left,
+                due = doubts.due() => match due {
+                    Ok(()) if self.may_stay().await => Ok(()),
+                    Ok(()) | Err(_) => return ViewEnd::Left,
                 },
-                () = sleep_until(doubt_at), if is_doubted => {
-                    is_doubted = false;
-                    doubt_at = Instant::now() + DOUBT;
-                    self.may_stay().await.then_some(()).ok_or(ViewEnd::Left)
-                }
-                () = sleep_until(next), if is_news => {
-                    is_news = false;
-                    next = Instant::now() + PACE;
-                    self.send_picture(socket).await
-                }
             };
             if let Err(end) = step {
                 return end;
@@ -149,7 +131,7 @@ impl Viewer {
     }
 
     async fn send_picture(&mut self, socket: &mut WebSocket) -> Result<(), ViewEnd> {
-        let Some(newest) = self.picture.borrow_and_update().clone() else { return Ok(()) };
+        let Some(newest) = self.picture.news.borrow_and_update().clone() else { return Ok(()) };
         if let Some(change) = newest.change_since(self.seen.as_ref()) {
             send(socket, frame(&change)).await?;
             self.seen = Some(newest);

@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-use crate::access::{Attempts, PerMinute, ShownLogin, shown_login};
+use crate::access::{Attempts, PerMinute, shown_login};
 use crate::door::Refusal;
 use crate::questions::{Answer, Ask, Deed, HubDoor, TokenHash, Visitor};
 use crate::seats::{Seat, Seats};
@@ -83,9 +83,6 @@ pub(crate) enum StreamKind {
     Export,
 }
 
-/// Counts as one stream of its login until it is dropped.
-pub(crate) type Stream = Seat<(StreamKind, TokenHash)>;
-
 impl Server {
     pub(crate) fn new(hub: HubDoor, version: String, is_tls: bool, closing: watch::Receiver<()>) -> Self {
         Self {
@@ -95,7 +92,7 @@ impl Server {
             closing,
             attempts: Attempts::new(),
             refusals: PerMinute::new(REFUSALS_PER_MINUTE),
-            streams: Seats::default(),
+            streams: Seats::new(),
             answered: Default::default(),
         }
     }
@@ -126,11 +123,7 @@ impl Server {
 
     /// Who sends this request.
     pub(crate) async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
-        let login = match shown_login(headers) {
-            ShownLogin::Login(login) => login,
-            ShownLogin::Nothing => return Err(Refusal::NoLogin.into()),
-            ShownLogin::Nonsense => return Err(Refusal::UnknownLogin.into()),
-        };
+        let login = shown_login(headers)?;
         Ok(Caller { visitor: self.visitor(&login).await?, login })
     }
 
@@ -141,7 +134,7 @@ impl Server {
         visitor.ok_or_else(|| Refusal::UnknownLogin.into())
     }
 
-    pub(crate) fn stream(&self, kind: StreamKind, login: &TokenHash) -> Result<Stream, Problem> {
+    pub(crate) fn stream(&self, kind: StreamKind, login: &TokenHash) -> Result<Seat, Problem> {
         let has_room = |_, of_login| of_login < MOST_STREAMS;
         self.streams.take((kind, login.clone()), has_room).ok_or_else(|| Refusal::TooManyStreams.into())
     }
