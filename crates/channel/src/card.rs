@@ -2,6 +2,7 @@
 
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::{Effect, Nonce, PromptId, SessionId, Sighting, Timestamp, speech};
+use serde::{Serialize, Serializer};
 
 /// Everything that a channel may know of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +32,9 @@ pub struct Card {
 }
 
 /// Which session, in the words that tell it from others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionTag {
+    #[serde(serialize_with = "as_text")]
     pub id: SessionId,
     pub tool: String,
     pub label: Option<String>,
@@ -40,7 +42,7 @@ pub struct SessionTag {
 }
 
 /// The answer that won: never the text of a free answer, only that there was one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Answered {
     pub value: String,
     pub by: String,
@@ -70,4 +72,8 @@ impl Card {
     pub fn is_open(&self) -> bool {
         matches!(self.state, PromptState::AwaitingReply) && !self.is_replaced
     }
+}
+
+fn as_text<S: Serializer>(id: &SessionId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(id)
 }

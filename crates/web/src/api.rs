@@ -23,10 +23,10 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::door::{self, Refusal};
-use crate::questions::{Ask, Deed, Key, Search, Typing};
+use crate::questions::{Ask, AuditVerdict, Deed, Key, Search, Typing};
 use crate::serve::Connection;
 use crate::server::{Problem, Server, Visit};
-use crate::show::{audit_line, card, session, shown};
+use crate::show::{card, shown};
 use crate::{access, assets, events, export, figures, live, render};
 
 /// For reading a request and making its answer; streams go on after it.
@@ -324,7 +324,7 @@ async fn sessions(State(server): State<Arc<Server>>, Asked(query): Asked<Session
 
 pub(crate) async fn listed_sessions(server: &Server, all: bool) -> Result<Value, Problem> {
     let cards = server.ask(|reply| Ask::Sessions { all, reply }).await?;
-    Ok(json!({ "sessions": cards.iter().map(session).collect::<Vec<_>>() }))
+    Ok(json!({ "sessions": shown(&cards) }))
 }
 
 const NO_SESSION: &str = "There is no such session.";
@@ -334,14 +334,13 @@ async fn story(State(server): State<Arc<Server>>, Id(id): Id<SessionId>) -> Json
     let story = server.ask(|reply| Ask::Session { session: id, reply }).await?;
     let story = story.ok_or_else(|| Problem::not_found(NO_SESSION))?;
     let prompts: Vec<_> = story.prompts.iter().map(card).collect();
-    Ok(Json(json!({ "session": session(&story.session), "prompts": prompts })))
+    Ok(Json(json!({ "session": shown(&story.session), "prompts": prompts })))
 }
 
 async fn lines(State(server): State<Arc<Server>>, Id(id): Id<SessionId>) -> JsonAnswer {
     let lines = server.ask(|reply| Ask::Lines { session: id, reply }).await?;
     let lines = lines.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
-    let lines: Vec<String> = lines.iter().map(|line| shown(line)).collect();
-    Ok(Json(json!({ "lines": lines })))
+    Ok(Json(json!({ "lines": shown(&lines) })))
 }
 
 pub(crate) async fn watch_screen(
@@ -459,8 +458,7 @@ async fn audit(State(server): State<Arc<Server>>, Asked(query): Asked<SearchQuer
     let search = query.search()?;
     let most = search.most;
     let lines = server.ask(|reply| Ask::Audit { search, reply }).await?;
-    let shown: Vec<_> = lines.iter().map(audit_line).collect();
-    Ok(Json(json!({ "lines": shown, "next": next(&lines, most, |line| line.seq as i64) })))
+    Ok(Json(json!({ "lines": shown(&lines), "next": next(&lines, most, |line| line.seq as i64) })))
 }
 
 /// What is [`Search::before`] for the page after this one; `None`: this one is not full, and so the last. Prompts of one
@@ -469,13 +467,8 @@ pub(crate) fn next<T>(rows: &[T], most: u32, place: fn(&T) -> i64) -> Option<i64
     rows.last().filter(|_| rows.len() >= most as usize).map(place)
 }
 
-async fn verify_audit(State(server): State<Arc<Server>>) -> JsonAnswer {
-    let verdict = server.ask(|reply| Ask::VerifyAudit { reply }).await?;
-    Ok(Json(json!({
-        "is_whole": verdict.is_whole,
-        "records": verdict.records,
-        "told": verdict.told,
-    })))
+async fn verify_audit(State(server): State<Arc<Server>>) -> Result<Json<AuditVerdict>, Problem> {
+    server.ask(|reply| Ask::VerifyAudit { reply }).await.map(Json)
 }
 
 #[cfg(test)]

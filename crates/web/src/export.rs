@@ -14,7 +14,7 @@ use crate::api::{MOST_ROWS, next};
 use crate::questions::{Ask, Search};
 use crate::seats::Seat;
 use crate::server::{Problem, Server, StreamKind, Visit};
-use crate::show::{audit_line, session, spent_card};
+use crate::show::{shown, spent_card};
 
 /// Rows of each part that one file may hold; one that stops there says so. Years of one person's prompts.
 const MOST_PROMPTS: usize = 100_000;
@@ -51,13 +51,12 @@ impl Export {
     async fn write(&mut self) -> Result<(), Problem> {
         let version = Value::from(self.server.version.as_str());
         let sessions = self.server.ask(|reply| Ask::Sessions { all: true, reply }).await?;
-        let sessions = listed(sessions.iter().map(session));
-        self.send(format!("{{\"version\":{version},\"sessions\":[{sessions}],\"prompts\":[")).await;
+        self.send(format!("{{\"version\":{version},\"sessions\":{},\"prompts\":[", shown(&sessions))).await;
         let prompts = |search, reply| Ask::History { search, reply };
         self.part(MOST_PROMPTS, prompts, spent_card, |card| card.asked_at.0).await?;
         self.send("],\"audit\":[".to_owned()).await;
         let lines = |search, reply| Ask::Audit { search, reply };
-        self.part(MOST_LINES, lines, audit_line, |line| line.seq as i64).await?;
+        self.part(MOST_LINES, lines, shown, |line| line.seq as i64).await?;
         self.send(format!("],\"is_complete\":{}}}\n", self.is_complete)).await;
         Ok(())
     }
@@ -75,7 +74,8 @@ impl Export {
             let search = Search { before, most: MOST_ROWS, ..Search::default() };
             let page = self.server.ask(|reply| question(search, reply)).await?;
             let comma = if rows > 0 && !page.is_empty() { "," } else { "" };
-            self.send(format!("{comma}{}", listed(page.iter().map(show)))).await;
+            let page_rows: Vec<_> = page.iter().map(|row| show(row).to_string()).collect();
+            self.send(format!("{comma}{}", page_rows.join(","))).await;
             rows += page.len();
             // One that leads nowhere new is the last one, whatever it says.
             match next(&page, MOST_ROWS, place).filter(|older| before.is_none_or(|before| *older < before)) {
@@ -93,8 +93,4 @@ impl Export {
     async fn send(&self, text: String) {
         let _ = self.pages.send(Ok(text.into())).await;
     }
-}
-
-fn listed(rows: impl Iterator<Item = Value>) -> String {
-    rows.map(|row| row.to_string()).collect::<Vec<_>>().join(",")
 }

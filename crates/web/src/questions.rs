@@ -3,7 +3,8 @@
 use atlasbridge_channel::{Card, SessionTag};
 use atlasbridge_model::answer::Said;
 pub use atlasbridge_model::{Key, Search};
-use atlasbridge_model::{Nonce, Picture, PromptId, SessionId, Timestamp};
+use atlasbridge_model::{Nonce, Picture, PromptId, SessionId};
+use serde::Serialize;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// The door to the hub. Bounded: a page that asks faster than the hub answers waits.
@@ -92,14 +93,17 @@ pub enum Typing {
     Text { text: String, enter: bool },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A session as the page gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionCard {
+    #[serde(flatten)]
     pub session: SessionTag,
     pub command: Vec<String>,
     /// `active`, `completed`, `crashed`, `terminated`.
     pub status: &'static str,
-    pub started_at: Timestamp,
-    pub ended_at: Option<Timestamp>,
+    /// RFC 3339.
+    pub started_at: String,
+    pub ended_at: Option<String>,
     pub exit_code: Option<i32>,
     pub prompts: u64,
     pub is_waiting: bool,
@@ -112,26 +116,30 @@ pub struct SessionCard {
 }
 
 /// What a tool takes as its next instruction, and what is kept for it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Instructions {
     /// Longest one, in characters.
     pub max_length: u16,
     /// It may have several lines.
     pub lines: bool,
-    pub queued: Option<String>,
-    /// The last one that could not be sent, and why.
-    pub unsent: Option<(String, String)>,
+    pub queued: Option<Words>,
+    /// The last one that could not be sent.
+    pub unsent: Option<Unsent>,
 }
 
-/// Texts stay out of logs.
-impl std::fmt::Debug for Instructions {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unsent {
+    pub text: Words,
+    pub why: String,
+}
+
+/// What a person wrote. It stays out of logs.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct Words(pub String);
+
+impl std::fmt::Debug for Words {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Instructions")
-            .field("max_length", &self.max_length)
-            .field("lines", &self.lines)
-            .field("queued", &self.queued.is_some())
-            .field("unsent", &self.unsent.is_some())
-            .finish()
+        f.write_str("Words")
     }
 }
 
@@ -141,7 +149,7 @@ pub struct SessionStory {
     pub prompts: Vec<Card>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditLine {
     pub seq: u64,
     /// RFC 3339, as it was hashed.
@@ -154,7 +162,7 @@ pub struct AuditLine {
     pub decided_by: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditVerdict {
     pub is_whole: bool,
     pub records: u64,

@@ -1,23 +1,22 @@
-//! Cards, sessions and audit lines as the page gets them.
+//! Cards as the page gets them; sessions and audit lines are told as [`questions`](crate::questions) has them.
 //!
 //! What a program wrote is shown as it is, with one exception: characters that nobody can see, or that turn the text
 //! around, are named instead; and in a question no gap is so wide that it hides what comes after it.
 
-use atlasbridge_channel::{Card, SessionTag};
+use atlasbridge_channel::Card;
 use atlasbridge_model::visible::{visible, without_gaps};
 use atlasbridge_model::{Effect, Kind, Sighting, Span, Timestamp, speech};
+use serde::Serialize;
 use serde_json::{Value, json};
-
-use crate::questions::{AuditLine, Instructions, SessionCard};
 
 pub(crate) fn card(card: &Card) -> Value {
     let sighting = &card.sighting;
     let row =
         |(label, does): (String, Effect)| json!({ "label": without_gaps(&label), "effect": effect(does) });
-    json!({
+    shown(&json!({
         "id": card.prompt.to_string(),
         "code": card.code(),
-        "session": tag(&card.session),
+        "session": card.session,
         // The right to answer.
         "nonce": card.nonce.to_hex(),
         "kind": sighting.kind.as_str(),
@@ -33,7 +32,7 @@ pub(crate) fn card(card: &Card) -> Value {
         "asked_at": card.asked_at.rfc3339(),
         "expires_at": card.expires_at.map(Timestamp::rfc3339),
         "seconds_left": card.seconds_left,
-        "silence": card.silence.as_deref().map(shown),
+        "silence": card.silence,
         "status": card.state.status(),
         "reason": card.state.reason(),
         "word": card.word(),
@@ -41,12 +40,9 @@ pub(crate) fn card(card: &Card) -> Value {
         "tone": speech::tone(&card.state),
         "meaning": speech::meaning(&card.state, sighting.takes),
         "is_open": card.is_open(),
-        "answered": card
-            .answered
-            .as_ref()
-            .map(|answered| json!({ "value": shown(&answered.value), "by": shown(&answered.by) })),
+        "answered": card.answered,
         "takes": takes(card),
-    })
+    }))
 }
 
 /// A card for a file: it tells what happened and gives no right to anything.
@@ -56,54 +52,6 @@ pub(crate) fn spent_card(of: &Card) -> Value {
         members.remove("nonce");
     }
     spent
-}
-
-pub(crate) fn session(card: &SessionCard) -> Value {
-    let mut shown_session = tag(&card.session);
-    shown_session["command"] = card.command.iter().map(|word| shown(word)).collect();
-    shown_session["status"] = card.status.into();
-    shown_session["started_at"] = card.started_at.rfc3339().into();
-    shown_session["ended_at"] = card.ended_at.map(Timestamp::rfc3339).into();
-    shown_session["exit_code"] = card.exit_code.into();
-    shown_session["prompts"] = card.prompts.into();
-    shown_session["is_waiting"] = card.is_waiting.into();
-    shown_session["is_paused"] = card.is_paused.into();
-    shown_session["is_connected"] = card.is_connected.into();
-    shown_session["instructions"] = card.instructions.as_ref().map(instructions).into();
-    shown_session
-}
-
-fn instructions(taken: &Instructions) -> Value {
-    let unsent = taken.unsent.as_ref().map(|(text, why)| json!({ "text": shown(text), "why": why }));
-    json!({
-        "max_length": taken.max_length,
-        "lines": taken.lines,
-        "queued": taken.queued.as_deref().map(shown),
-        "unsent": unsent,
-    })
-}
-
-pub(crate) fn audit_line(line: &AuditLine) -> Value {
-    let shown_too = |text: &Option<String>| text.as_deref().map(shown);
-    json!({
-        "seq": line.seq,
-        "at": line.at,
-        "event": line.event,
-        "session": line.session,
-        "prompt": line.prompt,
-        "value": shown_too(&line.value),
-        "source": shown_too(&line.source),
-        "decided_by": shown_too(&line.decided_by),
-    })
-}
-
-fn tag(tag: &SessionTag) -> Value {
-    json!({
-        "id": tag.id.to_string(),
-        "tool": shown(&tag.tool),
-        "label": tag.label.as_deref().map(shown),
-        "cwd": shown(&tag.cwd),
-    })
 }
 
 fn effect(effect: Effect) -> &'static str {
@@ -138,7 +86,20 @@ fn takes(card: &Card) -> Value {
     })
 }
 
-/// What a program or a person wrote, with each character that cannot be seen, or that moves others, named.
-pub(crate) fn shown(text: &str) -> String {
-    visible(text).into_owned()
+/// # Nothing-unseen invariant
+/// Whatever a program or a person wrote: of each text that leaves here, the characters that cannot be seen, or that move
+/// others, are named.
+pub(crate) fn shown(of: &impl Serialize) -> Value {
+    let mut value = json!(of);
+    make_visible(&mut value);
+    value
+}
+
+fn make_visible(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = visible(text).into_owned(),
+        Value::Array(members) => members.iter_mut().for_each(make_visible),
+        Value::Object(members) => members.values_mut().for_each(make_visible),
+        Value::Null | Value::Bool(_) | Value::Number(_) => (),
+    }
 }

@@ -13,7 +13,7 @@ use atlasbridge_model::{
 };
 use atlasbridge_web::questions::{
     Answer, Ask, AuditLine, AuditVerdict, Deed, Figures, Instructions, Search, SessionCard, SessionStory,
-    TokenHash, Typing, Visitor,
+    TokenHash, Typing, Unsent, Visitor, Words,
 };
 use atlasbridge_web::{HubDoor, PageConfig, Tls, WebHandle, link_hash, new_secret, start};
 use tokio::sync::{mpsc, watch};
@@ -204,7 +204,7 @@ impl State {
                     Some(_) if text.starts_with('!') && !as_is => not_plain(),
                     Some(taken) => {
                         self.changed += 1;
-                        taken.queued = Some(text);
+                        taken.queued = Some(Words(text));
                         let told = "claude is working; this is sent when it has finished.".to_owned();
                         Answer::Queued { told }
                     }
@@ -321,7 +321,7 @@ fn session_card() -> SessionCard {
         session: tag(),
         command: vec!["claude".to_owned(), "--resume".to_owned()],
         status: "active",
-        started_at: Timestamp(1_767_323_045_678),
+        started_at: "2026-01-02T03:04:05.678Z".to_owned(),
         ended_at: None,
         exit_code: None,
         prompts: 1,
@@ -332,7 +332,7 @@ fn session_card() -> SessionCard {
             max_length: 4000,
             lines: true,
             queued: None,
-            unsent: Some(("do it\u{200b}".to_owned(), "session ended".to_owned())),
+            unsent: Some(Unsent { text: Words("do it\u{200b}".to_owned()), why: "session ended".to_owned() }),
         }),
     }
 }
