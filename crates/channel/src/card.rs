@@ -1,31 +1,19 @@
 //! A prompt as people see it, whatever the channel.
 
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{
-    Detail, Effect, Excerpt, Kind, Level, Nonce, PromptId, SessionId, Span, Takes, Timestamp,
-};
+use atlasbridge_model::{Effect, Nonce, PromptId, SessionId, Sighting, Timestamp, speech};
+use serde::{Serialize, Serializer};
 
-/// Everything that a channel may show of a prompt. Excerpt and detail are masked and cut by their types.
+/// Everything that a channel may know of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Card {
     pub prompt: PromptId,
     pub session: SessionTag,
     /// The right to answer that this card carries. An older card of the same prompt carries another one, worth nothing.
     pub nonce: Nonce,
-    pub kind: Kind,
-    pub confidence: Level,
-    pub excerpt: Excerpt,
-    pub detail: Detail,
-    /// At most nine; empty where the prompt has none.
-    pub choices: Vec<Offer>,
-    /// Longest text that the prompt takes, in characters.
-    pub max_length: u16,
-    /// The numbers of its rows, where they have some.
-    pub numbers: Option<Span>,
-    /// How many rows one answer takes, where the prompt says so.
-    pub picks: Option<Span>,
-    /// What it takes besides its rows.
-    pub takes: Takes,
+    /// Excerpt and detail are masked and cut by their types. The keys of its rows are the gate's: no channel shows them,
+    /// save where [`Card::rows`] does.
+    pub sighting: Sighting,
     /// A password is taken from here: the operator has switched that on.
     pub takes_secrets: bool,
     pub asked_at: Timestamp,
@@ -43,16 +31,10 @@ pub struct Card {
     pub level: u8,
 }
 
-/// One row of a dialog.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
-    pub label: String,
-    pub effect: Effect,
-}
-
 /// Which session, in the words that tell it from others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionTag {
+    #[serde(serialize_with = "as_text")]
     pub id: SessionId,
     pub tool: String,
     pub label: Option<String>,
@@ -60,7 +42,7 @@ pub struct SessionTag {
 }
 
 /// The answer that won: never the text of a free answer, only that there was one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Answered {
     pub value: String,
     pub by: String,
@@ -73,13 +55,25 @@ impl Card {
         self.prompt.to_string()[..8].to_owned()
     }
 
+    /// The rows of the dialog, at most nine, with the labels by which a person chooses.
+    pub fn rows(&self) -> impl Iterator<Item = (String, Effect)> {
+        let level = self.sighting.confidence.level();
+        self.sighting
+            .rows()
+            .map(move |choice| (speech::label(&choice.label, &choice.keys(), level), choice.effect))
+    }
+
     /// Where it stands, in one word; what a tool's own hook is told is answered, and not typed.
     pub fn word(&self) -> &'static str {
-        self.state.word_for(self.takes)
+        self.state.word_for(self.sighting.takes)
     }
 
     /// Whether an answer to this very card may still win.
     pub fn is_open(&self) -> bool {
         matches!(self.state, PromptState::AwaitingReply) && !self.is_replaced
     }
+}
+
+fn as_text<S: Serializer>(id: &SessionId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(id)
 }

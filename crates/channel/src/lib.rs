@@ -14,7 +14,7 @@ mod contract;
 mod secret;
 pub mod telegram;
 
-pub use card::{Answered, Card, Offer, SessionTag};
+pub use card::{Answered, Card, SessionTag};
 /// The name by which the hub knows it.
 pub use contract::Confirmation as Recorded;
 pub use contract::{

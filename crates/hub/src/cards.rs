@@ -1,6 +1,6 @@
 //! Prompts as channels show them.
 
-use atlasbridge_channel::{Answered, Card, Offer, SessionTag};
+use atlasbridge_channel::{Answered, Card, SessionTag};
 use atlasbridge_model::Now;
 use atlasbridge_model::answer::{Rules, Value};
 use atlasbridge_model::speech;
@@ -16,28 +16,11 @@ pub(crate) fn card(
     rules: Rules,
     now: Now,
 ) -> Card {
-    let sighting = &prompt.sighting;
     Card {
         prompt: prompt.id,
         session: tag(session),
         nonce: prompt.nonce,
-        kind: sighting.kind,
-        confidence: sighting.confidence.level(),
-        excerpt: sighting.excerpt.clone(),
-        detail: sighting.detail.clone(),
-        choices: sighting
-            .choices
-            .iter()
-            .flat_map(|choices| choices.iter())
-            .map(|choice| Offer {
-                label: speech::label(&choice.label, &choice.keys(), sighting.confidence.level()),
-                effect: choice.effect,
-            })
-            .collect(),
-        max_length: sighting.constraints.max_length,
-        numbers: sighting.constraints.numbers,
-        picks: sighting.constraints.picks,
-        takes: sighting.takes,
+        sighting: prompt.sighting.clone(),
         takes_secrets: rules.secrets_over_channels,
         asked_at: prompt.created_at,
         expires_at: prompt.expires_at,

@@ -10,7 +10,7 @@ use atlasbridge_model::Now;
 use atlasbridge_model::answer::{Refusal, Rules};
 use atlasbridge_model::speech::Audience;
 use atlasbridge_store::{OpenPrompt, Reply};
-use atlasbridge_web::desk::Answer;
+use atlasbridge_web::questions::Answer;
 use atlasbridge_wire::command::Response;
 use tokio::sync::{mpsc, oneshot};
 

@@ -87,7 +87,7 @@ pub struct Settings {
     pub defaults: Defaults,
     pub channels: Vec<ChannelStart>,
     /// `None`: no page.
-    pub page: Option<atlasbridge_web::Config>,
+    pub page: Option<atlasbridge_web::PageConfig>,
 }
 
 impl Settings {

@@ -17,7 +17,7 @@ use atlasbridge_channel::Inbound;
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::{BootTime, SessionId};
 use atlasbridge_store::{NewNotice, Recovery, Store, StoreConfig};
-use atlasbridge_web::desk::Ask;
+use atlasbridge_web::questions::Ask;
 use atlasbridge_wire::command::{Request, Response};
 use atlasbridge_wire::session::{FromSession, SessionInfo, ToSession};
 use tokio::signal::unix::{SignalKind, signal};

@@ -2,8 +2,8 @@
 
 use atlasbridge_model::answer::{self, Rules, default_value};
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{Effect, Now, SafeDefault};
-use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord, SessionStatus, rfc3339};
+use atlasbridge_model::{Effect, Now, SafeDefault, Timestamp};
+use atlasbridge_store::{OpenPrompt, PromptRecord, SessionRecord, SessionStatus};
 use atlasbridge_wire::command::{ChoiceView, PromptView, SessionView};
 use atlasbridge_wire::session::Health;
 
@@ -21,9 +21,7 @@ pub(crate) fn prompt_view(open: &OpenPrompt, now: Now) -> PromptView {
         excerpt: sighting.excerpt.as_str().to_owned(),
         detail: sighting.detail.as_str().to_owned(),
         choices: sighting
-            .choices
-            .iter()
-            .flat_map(|choices| choices.iter())
+            .rows()
             .map(|choice| ChoiceView {
                 label: choice.label.clone(),
                 keys: choice.keys(),
@@ -31,9 +29,9 @@ pub(crate) fn prompt_view(open: &OpenPrompt, now: Now) -> PromptView {
             })
             .collect(),
         constraints: sighting.constraints.into(),
-        expires_at: prompt.expires_at.map(rfc3339),
+        expires_at: prompt.expires_at.map(Timestamp::rfc3339),
         expires_in_ms: prompt.deadline.map(|deadline| deadline.millis_after(now.boot)),
-        created_at: rfc3339(prompt.created_at),
+        created_at: prompt.created_at.rfc3339(),
         status: prompt.state.status().to_owned(),
         reason: prompt.state.reason().map(str::to_owned),
         word: prompt.state.word_for(sighting.takes).to_owned(),
@@ -66,24 +64,19 @@ pub(crate) fn is_waiting(state: &PromptState) -> bool {
     matches!(state, PromptState::Created | PromptState::Routed | PromptState::AwaitingReply)
 }
 
-/// What of a session is alive.
-#[derive(Debug, Default)]
-pub(crate) struct Life {
-    pub(crate) health: Option<Health>,
-    pub(crate) prompts: u64,
-    /// Prompts that wait for an answer, or for their turn.
-    pub(crate) waiting: u64,
-    pub(crate) is_awaiting: bool,
-}
-
-pub(crate) fn session_view(session: &SessionRecord, life: &Life, now: Now) -> SessionView {
-    let is_active = session.status == SessionStatus::Active;
-    let health = life.health.as_ref();
-    let state = match health {
-        _ if !is_active => "done",
-        Some(health) if health.injecting => "injecting",
-        _ if life.is_awaiting => "awaiting_reply",
-        _ => "running",
+/// A session, with the states of those of its prompts that are not over.
+pub(crate) fn session_view<'a>(
+    session: &SessionRecord,
+    prompts: u64,
+    live: impl Iterator<Item = &'a PromptState> + Clone,
+    now: Now,
+) -> SessionView {
+    let state = match session.status {
+        SessionStatus::Active if live.clone().any(|state| *state == PromptState::AwaitingReply) => {
+            "awaiting_reply"
+        }
+        SessionStatus::Active => "running",
+        SessionStatus::Completed | SessionStatus::Crashed | SessionStatus::Terminated => "done",
     };
     let until = session.ended_at.unwrap_or(now.wall);
     SessionView {
@@ -96,15 +89,25 @@ pub(crate) fn session_view(session: &SessionRecord, life: &Life, now: Now) -> Se
         state: state.to_owned(),
         pid: session.tool_pid,
         host_pid: session.host_pid,
-        started_at: rfc3339(session.started_at),
-        ended_at: session.ended_at.map(rfc3339),
+        started_at: session.started_at.rfc3339(),
+        ended_at: session.ended_at.map(Timestamp::rfc3339),
         uptime_seconds: until.0.saturating_sub(session.started_at.0).max(0) as u64 / 1_000,
         exit_code: session.exit_code,
-        prompts: life.prompts,
-        seconds_since_output: health.and_then(|health| health.silent_for_ms).map(|millis| millis / 1_000),
-        pty_alive: health.is_some_and(|health| health.pty_alive),
-        host_healthy: health.is_some(),
-        waiting: life.waiting,
+        prompts,
+        seconds_since_output: None,
+        pty_alive: false,
+        host_healthy: false,
+        waiting: live.filter(|state| is_waiting(state)).count() as u64,
         paused: session.paused_at.is_some(),
     }
+}
+
+/// What the host of a running session says of it.
+pub(crate) fn set_health(view: &mut SessionView, health: &Health) {
+    if health.injecting {
+        "injecting".clone_into(&mut view.state);
+    }
+    view.seconds_since_output = health.silent_for_ms.map(|millis| millis / 1_000);
+    view.pty_alive = health.pty_alive;
+    view.host_healthy = true;
 }

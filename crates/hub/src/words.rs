@@ -83,10 +83,13 @@ pub(crate) fn sessions(views: &[SessionView], switched_to: Option<SessionId>) ->
 pub(crate) fn status(lookup: &Lookup) -> Body {
     let Lookup { version, sessions, standing, channels, trouble, .. } = lookup;
     let sessions = sessions.len();
-    let waiting = standing.iter().filter(|(open, _)| is_waiting(&open.prompt.state)).count();
+    let waiting = standing.iter().filter(|open| is_waiting(&open.prompt.state)).count();
     let mut lines = vec![format!("AtlasBridge {version}: {sessions} sessions, {waiting} prompts waiting.")];
     if !standing.is_empty() {
-        lines.push(listed(standing, |(open, word)| format!("{}: {word}", asked_by(open))));
+        lines.push(listed(standing, |open| {
+            let word = open.prompt.state.standing_word(open.prompt.sighting.takes);
+            format!("{}: {word}", asked_by(open))
+        }));
     }
     lines.extend(channels.iter().map(|channel| {
         let detail = channel.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::id::{IdError, sixteen_bytes};
-use crate::{Choices, Confidence, Constraints, Detail, Entry, Excerpt, Kind, SightingNo, Takes};
+use crate::{Choice, Choices, Confidence, Constraints, Detail, Entry, Excerpt, Kind, SightingNo, Takes};
 
 /// Hash of the dialog block: question, subject and choices, without spinners, clocks and counters, and without
 /// what a person has typed after the question. It must still be on the screen when an answer is typed.
@@ -48,12 +48,19 @@ pub struct Sighting {
     pub fingerprint: Fingerprint,
 }
 
+impl Sighting {
+    /// The rows of the dialog, in the order of the screen; none where it has none.
+    pub fn rows(&self) -> impl Iterator<Item = &Choice> {
+        self.choices.iter().flat_map(Choices::iter)
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     //! Sightings for the tests of this crate.
 
     use super::*;
-    use crate::{Choice, Effect, Grant, Strokes};
+    use crate::{Effect, Grant, Strokes};
 
     fn sighting(kind: Kind, text: &str, choices: Vec<Choice>) -> Sighting {
         Sighting {

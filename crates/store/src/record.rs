@@ -93,7 +93,7 @@ impl RecordFilter {
         self.session.is_none_or(is_session)
             && self.prompt.is_none_or(is_prompt)
             // The texts have one length and one zone, so they sort as the times do.
-            && self.since.is_none_or(|since| rfc3339(since) <= record.ts)
+            && self.since.is_none_or(|since| since.rfc3339() <= record.ts)
     }
 }
 
@@ -198,12 +198,6 @@ pub(crate) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Re
         }
         None => Line::End,
     })
-}
-
-/// `2026-01-02T03:04:05.678Z`. A clock beyond the year 9999 is shown as its end.
-pub fn rfc3339(at: Timestamp) -> String {
-    let beyond = if at.0 < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
-    format!("{:.3}", jiff::Timestamp::from_millisecond(at.0).unwrap_or(beyond))
 }
 
 fn unreadable(path: &Path, source: io::Error) -> ReadError {

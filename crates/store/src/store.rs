@@ -22,7 +22,7 @@ use sqlx::{Connection, SqlSafeStr};
 use tokio::sync::Mutex;
 
 use crate::audit_log::{AuditLog, Mark, Recovery};
-use crate::record::{AuditRecord, rfc3339};
+use crate::record::AuditRecord;
 use crate::schema;
 use crate::sql::{self, Cells, Record};
 
@@ -379,7 +379,7 @@ impl Draft {
     pub(crate) async fn record(&mut self, event: AuditEvent) -> Result<(), BackendError> {
         let session_id = event.session.map(|id| id.to_string());
         let prompt_id = event.prompt.map(|id| id.to_string());
-        let ts = rfc3339(self.now.wall);
+        let ts = self.now.wall.rfc3339();
         let link = Link {
             seq: self.end.next_seq,
             ts: &ts,

@@ -1,9 +1,10 @@
 //! Who may come in: one-time links, the cookies that they become, and how often it may be tried.
 //!
-//! A secret is told to its bearer once. We, and the hub behind the desk, keep only its hash.
+//! A secret is told to its bearer once. We, and the hub behind the door, keep only its hash.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use atlasbridge_model::id::hex;
@@ -11,7 +12,8 @@ use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 use sha2::{Digest, Sha256};
 
-use crate::desk::TokenHash;
+use crate::door::Refusal;
+use crate::questions::TokenHash;
 
 const COOKIE_NAME: &str = "atlasbridge";
 /// Thirty days, in seconds: a phone that answers now and then stays known. `open --revoke` ends it sooner.
@@ -43,16 +45,9 @@ pub(crate) fn is_secret(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
-/// What a request shows of a login.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum ShownLogin {
-    Nothing,
-    /// Not a cookie that we could have set, or several of the name: another port of this host may have set one of them.
-    Nonsense,
-    Login(TokenHash),
-}
-
-pub(crate) fn shown_login(headers: &HeaderMap) -> ShownLogin {
+/// The login that a request shows. Unknown is what is not a cookie that we could have set, and several of the name:
+/// another port of this host may have set one of them.
+pub(crate) fn shown_login(headers: &HeaderMap) -> Result<TokenHash, Refusal> {
     let mut found = headers
         .get_all(COOKIE)
         .iter()
@@ -62,9 +57,9 @@ pub(crate) fn shown_login(headers: &HeaderMap) -> ShownLogin {
         .filter(|(name, _)| *name == COOKIE_NAME)
         .map(|(_, value)| value);
     match (found.next(), found.next()) {
-        (None, _) => ShownLogin::Nothing,
-        (Some(secret), None) if is_secret(secret) => ShownLogin::Login(link_hash(secret)),
-        (Some(_), _) => ShownLogin::Nonsense,
+        (None, _) => Err(Refusal::NoLogin),
+        (Some(secret), None) if is_secret(secret) => Ok(link_hash(secret)),
+        (Some(_), _) => Err(Refusal::UnknownLogin),
     }
 }
 
@@ -109,28 +104,28 @@ pub(crate) fn device(user_agent: &str) -> String {
     }
 }
 
-/// At most so many in any minute.
+/// At most so many in any minute, of all tasks together.
 #[derive(Debug)]
 pub(crate) struct PerMinute {
     most: usize,
-    times: VecDeque<Instant>,
+    times: Mutex<VecDeque<Instant>>,
 }
 
 impl PerMinute {
     pub(crate) fn new(most: usize) -> Self {
-        let times = VecDeque::with_capacity(most);
-        Self { most, times }
+        Self { most, times: Mutex::default() }
     }
 
     /// Whether one more is allowed; if so it counts.
-    pub(crate) fn allows(&mut self, now: Instant) -> bool {
+    pub(crate) fn allows(&self, now: Instant) -> bool {
         const MINUTE: Duration = Duration::from_secs(60);
-        while self.times.front().is_some_and(|&time| now.duration_since(time) >= MINUTE) {
-            self.times.pop_front();
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        while times.front().is_some_and(|&time| now.duration_since(time) >= MINUTE) {
+            times.pop_front();
         }
-        let is_allowed = self.times.len() < self.most;
+        let is_allowed = times.len() < self.most;
         if is_allowed {
-            self.times.push_back(now);
+            times.push_back(now);
         }
         is_allowed
     }
@@ -152,7 +147,7 @@ impl Attempts {
         Self { here: PerMinute::new(ATTEMPTS_PER_MINUTE), elsewhere: PerMinute::new(ATTEMPTS_PER_MINUTE) }
     }
 
-    pub(crate) fn allows(&mut self, peer: IpAddr, now: Instant) -> bool {
+    pub(crate) fn allows(&self, peer: IpAddr, now: Instant) -> bool {
         if peer.to_canonical().is_loopback() { self.here.allows(now) } else { self.elsewhere.allows(now) }
     }
 }
@@ -201,24 +196,24 @@ mod tests {
     #[test]
     fn one_cookie_of_the_name_is_a_login() {
         let secret = "A".repeat(43);
-        let login = || ShownLogin::Login(link_hash(&secret));
+        let login = || Ok(link_hash(&secret));
         #[track_caller]
-        fn check(lines: &[&str], expected: ShownLogin) {
+        fn check(lines: &[&str], expected: Result<TokenHash, Refusal>) {
             let mut headers = HeaderMap::new();
             for line in lines {
                 headers.append(COOKIE, line.parse().unwrap());
             }
             assert_eq!(shown_login(&headers), expected);
         }
-        check(&[], ShownLogin::Nothing);
-        check(&["other=1; atlasbridged=2"], ShownLogin::Nothing);
+        check(&[], Err(Refusal::NoLogin));
+        check(&["other=1; atlasbridged=2"], Err(Refusal::NoLogin));
         check(&[&format!("atlasbridge={secret}")], login());
         check(&[&format!("a=b; atlasbridge={secret} ;c=d")], login());
         check(&["a=b", &format!("atlasbridge={secret}")], login());
-        check(&["atlasbridge="], ShownLogin::Nonsense);
-        check(&[&format!("atlasbridge={secret}x")], ShownLogin::Nonsense);
-        check(&[&format!("atlasbridge=x; atlasbridge={secret}")], ShownLogin::Nonsense);
-        check(&[&format!("atlasbridge={}", "é".repeat(21))], ShownLogin::Nothing);
+        check(&["atlasbridge="], Err(Refusal::UnknownLogin));
+        check(&[&format!("atlasbridge={secret}x")], Err(Refusal::UnknownLogin));
+        check(&[&format!("atlasbridge=x; atlasbridge={secret}")], Err(Refusal::UnknownLogin));
+        check(&[&format!("atlasbridge={}", "é".repeat(21))], Err(Refusal::NoLogin));
     }
 
     #[test]
@@ -235,7 +230,7 @@ mod tests {
     #[test]
     fn the_eleventh_attempt_in_a_minute_is_one_too_many() {
         let (start, here, there) = (Instant::now(), [127, 0, 0, 1].into(), [192, 0, 2, 7].into());
-        let mut attempts = Attempts::new();
+        let attempts = Attempts::new();
         let at = |seconds| start + Duration::from_secs(seconds);
         assert!((0..10).all(|second| attempts.allows(there, at(second))));
         assert!(!attempts.allows([192, 0, 2, 8].into(), at(11)), "another peer, the same side");

@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use atlasbridge_channel::Card;
 use atlasbridge_model::answer::Said;
-use atlasbridge_model::{Nonce, PromptId, SessionId};
-use axum::body::{HttpBody as _, to_bytes};
+use atlasbridge_model::{Nonce, Picture, PromptId, SessionId};
+use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request, State};
 use axum::http::header::{SET_COOKIE, USER_AGENT};
 use axum::http::request::Parts;
@@ -19,13 +19,14 @@ use axum::{Extension, Json, Router};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::desk::{Answer, Ask, Key, Search, Typing};
 use crate::door::{self, Refusal};
+use crate::questions::{Ask, AuditVerdict, Deed, Key, Search, Typing};
 use crate::serve::Connection;
 use crate::server::{Problem, Server, Visit};
-use crate::show::{audit_line, card, session, shown};
+use crate::show::{card, shown};
 use crate::{access, assets, events, export, figures, live, render};
 
 /// For reading a request and making its answer; streams go on after it.
@@ -40,7 +41,7 @@ const LONGEST_SEARCH: usize = 200;
 /// For a session's first picture: its host may be busy with a flood.
 const PICTURE_TIME: Duration = Duration::from_secs(5);
 
-pub(crate) fn router(server: Server) -> Router {
+pub(crate) fn router(server: Arc<Server>) -> Router {
     let mut router = Router::new();
     for (_, path, handler) in routes() {
         router = router.route(path, handler);
@@ -54,13 +55,13 @@ pub(crate) fn router(server: Server) -> Router {
         .with_state(server)
 }
 
-fn routes() -> Vec<(Method, &'static str, MethodRouter<Server>)> {
+fn routes() -> Vec<(Method, &'static str, MethodRouter<Arc<Server>>)> {
     let get_ = |path, handler| (Method::GET, path, handler);
     let post_ = |path, handler| (Method::POST, path, handler);
     vec![
-        get_("/", get(assets::page)),
-        get_("/open", get(assets::page)),
-        get_("/assets/{name}", get(assets::file)),
+        get_("/", get(assets::serve)),
+        get_("/open", get(assets::serve)),
+        get_("/assets/{name}", get(assets::serve)),
         get_("/healthz", get(figures::health)),
         get_("/metrics", get(figures::metrics)),
         post_("/api/login", post(login)),
@@ -89,16 +90,16 @@ fn routes() -> Vec<(Method, &'static str, MethodRouter<Server>)> {
 /// Nothing is routed, static files included, before the door has judged it; and nothing but the page's own files, the
 /// login and this machine's own look at the figures is answered without a login that the hub knows.
 async fn admit(
-    State(server): State<Server>,
+    State(server): State<Arc<Server>>,
     Extension(connection): Extension<Connection>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
     let peer = connection.peer.ip();
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
     let answered = timeout(REQUEST_TIME, async {
-        match enter(&server, &connection, &mut request).await {
-            Ok(()) => next.run(request).await,
+        match enter(&server, &connection, request).await {
+            Ok(request) => next.run(request).await,
             Err(problem) => problem.into_response(),
         }
     });
@@ -116,14 +117,26 @@ async fn admit(
     response
 }
 
-async fn enter(server: &Server, connection: &Connection, request: &mut Request) -> Result<(), Problem> {
-    door::judge(request.method(), request.uri(), request.headers(), connection.local, server.is_tls())?;
-    if is_open_to(connection.peer.ip(), request.uri().path()) {
-        return Ok(());
+async fn enter(server: &Server, connection: &Connection, mut request: Request) -> Result<Request, Problem> {
+    door::judge(request.method(), request.uri(), request.headers(), connection.local, server.is_tls)?;
+    if !is_open_to(connection.peer.ip(), request.uri().path()) {
+        let caller = server.caller(request.headers()).await?;
+        request.extensions_mut().insert(caller);
     }
-    let caller = server.caller(request.headers()).await?;
-    request.extensions_mut().insert(caller);
-    Ok(())
+    let body = read(std::mem::take(request.body_mut())).await;
+    *request.body_mut() = body.ok_or_else(|| {
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "This is more than anything here takes.")
+    })?;
+    Ok(request)
+}
+
+/// A body, whole; `None`: it is too long.
+async fn read(body: Body) -> Option<Body> {
+    // One that announces too much is told at once, not when it has sent it.
+    if body.size_hint().lower() > MOST_BODY as u64 {
+        return None;
+    }
+    to_bytes(body, MOST_BODY).await.ok().map(Body::from)
 }
 
 /// What is answered without a login. The figures carry no names of sessions and no text, but they are no
@@ -136,39 +149,16 @@ fn is_open_to(peer: IpAddr, path: &str) -> bool {
     }
 }
 
-/// The body of a request, whole, small, and what is expected there.
-struct Body<T>(T);
+/// What the body of a request says, if it is what is expected there.
+struct Given<T>(T);
 
-/// A request that says all by its path; a body is read, and passed over.
-struct NoBody;
-
-impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Given<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let body = read_body(request).await?;
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let wrong = |_| Problem::bad_request("This is not the JSON that is expected here.");
-        serde_json::from_slice(&body).map(Body).map_err(wrong)
+        Json::from_request(request, state).await.map(|Json(body)| Self(body)).map_err(wrong)
     }
-}
-
-impl<S: Sync> FromRequest<S> for NoBody {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        read_body(request).await.map(|_| NoBody)
-    }
-}
-
-async fn read_body(request: Request) -> Result<Vec<u8>, Problem> {
-    let body = request.into_body();
-    // One that announces too much is told at once, not when it has sent it.
-    let read = match body.size_hint().lower() > MOST_BODY as u64 {
-        true => None,
-        false => to_bytes(body, MOST_BODY).await.ok(),
-    };
-    read.map(Vec::from)
-        .ok_or_else(|| Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "This is more than anything here takes."))
 }
 
 /// An id out of the path.
@@ -207,16 +197,16 @@ struct LoginBody {
 }
 
 async fn login(
-    State(server): State<Server>,
+    State(server): State<Arc<Server>>,
     Extension(connection): Extension<Connection>,
     request: Request,
 ) -> Result<Response, Problem> {
-    if !server.may_attempt_login(connection.peer.ip()) {
+    if !server.attempts.allows(connection.peer.ip(), Instant::now()) {
         return Err(Refusal::TooManyAttempts.into());
     }
     let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok());
     let device = access::device(user_agent.unwrap_or_default());
-    let Body(LoginBody { secret }) = Body::from_request(request, &server).await?;
+    let Given(LoginBody { secret }) = Given::from_request(request, &server).await?;
     if !access::is_secret(&secret) {
         return Err(Refusal::WrongLink.into());
     }
@@ -228,24 +218,28 @@ async fn login(
     if !is_spent {
         return Err(Refusal::WrongLink.into());
     }
-    let headers = [(SET_COOKIE, access::cookie(Some(&cookie), server.is_tls()))];
+    let headers = [(SET_COOKIE, access::cookie(Some(&cookie), server.is_tls))];
     Ok((StatusCode::NO_CONTENT, headers).into_response())
 }
 
-async fn logout(Visit { server, caller }: Visit, _: NoBody) -> Result<Response, Problem> {
+async fn logout(Visit { server, caller }: Visit) -> Result<Response, Problem> {
     let login = caller.login;
     server.ask(|reply| Ask::Logout { login, reply }).await?;
-    let headers = [(SET_COOKIE, access::cookie(None, server.is_tls()))];
+    let headers = [(SET_COOKIE, access::cookie(None, server.is_tls))];
     Ok((StatusCode::NO_CONTENT, headers).into_response())
 }
 
 async fn me(Visit { server, caller }: Visit) -> Json<Value> {
-    Json(json!({ "visitor": caller.visitor.0, "version": server.version() }))
+    Json(json!({ "visitor": caller.visitor.0, "version": server.version }))
 }
 
-async fn prompts(State(server): State<Server>) -> JsonAnswer {
+async fn prompts(State(server): State<Arc<Server>>) -> JsonAnswer {
+    listed_prompts(&server).await.map(Json)
+}
+
+pub(crate) async fn listed_prompts(server: &Server) -> Result<Value, Problem> {
     let cards = server.ask(|reply| Ask::Inbox { reply }).await?;
-    Ok(Json(json!({ "prompts": cards.iter().map(card).collect::<Vec<_>>() })))
+    Ok(json!({ "prompts": cards.iter().map(card).collect::<Vec<_>>() }))
 }
 
 #[derive(Deserialize)]
@@ -261,17 +255,19 @@ struct AnswerBody {
 #[serde(rename_all = "snake_case")]
 enum AnswerWord {
     Choice(usize),
-    Say(PlainAnswer),
+    Say(#[serde(with = "PlainAnswer")] Said),
     Text(String),
     DenyWithReason(String),
 }
 
+/// What is said in one word.
 #[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(remote = "Said", rename_all = "snake_case")]
 enum PlainAnswer {
     Approve,
     Deny,
-    Default,
+    #[serde(rename = "default")]
+    UseDefault,
     Cancel,
     Enter,
 }
@@ -279,7 +275,7 @@ enum PlainAnswer {
 async fn answer(
     visit: Visit,
     Id(prompt): Id<PromptId>,
-    Body(AnswerBody { nonce, answer, as_is }): Body<AnswerBody>,
+    Given(AnswerBody { nonce, answer, as_is }): Given<AnswerBody>,
 ) -> JsonAnswer {
     let nonce: Nonce =
         nonce.parse().map_err(|_| Problem::bad_request("The nonce of a prompt has 32 hex digits."))?;
@@ -290,25 +286,10 @@ async fn answer(
         AnswerWord::DenyWithReason(reason) => Said::DenyWith(reason),
         AnswerWord::Choice(row) => Said::Row(row),
         AnswerWord::Text(text) => Said::Text(text),
-        AnswerWord::Say(PlainAnswer::Approve) => Said::Approve,
-        AnswerWord::Say(PlainAnswer::Deny) => Said::Deny,
-        AnswerWord::Say(PlainAnswer::Default) => Said::UseDefault,
-        AnswerWord::Say(PlainAnswer::Cancel) => Said::Cancel,
-        AnswerWord::Say(PlainAnswer::Enter) => Said::Enter,
+        AnswerWord::Say(said) => said,
     };
-    let answered = visit.ask(|visitor, reply| Ask::Answer { prompt, nonce, said, as_is, visitor, reply });
-    let (prompt, _) = taken(answered.await?)?;
+    let (prompt, _) = visit.act(Deed::Answer { prompt, nonce, said, as_is }).await?;
     Ok(Json(json!({ "prompt": prompt.as_deref().map(card) })))
-}
-
-/// The prompt that took it, or why it waits; else why it was not taken.
-pub(crate) fn taken(answer: Answer) -> Result<(Option<Box<Card>>, Option<String>), Problem> {
-    match answer {
-        Answer::Done { card } => Ok((card, None)),
-        Answer::Queued { told } => Ok((None, Some(told))),
-        Answer::Refused { why } => Err(Problem::new(StatusCode::CONFLICT, why)),
-        Answer::NotPlain { why } => Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, why)),
-    }
 }
 
 #[derive(Deserialize)]
@@ -322,15 +303,14 @@ struct SendBody {
 async fn send(
     visit: Visit,
     Id(session): Id<SessionId>,
-    Body(SendBody { text, as_is }): Body<SendBody>,
+    Given(SendBody { text, as_is }): Given<SendBody>,
 ) -> JsonAnswer {
-    let sent = visit.ask(|visitor, reply| Ask::Send { session, text, as_is, visitor, reply });
-    let (prompt, queued) = taken(sent.await?)?;
+    let (prompt, queued) = visit.act(Deed::Send { session, text, as_is }).await?;
     Ok(Json(json!({ "prompt": prompt.as_deref().map(card), "queued": queued })))
 }
 
-async fn take_back(visit: Visit, Id(session): Id<SessionId>, _: NoBody) -> JsonAnswer {
-    done(visit.ask(|visitor, reply| Ask::TakeBack { session, visitor, reply }).await?)
+async fn take_back(visit: Visit, Id(session): Id<SessionId>) -> JsonAnswer {
+    done(&visit, Deed::TakeBack { session }).await
 }
 
 #[derive(Deserialize)]
@@ -338,32 +318,41 @@ struct SessionsQuery {
     all: Option<String>,
 }
 
-async fn sessions(State(server): State<Server>, Asked(query): Asked<SessionsQuery>) -> JsonAnswer {
-    let all = query.all.is_some_and(|all| all == "1");
+async fn sessions(State(server): State<Arc<Server>>, Asked(query): Asked<SessionsQuery>) -> JsonAnswer {
+    listed_sessions(&server, query.all.is_some_and(|all| all == "1")).await.map(Json)
+}
+
+pub(crate) async fn listed_sessions(server: &Server, all: bool) -> Result<Value, Problem> {
     let cards = server.ask(|reply| Ask::Sessions { all, reply }).await?;
-    Ok(Json(json!({ "sessions": cards.iter().map(session).collect::<Vec<_>>() })))
+    Ok(json!({ "sessions": shown(&cards) }))
 }
 
 const NO_SESSION: &str = "There is no such session.";
-pub(crate) const NOT_RUNNING: &str = "This session is not running.";
+const NOT_RUNNING: &str = "This session is not running.";
 
-async fn story(State(server): State<Server>, Id(id): Id<SessionId>) -> JsonAnswer {
+async fn story(State(server): State<Arc<Server>>, Id(id): Id<SessionId>) -> JsonAnswer {
     let story = server.ask(|reply| Ask::Session { session: id, reply }).await?;
     let story = story.ok_or_else(|| Problem::not_found(NO_SESSION))?;
     let prompts: Vec<_> = story.prompts.iter().map(card).collect();
-    Ok(Json(json!({ "session": session(&story.session), "prompts": prompts })))
+    Ok(Json(json!({ "session": shown(&story.session), "prompts": prompts })))
 }
 
-async fn lines(State(server): State<Server>, Id(id): Id<SessionId>) -> JsonAnswer {
+async fn lines(State(server): State<Arc<Server>>, Id(id): Id<SessionId>) -> JsonAnswer {
     let lines = server.ask(|reply| Ask::Lines { session: id, reply }).await?;
     let lines = lines.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
-    let lines: Vec<String> = lines.iter().map(|line| shown(line)).collect();
-    Ok(Json(json!({ "lines": lines })))
+    Ok(Json(json!({ "lines": shown(&lines) })))
 }
 
-async fn screen(State(server): State<Server>, Id(id): Id<SessionId>) -> JsonAnswer {
-    let watching = server.ask(|reply| Ask::Watch { session: id, reply }).await?;
-    let mut watching = watching.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
+pub(crate) async fn watch_screen(
+    server: &Server,
+    session: SessionId,
+) -> Result<watch::Receiver<Option<Picture>>, Problem> {
+    let watching = server.ask(|reply| Ask::Watch { session, reply }).await?;
+    watching.ok_or_else(|| Problem::not_found(NOT_RUNNING))
+}
+
+async fn screen(State(server): State<Arc<Server>>, Id(id): Id<SessionId>) -> JsonAnswer {
+    let mut watching = watch_screen(&server, id).await?;
     let first = timeout(PICTURE_TIME, watching.wait_for(Option::is_some)).await;
     let picture = match first {
         Ok(Ok(picture)) => (*picture).clone(),
@@ -382,55 +371,45 @@ async fn screen(State(server): State<Server>, Id(id): Id<SessionId>) -> JsonAnsw
     })))
 }
 
-async fn stop(visit: Visit, Id(session): Id<SessionId>, _: NoBody) -> JsonAnswer {
-    done(visit.ask(|visitor, reply| Ask::StopSession { session, visitor, reply }).await?)
+async fn stop(visit: Visit, Id(session): Id<SessionId>) -> JsonAnswer {
+    done(&visit, Deed::StopSession { session }).await
 }
 
-async fn type_into(visit: Visit, Id(session): Id<SessionId>, Body(body): Body<TypeBody>) -> JsonAnswer {
+async fn type_into(visit: Visit, Id(session): Id<SessionId>, Given(body): Given<TypeBody>) -> JsonAnswer {
     let typing = body.typing().map_err(Problem::bad_request)?;
-    done(visit.ask(|visitor, reply| Ask::Type { session, typing, visitor, reply }).await?)
+    done(&visit, Deed::Type { session, typing }).await
 }
 
-fn done(answer: Answer) -> JsonAnswer {
-    taken(answer)?;
+async fn done(visit: &Visit, deed: Deed) -> JsonAnswer {
+    visit.act(deed).await?;
     Ok(Json(json!({ "ok": true })))
 }
 
 /// `{"key": "escape"}` or `{"text": "…", "enter": true}`.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub(crate) enum TypeBody {
-    Key(KeyBody),
-    Text(TextBody),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct KeyBody {
-    #[serde(deserialize_with = "key")]
-    key: Key,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TextBody {
-    text: String,
-    #[serde(default)]
-    enter: bool,
+    Key {
+        #[serde(deserialize_with = "key")]
+        key: Key,
+    },
+    Text {
+        text: String,
+        #[serde(default)]
+        enter: bool,
+    },
 }
 
 impl TypeBody {
     /// What is to be typed; else why not. Nothing that came as text may press a key.
     pub(crate) fn typing(self) -> Result<Typing, &'static str> {
         match self {
-            TypeBody::Key(KeyBody { key }) => Ok(Typing::Key(key)),
-            TypeBody::Text(TextBody { text, .. }) if text.chars().any(char::is_control) => {
+            TypeBody::Key { key } => Ok(Typing::Key(key)),
+            TypeBody::Text { text, .. } if text.chars().any(char::is_control) => {
                 Err("A text is one line without control characters; keys are sent by their names.")
             }
-            TypeBody::Text(TextBody { text, enter: false }) if text.is_empty() => {
-                Err("There is nothing to type.")
-            }
-            TypeBody::Text(TextBody { text, enter }) => Ok(Typing::Text { text, enter }),
+            TypeBody::Text { text, enter: false } if text.is_empty() => Err("There is nothing to type."),
+            TypeBody::Text { text, enter } => Ok(Typing::Text { text, enter }),
         }
     }
 }
@@ -467,29 +446,29 @@ impl SearchQuery {
     }
 }
 
-async fn history(State(server): State<Server>, Asked(query): Asked<SearchQuery>) -> JsonAnswer {
+async fn history(State(server): State<Arc<Server>>, Asked(query): Asked<SearchQuery>) -> JsonAnswer {
     let search = query.search()?;
-    let page = server.ask(|reply| Ask::History { search, reply }).await?;
-    let prompts: Vec<_> = page.prompts.iter().map(card).collect();
-    Ok(Json(json!({ "prompts": prompts, "next": page.older })))
+    let most = search.most;
+    let cards = server.ask(|reply| Ask::History { search, reply }).await?;
+    let prompts: Vec<_> = cards.iter().map(card).collect();
+    Ok(Json(json!({ "prompts": prompts, "next": next(&cards, most, |card| card.asked_at.0) })))
 }
 
-async fn audit(State(server): State<Server>, Asked(query): Asked<SearchQuery>) -> JsonAnswer {
+async fn audit(State(server): State<Arc<Server>>, Asked(query): Asked<SearchQuery>) -> JsonAnswer {
     let search = query.search()?;
-    let most = search.most as usize;
+    let most = search.most;
     let lines = server.ask(|reply| Ask::Audit { search, reply }).await?;
-    let next = lines.last().filter(|_| lines.len() >= most).map(|line| line.seq);
-    let lines: Vec<_> = lines.iter().map(audit_line).collect();
-    Ok(Json(json!({ "lines": lines, "next": next })))
+    Ok(Json(json!({ "lines": shown(&lines), "next": next(&lines, most, |line| line.seq as i64) })))
 }
 
-async fn verify_audit(State(server): State<Server>) -> JsonAnswer {
-    let verdict = server.ask(|reply| Ask::VerifyAudit { reply }).await?;
-    Ok(Json(json!({
-        "is_whole": verdict.is_whole,
-        "records": verdict.records,
-        "told": verdict.told,
-    })))
+/// What is [`Search::before`] for the page after this one; `None`: this one is not full, and so the last. Prompts of one
+/// moment are never torn apart, so a full page may be longer than asked for.
+pub(crate) fn next<T>(rows: &[T], most: u32, place: fn(&T) -> i64) -> Option<i64> {
+    rows.last().filter(|_| rows.len() >= most as usize).map(place)
+}
+
+async fn verify_audit(State(server): State<Arc<Server>>) -> Result<Json<AuditVerdict>, Problem> {
+    server.ask(|reply| Ask::VerifyAudit { reply }).await.map(Json)
 }
 
 #[cfg(test)]

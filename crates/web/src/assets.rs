@@ -1,7 +1,5 @@
 //! The page's own files, carried in the program. A name is looked up in a table: no path ever reaches a disk.
 
-use std::sync::LazyLock;
-
 use atlasbridge_model::id::hex;
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -14,50 +12,23 @@ use crate::server::Problem;
 /// Everything in `ui/`, by its name.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-struct Asset {
-    name: &'static str,
-    bytes: &'static [u8],
-    tag: String,
-}
-
-static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    let asset = |&(name, bytes): &(&'static str, &'static [u8])| Asset {
-        name,
-        bytes,
-        tag: format!("\"{}\"", &hex(&Sha256::digest(bytes))[..16]),
-    };
-    FILES.iter().map(asset).collect()
-});
-
-/// `/` and `/open`: the same page, which finds its way by its address.
-pub(crate) async fn page(request: Request) -> Response {
-    serve("index.html", &request)
-}
-
-pub(crate) async fn file(request: Request) -> Response {
-    match request.uri().path().strip_prefix("/assets/") {
-        Some(name) => serve(name, &request),
-        None => nothing(),
-    }
-}
-
-fn serve(name: &str, request: &Request) -> Response {
-    let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else { return nothing() };
+/// A file by its name. `/` and `/open` are the same page, which finds its way by its address.
+pub(crate) async fn serve(request: Request) -> Result<Response, Problem> {
+    let name = request.uri().path().strip_prefix("/assets/").unwrap_or("index.html");
+    let file = FILES.iter().find(|(known, _)| *known == name);
+    let &(_, bytes) = file.ok_or_else(|| Problem::not_found("There is nothing here."))?;
+    let tag = format!("\"{}\"", &hex(&Sha256::digest(bytes))[..16]);
     let headers = [
-        (CONTENT_TYPE, kind_of(asset.name)),
-        (ETAG, asset.tag.as_str()),
+        (CONTENT_TYPE, kind_of(name)),
+        (ETAG, tag.as_str()),
         // Kept, but asked about each time: an upgraded hub must not meet yesterday's page.
         (CACHE_CONTROL, "no-cache"),
     ];
     let known = request.headers().get(IF_NONE_MATCH).map(|tag| tag.as_bytes());
-    if known == Some(asset.tag.as_bytes()) {
-        return (StatusCode::NOT_MODIFIED, headers).into_response();
+    if known == Some(tag.as_bytes()) {
+        return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
     }
-    (headers, asset.bytes).into_response()
-}
-
-fn nothing() -> Response {
-    Problem::not_found("There is nothing here.").into_response()
+    Ok((headers, bytes).into_response())
 }
 
 fn kind_of(name: &str) -> &'static str {

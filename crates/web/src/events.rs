@@ -8,14 +8,14 @@ use std::time::Duration;
 use axum::Extension;
 use axum::response::sse::{Event, Sse};
 use futures_util::stream::{self, Stream};
-use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use serde_json::Value;
+use tokio::time::sleep;
 
-use crate::desk::Ask;
+use crate::api::{listed_prompts, listed_sessions};
+use crate::pace::Paced;
+use crate::seats::Seat;
 use crate::serve::Connection;
-use crate::server::{self, Caller, Problem, Server, StreamKind, Visit};
-use crate::show::{card, session};
+use crate::server::{Problem, StreamKind, Visit};
 
 /// A comment, so that proxies and sleeping phones find out that the line is dead; and a look at whether the login stands.
 const HEARTBEAT: Duration = Duration::from_secs(20);
@@ -23,33 +23,28 @@ const HEARTBEAT: Duration = Duration::from_secs(20);
 const PACE: Duration = Duration::from_millis(100);
 
 struct Listener {
-    server: Server,
-    caller: Caller,
-    changes: watch::Receiver<u64>,
+    visit: Visit,
+    changes: Paced<u64>,
     /// What the browser has; compared, so that it gets only what changed.
     prompts: Value,
     sessions: Value,
     waiting: Vec<Event>,
-    /// When the hub may be asked again; `None` before the first time.
-    next: Option<Instant>,
-    _stream: server::Stream,
+    _stream: Seat,
     _connection: Connection,
 }
 
 pub(crate) async fn listen(
-    Visit { server, caller }: Visit,
+    visit: Visit,
     Extension(connection): Extension<Connection>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let listener = Listener {
-        _stream: server.stream(StreamKind::Events, &caller.login)?,
+        _stream: visit.server.stream(StreamKind::Events, &visit.caller.login)?,
         _connection: connection,
-        changes: server.changes(),
+        changes: Paced::new(visit.server.hub.changes.clone(), PACE),
         prompts: Value::Null,
         sessions: Value::Null,
         waiting: Vec::new(),
-        next: None,
-        server,
-        caller,
+        visit,
     };
     Ok(Sse::new(stream::unfold(listener, |mut listener| async {
         let event = listener.next_event().await?;
@@ -64,44 +59,34 @@ impl Listener {
             if let Some(event) = self.waiting.pop() {
                 return Some(event);
             }
-            if let Some(next) = self.next {
-                tokio::select! {
-                    () = self.server.closed() => return None,
-                    () = sleep(HEARTBEAT) => {
-                        self.server.visitor(&self.caller.login).await.ok()??;
-                        return Some(Event::default().comment("still here"));
-                    }
-                    changed = self.changes.changed() => changed.ok()?,
+            tokio::select! {
+                () = self.visit.server.closed() => return None,
+                () = sleep(HEARTBEAT) => {
+                    self.visit.server.visitor(&self.visit.caller.login).await.ok()?;
+                    return Some(Event::default().comment("still here"));
                 }
-                sleep_until(next).await;
+                due = self.changes.due() => due.ok()?,
             }
             self.look().await?;
         }
     }
 
+    /// The change that led here was seen before the hub is asked: one that comes meanwhile is a reason to ask again.
     async fn look(&mut self) -> Option<()> {
-        self.next = Some(Instant::now() + PACE);
-        // Seen before it is asked: a change that comes meanwhile is a reason to ask again.
-        self.changes.borrow_and_update();
-        self.server.visitor(&self.caller.login).await.ok()??;
-        let cards = self.server.ask(|reply| Ask::Inbox { reply }).await.ok()?;
-        let prompts = json!({ "prompts": cards.iter().map(card).collect::<Vec<_>>() });
-        let all = false;
-        let cards = self.server.ask(|reply| Ask::Sessions { all, reply }).await.ok()?;
-        let sessions = json!({ "sessions": cards.iter().map(session).collect::<Vec<_>>() });
-        if self.sessions != sessions {
-            self.waiting.push(event("sessions", &sessions));
-            self.sessions = sessions;
-        }
-        if self.prompts != prompts {
-            self.waiting.push(event("prompts", &prompts));
-            self.prompts = prompts;
+        let Visit { server, caller } = &self.visit;
+        server.visitor(&caller.login).await.ok()?;
+        let prompts = listed_prompts(server).await.ok()?;
+        let sessions = listed_sessions(server, false).await.ok()?;
+        // What was pushed last is sent first.
+        for (name, had, has) in
+            [("sessions", &mut self.sessions, sessions), ("prompts", &mut self.prompts, prompts)]
+        {
+            if *had != has {
+                // JSON has no line breaks of its own, so the text is one `data:` line.
+                self.waiting.push(Event::default().event(name).data(has.to_string()));
+                *had = has;
+            }
         }
         Some(())
     }
-}
-
-fn event(name: &str, data: &Value) -> Event {
-    // JSON has no line breaks of its own, so the text is one `data:` line.
-    Event::default().event(name).data(data.to_string())
 }

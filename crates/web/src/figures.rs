@@ -1,6 +1,7 @@
 //! `/healthz` and `/metrics`: what a supervisor and Prometheus want to know. No names of sessions, no text of anybody.
 
 use std::fmt::{Display, Write as _};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
@@ -9,22 +10,22 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::desk::{Ask, Figures};
+use crate::questions::{Ask, Figures};
 use crate::server::{Problem, Server};
 
-pub(crate) async fn health(State(server): State<Server>) -> Result<Response, Problem> {
+pub(crate) async fn health(State(server): State<Arc<Server>>) -> Result<Response, Problem> {
     let figures = server.ask(|reply| Ask::Figures { reply }).await?;
     let (status, word) = match figures.trouble {
         None => (StatusCode::OK, "ok"),
         Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "trouble"),
     };
-    let body = json!({ "status": word, "version": server.version(), "trouble": figures.trouble });
+    let body = json!({ "status": word, "version": server.version, "trouble": figures.trouble });
     Ok((status, Json(body)).into_response())
 }
 
-pub(crate) async fn metrics(State(server): State<Server>) -> Result<Response, Problem> {
+pub(crate) async fn metrics(State(server): State<Arc<Server>>) -> Result<Response, Problem> {
     let figures = server.ask(|reply| Ask::Figures { reply }).await?;
-    let text = exposition(&figures, server.version(), &server.answered());
+    let text = exposition(&figures, &server.version, &server.answered());
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
 

@@ -1,6 +1,6 @@
 //! The built-in channel: a page on the operator's own machine.
 //!
-//! Data comes from the hub through the [`desk`] and goes to browsers that showed a right to it; answers go back the
+//! Data comes from the hub through the [`questions`] and goes to browsers that showed a right to it; answers go back the
 //! same way. This room serves and renders. It opens no database, reads no terminal and cannot type.
 //!
 //! Suggested reading order is the order of the modules.
@@ -8,7 +8,7 @@
 // A new variant asks every reader of an enum what it means.
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
-pub mod desk;
+pub mod questions;
 
 mod access;
 mod door;
@@ -21,6 +21,7 @@ mod events;
 mod export;
 mod figures;
 mod live;
+mod pace;
 mod render;
 mod seats;
 mod server;
@@ -30,11 +31,12 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::sync::watch;
 
 pub use access::{link_hash, link_url, new_secret};
-pub use desk::Desk;
+pub use questions::HubDoor;
 pub use tls::TlsError;
 
 /// How many ports are tried, beginning with the wanted one: a second user's hub, or another program, has the first.
@@ -48,9 +50,6 @@ pub struct PageConfig {
     /// Our own version, for the page and for `/metrics`.
     pub version: String,
 }
-
-/// The name by which the hub knows it.
-pub use self::PageConfig as Config;
 
 /// Where the certificate comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,10 +84,10 @@ pub enum WebError {
     Tls(#[from] TlsError),
 }
 
-/// Binds at once and serves while the returned future runs. It ends once the handle is dropped.
+/// Binds at once, in a runtime, and serves while the returned future runs. It ends once the handle is dropped.
 pub fn start(
     config: PageConfig,
-    desk: Desk,
+    hub: HubDoor,
 ) -> Result<(WebHandle, impl Future<Output = ()> + Send + 'static), WebError> {
     let tls = config.tls.as_ref().map(|tls| tls::prepare(tls, config.listen.ip())).transpose()?;
     let (listener, address) =
@@ -101,11 +100,11 @@ pub fn start(
         fingerprint: tls.as_ref().and_then(|tls| tls.fingerprint.clone()),
         _open: open,
     };
-    let server = server::Server::new(desk, config.version, tls.is_some(), closing);
-    Ok((handle, serve::run(listener, tls, server)))
+    let server = server::Server::new(hub, config.version, tls.is_some(), closing);
+    Ok((handle, serve::run(listener, tls, Arc::new(server))))
 }
 
-fn bind(wanted: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+fn bind(wanted: SocketAddr) -> io::Result<(tokio::net::TcpListener, SocketAddr)> {
     let last = wanted.port().saturating_add(PORTS_TRIED - 1);
     let mut refusal = None;
     for port in wanted.port()..=last {
@@ -113,7 +112,7 @@ fn bind(wanted: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
             Ok(listener) => {
                 listener.set_nonblocking(true)?;
                 let address = listener.local_addr()?;
-                return Ok((listener, address));
+                return Ok((tokio::net::TcpListener::from_std(listener)?, address));
             }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => refusal = Some(error),
             Err(error) => return Err(error),
@@ -125,14 +124,12 @@ fn bind(wanted: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
 /// The address by which another machine finds this one, where all of them are listened on.
 fn reachable(ip: IpAddr) -> IpAddr {
     // Connecting a datagram socket sends nothing; the kernel only chooses the way out. These are addresses for examples.
-    let (any, there, loopback): (IpAddr, IpAddr, IpAddr) = match ip {
+    let (there, loopback): (IpAddr, IpAddr) = match ip {
         ip if !ip.is_unspecified() => return ip,
-        IpAddr::V4(any) => (any.into(), Ipv4Addr::new(192, 0, 2, 1).into(), Ipv4Addr::LOCALHOST.into()),
-        IpAddr::V6(any) => {
-            (any.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(), Ipv6Addr::LOCALHOST.into())
-        }
+        IpAddr::V4(_) => ([192, 0, 2, 1].into(), Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(_) => ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1].into(), Ipv6Addr::LOCALHOST.into()),
     };
-    let outward = UdpSocket::bind((any, 0)).and_then(|socket| {
+    let outward = UdpSocket::bind((ip, 0)).and_then(|socket| {
         socket.connect((there, 9))?;
         socket.local_addr()
     });

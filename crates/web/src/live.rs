@@ -4,7 +4,6 @@
 //! One frame is under way at a time, made from the newest picture when the one before has left for the network. However
 //! much a tool prints and however slow a phone is, this holds two pictures and one frame.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -17,14 +16,15 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::time::{Instant, interval_at, sleep_until, timeout};
+use tokio::time::{Instant, interval_at, timeout};
 
-use crate::api::{Id, NOT_RUNNING, TypeBody, taken};
-use crate::desk::{Ask, Typing};
+use crate::api::{Id, TypeBody, watch_screen};
+use crate::pace::Paced;
+use crate::questions::{Deed, Typing};
 use crate::render;
+use crate::seats::Seat;
 use crate::serve::Connection;
-use crate::server::{Caller, Problem, Server, Stream, StreamKind, Visit};
+use crate::server::{Problem, StreamKind, Visit};
 
 /// Between two frames: twenty a second look alive, more only cost a phone its battery.
 const PACE: Duration = Duration::from_millis(50);
@@ -39,18 +39,16 @@ const MOST_MISSED: u32 = 3;
 const MOST_BYTES: usize = 16 * 1024;
 
 pub(crate) async fn watch(
-    Visit { server, caller }: Visit,
+    visit: Visit,
     Extension(connection): Extension<Connection>,
     Id(session): Id<SessionId>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(|_| Problem::new(StatusCode::UPGRADE_REQUIRED, "This is a WebSocket."))?;
-    let stream = server.stream(StreamKind::Live, &caller.login)?;
-    let watching = server.ask(|reply| Ask::Watch { session, reply }).await?;
-    let picture = watching.ok_or_else(|| Problem::not_found(NOT_RUNNING))?;
+    let stream = visit.server.stream(StreamKind::Live, &visit.caller.login)?;
+    let picture = Paced::new(watch_screen(&visit.server, session).await?, PACE);
     let viewer = Viewer {
-        server,
-        caller,
+        visit,
         session,
         picture,
         seen: None,
@@ -67,15 +65,14 @@ pub(crate) async fn watch(
 }
 
 struct Viewer {
-    server: Server,
-    caller: Caller,
+    visit: Visit,
     session: SessionId,
-    picture: watch::Receiver<Option<Picture>>,
+    picture: Paced<Option<Picture>>,
     /// What the browser has.
     seen: Option<Picture>,
     is_unlocked: bool,
     missed: u32,
-    _stream: Stream,
+    _stream: Seat,
     _connection: Connection,
 }
 
@@ -107,11 +104,8 @@ impl Viewer {
 
     async fn show(&mut self, socket: &mut WebSocket) -> ViewEnd {
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
-        let mut next = Instant::now();
-        let mut is_news = true;
-        let mut changes = self.server.changes();
-        let (mut is_doubted, mut doubt_at) = (false, Instant::now());
-        let server = self.server.clone();
+        let mut doubts = Paced::new(self.visit.server.hub.changes.clone(), DOUBT);
+        let server = self.visit.server.clone();
         let mut closed = std::pin::pin!(server.closed());
         loop {
             let step = tokio::select! {
@@ -121,30 +115,14 @@ impl Viewer {
                     Some(Err(_)) | None => return ViewEnd::Left,
                 },
                 _ = heartbeat.tick() => self.beat(socket).await,
-                changed = self.picture.changed(), if !is_news => match changed {
-                    Ok(()) => {
-                        is_news = true;
-                        Ok(())
-                    }
+                due = self.picture.due() => match due {
+                    Ok(()) => self.send_picture(socket).await,
                     Err(_) => return ViewEnd::Gone,
                 },
-                changed = changes.changed(), if !is_doubted => match changed {
-                    Ok(()) => {
-                        is_doubted = true;
-                        Ok(())
-                    }
-                    Err(_) => return ViewEnd::Left,
+                due = doubts.due() => match due {
+                    Ok(()) if self.may_stay().await => Ok(()),
+                    Ok(()) | Err(_) => return ViewEnd::Left,
                 },
-                () = sleep_until(doubt_at), if is_doubted => {
-                    is_doubted = false;
-                    doubt_at = Instant::now() + DOUBT;
-                    self.may_stay().await.then_some(()).ok_or(ViewEnd::Left)
-                }
-                () = sleep_until(next), if is_news => {
-                    is_news = false;
-                    next = Instant::now() + PACE;
-                    self.send_picture(socket).await
-                }
             };
             if let Err(end) = step {
                 return end;
@@ -153,7 +131,7 @@ impl Viewer {
     }
 
     async fn send_picture(&mut self, socket: &mut WebSocket) -> Result<(), ViewEnd> {
-        let Some(newest) = self.picture.borrow_and_update().clone() else { return Ok(()) };
+        let Some(newest) = self.picture.news.borrow_and_update().clone() else { return Ok(()) };
         if let Some(change) = newest.change_since(self.seen.as_ref()) {
             send(socket, frame(&change)).await?;
             self.seen = Some(newest);
@@ -172,7 +150,7 @@ impl Viewer {
     }
 
     async fn may_stay(&self) -> bool {
-        matches!(self.server.visitor(&self.caller.login).await, Ok(Some(_)))
+        self.visit.server.visitor(&self.visit.caller.login).await.is_ok()
     }
 
     async fn hear(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), ViewEnd> {
@@ -192,11 +170,14 @@ impl Viewer {
         };
         let typed = match typing {
             Ok(_) if !self.may_stay().await => return Err(ViewEnd::Left),
-            Ok(typing) => self.type_into(typing).await,
+            Ok(typing) => {
+                let deed = Deed::Type { session: self.session, typing };
+                self.visit.act(deed).await.map_err(|problem| problem.sentence)
+            }
             Err(why) => Err(why.into()),
         };
         let told = match typed {
-            Ok(()) => json!({ "t": "typed", "ok": true }),
+            Ok(_) => json!({ "t": "typed", "ok": true }),
             Err(why) => json!({ "t": "typed", "ok": false, "error": why }),
         };
         send(socket, told).await
@@ -207,12 +188,6 @@ impl Viewer {
             return Err("This screen is only watched; unlock typing first.");
         }
         serde_json::from_value::<TypeBody>(body).map_err(|_| "There is no such key.")?.typing()
-    }
-
-    async fn type_into(&self, typing: Typing) -> Result<(), Cow<'static, str>> {
-        let (session, visitor) = (self.session, self.caller.visitor.clone());
-        let typed = self.server.ask(|reply| Ask::Type { session, typing, visitor, reply });
-        taken(typed.await.map_err(|problem| problem.sentence)?).map(drop).map_err(|problem| problem.sentence)
     }
 }
 

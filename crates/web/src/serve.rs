@@ -40,21 +40,14 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Connection {
     pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
-    _seat: Arc<Seat<IpAddr>>,
+    _seat: Seat,
 }
 
 /// Serves until the handle is dropped; its connections end with it.
-pub(crate) async fn run(listener: std::net::TcpListener, tls: Option<Prepared>, server: Server) {
-    let listener = match TcpListener::from_std(listener) {
-        Ok(listener) => listener,
-        Err(error) => {
-            tracing::error!(%error, "the page cannot be served");
-            return;
-        }
-    };
+pub(crate) async fn run(listener: TcpListener, tls: Option<Prepared>, server: Arc<Server>) {
     let acceptor = tls.map(|tls| TlsAcceptor::from(tls.config));
     let router = crate::api::router(server.clone());
-    let seats = Seats::default();
+    let seats = Seats::new();
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -75,7 +68,7 @@ pub(crate) async fn run(listener: std::net::TcpListener, tls: Option<Prepared>, 
             continue;
         };
         let Ok(local) = stream.local_addr() else { continue };
-        let connection = Connection { peer, local, _seat: Arc::new(seat) };
+        let connection = Connection { peer, local, _seat: seat };
         connections.spawn(serve(stream, acceptor.clone(), router.clone(), connection));
     }
     connections.shutdown().await;
@@ -114,7 +107,7 @@ where
     }
 }
 
-fn seat(seats: &Seats<IpAddr>, peer: IpAddr) -> Option<Seat<IpAddr>> {
+fn seat(seats: &Seats<IpAddr>, peer: IpAddr) -> Option<Seat> {
     let peer = peer.to_canonical();
     let most_of_peer = if peer.is_loopback() { MOST_CONNECTIONS } else { MOST_PER_PEER };
     seats.take(peer, |all, of_peer| all < MOST_CONNECTIONS && of_peer < most_of_peer)
@@ -211,7 +204,7 @@ mod tests {
 
     #[test]
     fn seats_are_given_back_and_no_other_machine_takes_them_all() {
-        let seats = Seats::default();
+        let seats = Seats::new();
         let (here, there): (IpAddr, IpAddr) = ([127, 0, 0, 1].into(), [192, 0, 2, 7].into());
         let theirs: Vec<_> = (0..MOST_PER_PEER).map(|_| seat(&seats, there).unwrap()).collect();
         assert!(seat(&seats, there).is_none());
@@ -220,6 +213,7 @@ mod tests {
         drop(theirs);
         assert!(seat(&seats, there).is_some());
         drop(ours);
-        assert!(seats.is_empty());
+        let all: Vec<_> = std::iter::from_fn(|| seat(&seats, here)).collect();
+        assert_eq!(all.len(), MOST_CONNECTIONS, "all were given back");
     }
 }

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use atlasbridge_channel::Card;
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -15,9 +16,9 @@ use serde_json::json;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-use crate::access::{Attempts, PerMinute, ShownLogin, shown_login};
-use crate::desk::{Ask, Desk, TokenHash, Visitor};
+use crate::access::{Attempts, PerMinute, shown_login};
 use crate::door::Refusal;
+use crate::questions::{Answer, Ask, Deed, HubDoor, TokenHash, Visitor};
 use crate::seats::{Seat, Seats};
 
 /// How long the hub may take for an answer. Less than a request may take, so that the page hears why.
@@ -27,18 +28,14 @@ const REFUSALS_PER_MINUTE: usize = 30;
 /// Streams of one kind for one login: a tab needs one of each.
 const MOST_STREAMS: usize = 16;
 
-/// Shared by all requests; cheap to clone.
-#[derive(Debug, Clone)]
-pub(crate) struct Server(Arc<Inside>);
-
 #[derive(Debug)]
-struct Inside {
-    desk: Desk,
-    version: String,
-    is_tls: bool,
+pub(crate) struct Server {
+    pub(crate) hub: HubDoor,
+    pub(crate) version: String,
+    pub(crate) is_tls: bool,
     closing: watch::Receiver<()>,
-    attempts: Mutex<Attempts>,
-    refusals: Mutex<PerMinute>,
+    pub(crate) attempts: Attempts,
+    refusals: PerMinute,
     streams: Seats<(StreamKind, TokenHash)>,
     answered: [AtomicU64; 5],
 }
@@ -52,25 +49,28 @@ pub(crate) struct Caller {
 
 /// A request of a known visitor, and the way to the hub.
 pub(crate) struct Visit {
-    pub(crate) server: Server,
+    pub(crate) server: Arc<Server>,
     pub(crate) caller: Caller,
 }
 
 impl Visit {
-    /// Asks the hub for something that is on record by the visitor's name.
-    pub(crate) async fn ask<T>(
-        self,
-        question: impl FnOnce(Visitor, oneshot::Sender<T>) -> Ask,
-    ) -> Result<T, Problem> {
-        self.server.ask(|reply| question(self.caller.visitor, reply)).await
+    /// The prompt that took it, or why it waits; else why it was not taken.
+    pub(crate) async fn act(&self, deed: Deed) -> Result<(Option<Box<Card>>, Option<String>), Problem> {
+        let visitor = self.caller.visitor.clone();
+        match self.server.ask(|reply| Ask::Do { deed, visitor, reply }).await? {
+            Answer::Done { card } => Ok((card, None)),
+            Answer::Queued { told } => Ok((None, Some(told))),
+            Answer::Refused { why } => Err(Problem::new(StatusCode::CONFLICT, why)),
+            Answer::NotPlain { why } => Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, why)),
+        }
     }
 }
 
-impl FromRequestParts<Server> for Visit {
+impl FromRequestParts<Arc<Server>> for Visit {
     type Rejection = Problem;
 
     /// Where the door let in a request without a login, nothing is done in anybody's name.
-    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, server: &Arc<Server>) -> Result<Self, Problem> {
         let caller = parts.extensions.get::<Caller>().cloned().ok_or(Refusal::NoLogin)?;
         Ok(Self { server: server.clone(), caller })
     }
@@ -83,38 +83,23 @@ pub(crate) enum StreamKind {
     Export,
 }
 
-/// Counts as one stream of its login until it is dropped.
-pub(crate) type Stream = Seat<(StreamKind, TokenHash)>;
-
 impl Server {
-    pub(crate) fn new(desk: Desk, version: String, is_tls: bool, closing: watch::Receiver<()>) -> Self {
-        Self(Arc::new(Inside {
-            desk,
+    pub(crate) fn new(hub: HubDoor, version: String, is_tls: bool, closing: watch::Receiver<()>) -> Self {
+        Self {
+            hub,
             version,
             is_tls,
             closing,
-            attempts: Mutex::new(Attempts::new()),
-            refusals: Mutex::new(PerMinute::new(REFUSALS_PER_MINUTE)),
-            streams: Seats::default(),
+            attempts: Attempts::new(),
+            refusals: PerMinute::new(REFUSALS_PER_MINUTE),
+            streams: Seats::new(),
             answered: Default::default(),
-        }))
-    }
-
-    pub(crate) fn version(&self) -> &str {
-        &self.0.version
-    }
-
-    pub(crate) fn is_tls(&self) -> bool {
-        self.0.is_tls
-    }
-
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.0.desk.changes.clone()
+        }
     }
 
     /// Returns once the handle is gone.
     pub(crate) async fn closed(&self) {
-        let mut closing = self.0.closing.clone();
+        let mut closing = self.closing.clone();
         while closing.changed().await.is_ok() {}
     }
 
@@ -125,7 +110,7 @@ impl Server {
     ) -> Result<T, Problem> {
         let (reply, answer) = oneshot::channel();
         let asked = timeout(HUB_TIME, async {
-            self.0.desk.asks.send(question(reply)).await.ok()?;
+            self.hub.asks.send(question(reply)).await.ok()?;
             answer.await.ok()
         });
         let why = match asked.await {
@@ -138,52 +123,40 @@ impl Server {
 
     /// Who sends this request.
     pub(crate) async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
-        let login = match shown_login(headers) {
-            ShownLogin::Login(login) => login,
-            ShownLogin::Nothing => return Err(Refusal::NoLogin.into()),
-            ShownLogin::Nonsense => return Err(Refusal::UnknownLogin.into()),
-        };
-        match self.visitor(&login).await? {
-            Some(visitor) => Ok(Caller { visitor, login }),
-            None => Err(Refusal::UnknownLogin.into()),
-        }
+        let login = shown_login(headers)?;
+        Ok(Caller { visitor: self.visitor(&login).await?, login })
     }
 
     /// Asked again by what lasts longer than a request: a login may be revoked meanwhile.
-    pub(crate) async fn visitor(&self, login: &TokenHash) -> Result<Option<Visitor>, Problem> {
+    pub(crate) async fn visitor(&self, login: &TokenHash) -> Result<Visitor, Problem> {
         let login = login.clone();
-        self.ask(|reply| Ask::Login { login, reply }).await
+        let visitor = self.ask(|reply| Ask::Login { login, reply }).await?;
+        visitor.ok_or_else(|| Refusal::UnknownLogin.into())
     }
 
-    pub(crate) fn may_attempt_login(&self, peer: IpAddr) -> bool {
-        let mut attempts = self.0.attempts.lock().unwrap_or_else(PoisonError::into_inner);
-        attempts.allows(peer, Instant::now())
-    }
-
-    pub(crate) fn stream(&self, kind: StreamKind, login: &TokenHash) -> Result<Stream, Problem> {
+    pub(crate) fn stream(&self, kind: StreamKind, login: &TokenHash) -> Result<Seat, Problem> {
         let has_room = |_, of_login| of_login < MOST_STREAMS;
-        self.0.streams.take((kind, login.clone()), has_room).ok_or_else(|| Refusal::TooManyStreams.into())
+        self.streams.take((kind, login.clone()), has_room).ok_or_else(|| Refusal::TooManyStreams.into())
     }
 
     /// Puts a refusal on record, if the hub has room for it and there were not too many.
     pub(crate) fn tell_refused(&self, reason: &'static str, from: IpAddr) {
         tracing::debug!(reason, %from, "a request to the page was refused");
-        let mut refusals = self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-        if refusals.allows(Instant::now()) {
+        if self.refusals.allows(Instant::now()) {
             let from = from.to_canonical().to_string();
-            let _ = self.0.desk.asks.try_send(Ask::Refused { reason, from });
+            let _ = self.hub.asks.try_send(Ask::Refused { reason, from });
         }
     }
 
     pub(crate) fn count(&self, status: StatusCode) {
         let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;
-        self.0.answered[class].fetch_add(1, Ordering::Relaxed);
+        self.answered[class].fetch_add(1, Ordering::Relaxed);
     }
 
     /// Requests answered so far, by the first digit of their status.
     pub(crate) fn answered(&self) -> [(&'static str, u64); 5] {
         let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"];
-        std::array::from_fn(|class| (classes[class], self.0.answered[class].load(Ordering::Relaxed)))
+        std::array::from_fn(|class| (classes[class], self.answered[class].load(Ordering::Relaxed)))
     }
 }
 

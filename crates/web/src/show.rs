@@ -1,51 +1,48 @@
-//! Cards, sessions and audit lines as the page gets them.
+//! Cards as the page gets them; sessions and audit lines are told as [`questions`](crate::questions) has them.
 //!
 //! What a program wrote is shown as it is, with one exception: characters that nobody can see, or that turn the text
 //! around, are named instead; and in a question no gap is so wide that it hides what comes after it.
 
-use atlasbridge_channel::{Card, Offer, SessionTag};
+use atlasbridge_channel::Card;
 use atlasbridge_model::visible::{visible, without_gaps};
-use atlasbridge_model::{Effect, Kind, Span, Timestamp, speech};
+use atlasbridge_model::{Effect, Kind, Sighting, Span, Timestamp, speech};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::desk::{AuditLine, Instructions, SessionCard};
-
 pub(crate) fn card(card: &Card) -> Value {
-    let offer =
-        |offer: &Offer| json!({ "label": without_gaps(&offer.label), "effect": effect(offer.effect) });
-    json!({
+    let sighting = &card.sighting;
+    let row =
+        |(label, does): (String, Effect)| json!({ "label": without_gaps(&label), "effect": effect(does) });
+    shown(&json!({
         "id": card.prompt.to_string(),
         "code": card.code(),
-        "session": tag(&card.session),
+        "session": card.session,
         // The right to answer.
         "nonce": card.nonce.to_hex(),
-        "kind": card.kind.as_str(),
-        "confidence": card.confidence.as_str(),
-        "excerpt": without_gaps(card.excerpt.as_str()),
-        "detail": without_gaps(card.detail.as_str()),
-        "choices": card.choices.iter().map(offer).collect::<Vec<_>>(),
-        "max_length": card.max_length,
-        "min_choice": card.numbers.map(Span::least),
-        "max_choice": card.numbers.map(Span::most),
-        "min_picks": card.picks.map(Span::least),
-        "max_picks": card.picks.map(Span::most),
-        "asked_at": rfc3339(card.asked_at),
-        "expires_at": card.expires_at.map(rfc3339),
+        "kind": sighting.kind.as_str(),
+        "confidence": sighting.confidence.level().as_str(),
+        "excerpt": without_gaps(sighting.excerpt.as_str()),
+        "detail": without_gaps(sighting.detail.as_str()),
+        "choices": card.rows().map(row).collect::<Vec<_>>(),
+        "max_length": sighting.constraints.max_length,
+        "min_choice": sighting.constraints.numbers.map(Span::least),
+        "max_choice": sighting.constraints.numbers.map(Span::most),
+        "min_picks": sighting.constraints.picks.map(Span::least),
+        "max_picks": sighting.constraints.picks.map(Span::most),
+        "asked_at": card.asked_at.rfc3339(),
+        "expires_at": card.expires_at.map(Timestamp::rfc3339),
         "seconds_left": card.seconds_left,
-        "silence": card.silence.as_deref().map(shown),
+        "silence": card.silence,
         "status": card.state.status(),
         "reason": card.state.reason(),
         "word": card.word(),
-        "wants": format!("{}{}", speech::possibly(card.confidence), speech::wants(card.kind)),
+        "wants": format!("{}{}", speech::possibly(sighting.confidence.level()), speech::wants(sighting.kind)),
         "tone": speech::tone(&card.state),
-        "meaning": speech::meaning(&card.state, card.takes),
+        "meaning": speech::meaning(&card.state, sighting.takes),
         "is_open": card.is_open(),
-        "answered": card
-            .answered
-            .as_ref()
-            .map(|answered| json!({ "value": shown(&answered.value), "by": shown(&answered.by) })),
+        "answered": card.answered,
         "takes": takes(card),
-    })
+    }))
 }
 
 /// A card for a file: it tells what happened and gives no right to anything.
@@ -55,54 +52,6 @@ pub(crate) fn spent_card(of: &Card) -> Value {
         members.remove("nonce");
     }
     spent
-}
-
-pub(crate) fn session(card: &SessionCard) -> Value {
-    let mut shown_session = tag(&card.session);
-    shown_session["command"] = card.command.iter().map(|word| shown(word)).collect();
-    shown_session["status"] = card.status.into();
-    shown_session["started_at"] = rfc3339(card.started_at).into();
-    shown_session["ended_at"] = card.ended_at.map(rfc3339).into();
-    shown_session["exit_code"] = card.exit_code.into();
-    shown_session["prompts"] = card.prompts.into();
-    shown_session["is_waiting"] = card.is_waiting.into();
-    shown_session["is_paused"] = card.is_paused.into();
-    shown_session["is_connected"] = card.is_connected.into();
-    shown_session["instructions"] = card.instructions.as_ref().map(instructions).into();
-    shown_session
-}
-
-fn instructions(taken: &Instructions) -> Value {
-    let unsent = taken.unsent.as_ref().map(|(text, why)| json!({ "text": shown(text), "why": why }));
-    json!({
-        "max_length": taken.max_length,
-        "lines": taken.lines,
-        "queued": taken.queued.as_deref().map(shown),
-        "unsent": unsent,
-    })
-}
-
-pub(crate) fn audit_line(line: &AuditLine) -> Value {
-    let shown_too = |text: &Option<String>| text.as_deref().map(shown);
-    json!({
-        "seq": line.seq,
-        "at": line.at,
-        "event": line.event,
-        "session": line.session,
-        "prompt": line.prompt,
-        "value": shown_too(&line.value),
-        "source": shown_too(&line.source),
-        "decided_by": shown_too(&line.decided_by),
-    })
-}
-
-fn tag(tag: &SessionTag) -> Value {
-    json!({
-        "id": tag.id.to_string(),
-        "tool": shown(&tag.tool),
-        "label": tag.label.as_deref().map(shown),
-        "cwd": shown(&tag.cwd),
-    })
 }
 
 fn effect(effect: Effect) -> &'static str {
@@ -115,88 +64,42 @@ fn effect(effect: Effect) -> &'static str {
 }
 
 fn takes(card: &Card) -> Value {
-    let takes = card.takes;
-    let refuses = card.choices.iter().any(|offer| offer.effect == Effect::Refuses);
+    let Sighting { kind, takes, .. } = card.sighting;
+    let refuses = card.sighting.rows().any(|row| row.effect == Effect::Refuses);
     json!({
         // A text is an answer.
-        "text": match card.kind {
+        "text": match kind {
             Kind::FreeText | Kind::Idle | Kind::Unknown => true,
             Kind::YesNo | Kind::MultipleChoice => takes.own_text,
             Kind::Password => card.takes_secrets,
             Kind::ConfirmEnter => false,
         },
         // A refusal may carry a reason; heard together with it, or as the next instruction.
-        "reason": takes.reason || refuses && matches!(card.kind, Kind::YesNo | Kind::MultipleChoice),
+        "reason": takes.reason || refuses && matches!(kind, Kind::YesNo | Kind::MultipleChoice),
         "reason_at_once": takes.reason,
         // Several rows are an answer: `1,3`; how many, in words.
         "several": takes.several,
-        "rows": speech::rows_wanted(card.picks),
+        "rows": speech::rows_wanted(card.sighting.constraints.picks),
         "lines": takes.lines,
         // The tool's own hook is told: answers are said, not typed.
         "by_hook": takes.is_by_hook(),
     })
 }
 
-/// What a program or a person wrote, with each character that cannot be seen, or that moves others, named.
-pub(crate) fn shown(text: &str) -> String {
-    visible(text).into_owned()
+/// # Nothing-unseen invariant
+/// Whatever a program or a person wrote: of each text that leaves here, the characters that cannot be seen, or that move
+/// others, are named.
+pub(crate) fn shown(of: &impl Serialize) -> Value {
+    let mut value = json!(of);
+    make_visible(&mut value);
+    value
 }
 
-/// `2026-01-02T03:04:05.678Z`. A clock before the year 0 or beyond 9999 is shown as that end.
-pub(crate) fn rfc3339(at: Timestamp) -> String {
-    const DAY: i64 = 86_400_000;
-    let millis = at.0.clamp(-62_167_219_200_000, 253_402_300_799_999);
-    let (day, rest) = (millis.div_euclid(DAY), millis.rem_euclid(DAY));
-    let (year, month, date) = civil(day);
-    let (seconds, millis) = (rest / 1000, rest % 1000);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
-}
-
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar.
-fn civil(day: i64) -> (i64, i64, i64) {
-    // Counted from 1 March of the year 0, leap days come last in their year, and each 400 years have 146 097 days.
-    let day = day + 719_468;
-    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * month + 2) / 5 + 1;
-    let january_first = month >= 10;
-    (era * 400 + year + i64::from(january_first), if january_first { month - 9 } else { month + 3 }, date)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_as_the_standard_has_them() {
-        for (millis, text) in [
-            (0, "1970-01-01T00:00:00.000Z"),
-            (-1, "1969-12-31T23:59:59.999Z"),
-            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-            (1_767_323_045_678, "2026-01-02T03:04:05.678Z"),
-            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
-            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
-            (i64::MAX, "9999-12-31T23:59:59.999Z"),
-            (i64::MIN, "0000-01-01T00:00:00.000Z"),
-        ] {
-            assert_eq!(rfc3339(Timestamp(millis)), text);
-        }
-    }
-
-    #[test]
-    fn every_day_follows_the_one_before() {
-        let mut before = civil(-719_528);
-        assert_eq!(before, (0, 1, 1));
-        for day in -719_527..100_000 {
-            let now = civil(day);
-            let next_day = (before.0, before.1, before.2 + 1);
-            let next_month = (before.0, before.1 + 1, 1);
-            let next_year = (before.0 + 1, 1, 1);
-            assert!(now == next_day || now == next_month || now == next_year, "{before:?} {now:?}");
-            before = now;
-        }
+fn make_visible(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = visible(text).into_owned(),
+        Value::Array(members) => members.iter_mut().for_each(make_visible),
+        Value::Object(members) => members.values_mut().for_each(make_visible),
+        Value::Null | Value::Bool(_) | Value::Number(_) => (),
     }
 }

@@ -51,22 +51,18 @@ pub(crate) struct Prepared {
 
 pub(crate) fn prepare(tls: &Tls, listen: IpAddr) -> Result<Prepared, TlsError> {
     match tls {
-        Tls::Files { certificate, key } => Ok(Prepared {
-            config: configure(
-                certificates(certificate, &read(certificate)?)?,
-                private_key(key, &read(key)?)?,
-            )?,
-            fingerprint: None,
-        }),
+        Tls::Files { certificate, key } => {
+            let config = configure(certificates(certificate)?, private_key(key)?)?;
+            Ok(Prepared { config, fingerprint: None })
+        }
         Tls::SelfSigned { dir } => {
             let path = dir.join(OWN_FILE);
-            let text = match kept(&path)? {
-                Some(text) => text,
-                None => make(&path, listen)?,
-            };
-            let chain = certificates(&path, &text)?;
+            if !is_kept(&path)? {
+                make(&path, listen)?;
+            }
+            let chain = certificates(&path)?;
             let fingerprint = chain.first().map(fingerprint);
-            Ok(Prepared { config: configure(chain, private_key(&path, &text)?)?, fingerprint })
+            Ok(Prepared { config: configure(chain, private_key(&path)?)?, fingerprint })
         }
     }
 }
@@ -86,33 +82,32 @@ fn configure(
     Ok(Arc::new(config))
 }
 
-fn certificates(path: &Path, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let unusable = || TlsError::Unusable { path: path.to_owned() };
-    let chain: Vec<_> =
-        CertificateDer::pem_slice_iter(text).collect::<Result<_, _>>().map_err(|_| unusable())?;
-    if chain.is_empty() { Err(unusable()) } else { Ok(chain) }
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let text = read(path)?;
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    chain.ok().filter(|chain| !chain.is_empty()).ok_or_else(|| TlsError::Unusable { path: path.to_owned() })
 }
 
-fn private_key(path: &Path, text: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
-    PrivateKeyDer::from_pem_slice(text).map_err(|_| TlsError::Unusable { path: path.to_owned() })
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    PrivateKeyDer::from_pem_slice(&read(path)?).map_err(|_| TlsError::Unusable { path: path.to_owned() })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     fs::read(path).map_err(|source| TlsError::Read { path: path.to_owned(), source })
 }
 
-fn kept(path: &Path) -> Result<Option<Vec<u8>>, TlsError> {
+fn is_kept(path: &Path) -> Result<bool, TlsError> {
     match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(source) => Err(TlsError::Read { path: path.to_owned(), source }),
         Ok(file) if file.permissions().mode() & 0o077 != 0 => {
             Err(TlsError::Exposed { path: path.to_owned() })
         }
-        Ok(_) => read(path).map(Some),
+        Ok(_) => Ok(true),
     }
 }
 
-fn make(path: &Path, listen: IpAddr) -> Result<Vec<u8>, TlsError> {
+fn make(path: &Path, listen: IpAddr) -> Result<(), TlsError> {
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     let reached = crate::reachable(listen).to_string();
     if !names.contains(&reached) {
@@ -123,9 +118,8 @@ fn make(path: &Path, listen: IpAddr) -> Result<Vec<u8>, TlsError> {
     params.distinguished_name.push(DnType::CommonName, "AtlasBridge");
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     let certificate = params.self_signed(&key).map_err(TlsError::Make)?;
-    let text = format!("{}{}", key.serialize_pem(), certificate.pem()).into_bytes();
-    keep(path, &text).map_err(|source| TlsError::Keep { path: path.to_owned(), source })?;
-    Ok(text)
+    let text = format!("{}{}", key.serialize_pem(), certificate.pem());
+    keep(path, text.as_bytes()).map_err(|source| TlsError::Keep { path: path.to_owned(), source })
 }
 
 /// Written aside and moved: a crash in between leaves no half of a key.

@@ -6,7 +6,7 @@ use atlasbridge_channel::Receipt;
 use atlasbridge_model::answer::{Refusal, Rules};
 use atlasbridge_model::lifecycle::{Failure, PromptState};
 use atlasbridge_model::opening::Opening;
-use atlasbridge_web::desk::Answer;
+use atlasbridge_web::questions::Answer;
 use atlasbridge_wire::command::Response;
 use tokio::sync::{mpsc, oneshot};
 

@@ -12,6 +12,7 @@ use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::routing::Running;
 use atlasbridge_store::{CameBy, FollowUp, NewNotice, Offered, PromptRecord};
 
+use super::requests::heard;
 use super::{Hub, Input, random};
 use crate::decide::{Actor, Answer, AnswerRight, Matter, Operator, SWITCHED_TO};
 use crate::desks::Way;
@@ -218,7 +219,7 @@ impl Hub {
             version: self.identity.version.clone(),
             sessions: self.engine.store.active_sessions().await?,
             views: self.active_views().await?,
-            standing: self.standing().await?,
+            standing: self.engine.store.standing_prompts().await?,
             channels: self.channel_views(),
             trouble: self.trouble.clone(),
             switched: self.switched_to(&operator).await?,
@@ -277,10 +278,7 @@ impl Hub {
         let asked = self.outside.registry.ask_screen(session);
         let (inputs, operator) = (self.inputs.clone(), operator.clone());
         tokio::spawn(async move {
-            let text = match asked {
-                Some(asked) => tokio::time::timeout(SCREEN_LIMIT, asked).await.ok().and_then(Result::ok),
-                None => None,
-            };
+            let text = heard(asked, tokio::time::Instant::now() + SCREEN_LIMIT).await;
             let screen = words::screen(&record, text.as_deref());
             let _ = inputs.send(Input::Say(operator.notice_under(&screen, reply_to.as_ref()))).await;
         });

@@ -8,19 +8,21 @@ use atlasbridge_model::answer::Source;
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::mask::mask_in_place;
-use atlasbridge_model::{ReplyId, SessionId};
+use atlasbridge_model::{ReplyId, SessionId, Timestamp};
 use atlasbridge_store::{
-    Logins, OpenPrompt, PromptRecord, Redeem, Reply, SessionRecord, SessionStatus, Verification, rfc3339,
+    Logins, OpenPrompt, PromptRecord, Redeem, Reply, SessionRecord, SessionStatus, Verification,
 };
-use atlasbridge_web::desk::{
-    self, Ask, AuditLine, AuditVerdict, Desk, Figures, HistoryPage, Instructions, Search, SessionCard,
-    SessionStory, Typing, Visitor,
+use atlasbridge_web::questions::{
+    self, Ask, AuditLine, AuditVerdict, Deed, Figures, HubDoor, Instructions, Search, SessionCard,
+    SessionStory, Typing, Unsent, Visitor, Words,
 };
-use atlasbridge_web::{Config as PageConfig, WebHandle};
+use atlasbridge_web::{PageConfig, WebHandle};
 use atlasbridge_wire::command::{ChannelView, LoginView, Response};
 use atlasbridge_wire::session::{self, TypingOutcome};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
+use super::requests::heard;
 use super::{Hub, Input, RESTART_AFTER, RESTARTS, chain, random};
 use crate::cards::{card, tag};
 use crate::decide::{Actor, Answer, AnswerRight, Matter};
@@ -56,7 +58,8 @@ pub(super) struct Page {
 enum Serving {
     #[default]
     Off,
-    On(Served),
+    /// Dropped, the page ends.
+    On(WebHandle),
     /// It failed, and is started again by itself.
     Again {
         why: String,
@@ -64,18 +67,6 @@ enum Serving {
     Stopped {
         why: String,
     },
-}
-
-#[derive(Debug)]
-struct Served {
-    handle: WebHandle,
-    worker: tokio::task::JoinHandle<()>,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        self.worker.abort();
-    }
 }
 
 impl Page {
@@ -103,19 +94,16 @@ impl Hub {
     }
 
     fn serve_page(&mut self) {
-        // Dropped, the old one ends.
         self.page.state = Serving::Off;
         self.page.no += 1;
-        let Some(config) = self.page.config.clone() else {
-            return;
-        };
+        let Some(config) = self.page.config.clone() else { return };
         let (asks, mut asked) = mpsc::channel(MAILBOX);
-        let desk = Desk { asks, changes: self.page.changes.subscribe() };
-        match atlasbridge_web::start(config, desk) {
+        let door = HubDoor { asks, changes: self.page.changes.subscribe() };
+        match atlasbridge_web::start(config, door) {
             Ok((handle, work)) => {
                 let (inputs, no) = (self.inputs.clone(), self.page.no);
                 // The server and what it asks end together, and the loop hears of it last.
-                let worker = tokio::spawn(async move {
+                tokio::spawn(async move {
                     let mut serving = tokio::spawn(async move {
                         pause::failure("page");
                         work.await;
@@ -135,7 +123,7 @@ impl Hub {
                     let _ = inputs.send(Input::PageEnded { no }).await;
                 });
                 tracing::info!(address = %handle.base_url, "the page is served");
-                self.page.state = Serving::On(Served { handle, worker });
+                self.page.state = Serving::On(handle);
             }
             Err(error) => {
                 let why = chain(&error);
@@ -172,27 +160,21 @@ impl Hub {
 
     /// All channels, for `status`: the page first, if there is to be one.
     pub(super) fn channel_views(&self) -> Vec<ChannelView> {
-        let not_served = |state: &str, why: &str| ChannelView {
-            name: WEB.to_owned(),
-            state: state.to_owned(),
-            detail: Some(why.to_owned()),
-            address: None,
-        };
         let page = match &self.page.state {
             Serving::Off => None,
-            Serving::On(served) => Some(ChannelView {
-                name: WEB.to_owned(),
-                state: "connected".to_owned(),
-                detail: served
-                    .handle
-                    .fingerprint
-                    .as_ref()
-                    .map(|fingerprint| format!("certificate SHA-256 {fingerprint}")),
-                address: Some(served.handle.base_url.clone()),
-            }),
-            Serving::Again { why } => Some(not_served("retrying", why)),
-            Serving::Stopped { why } => Some(not_served("stopped", why)),
+            Serving::On(handle) => {
+                let detail = handle.fingerprint.as_ref().map(|print| format!("certificate SHA-256 {print}"));
+                Some(("connected", detail, Some(handle.base_url.clone())))
+            }
+            Serving::Again { why } => Some(("retrying", Some(why.clone()), None)),
+            Serving::Stopped { why } => Some(("stopped", Some(why.clone()), None)),
         };
+        let page = page.map(|(state, detail, address)| ChannelView {
+            name: WEB.to_owned(),
+            state: state.to_owned(),
+            detail,
+            address,
+        });
         page.into_iter().chain(self.outside.channels.views()).collect()
     }
 
@@ -202,31 +184,29 @@ impl Hub {
             Ask::Inbox { reply } => drop(reply.send(self.inbox().await?)),
             Ask::Sessions { all, reply } => drop(reply.send(self.session_cards(all).await?)),
             Ask::Session { session, reply } => drop(reply.send(self.story(session).await?)),
-            Ask::History { search, reply } => drop(reply.send(self.history(search).await?)),
+            Ask::History { search, reply } => drop(reply.send(self.history(&search).await?)),
             Ask::Audit { search, reply } => drop(reply.send(self.audit_lines(search).await?)),
             Ask::VerifyAudit { reply } => self.verify_audit(reply),
-            Ask::Answer { prompt, nonce, said, as_is, visitor, reply } => {
-                let on = Ok(AnswerRight { prompt, nonce: Some(nonce) });
-                let answer = Answer { on, said, as_is, then: None };
-                return self.visitor_decides(visitor, Matter::Answer(answer), reply).await;
-            }
-            Ask::Send { session, text, as_is, visitor, reply } => {
-                return self.visitor_decides(visitor, Matter::Instruct { session, text, as_is }, reply).await;
-            }
-            Ask::TakeBack { session, visitor, reply } => {
-                let matter = Matter::TakeBack { session, only: None };
-                return self.visitor_decides(visitor, matter, reply).await;
-            }
-            Ask::StopSession { session, visitor, reply } => {
-                return self.visitor_decides(visitor, Matter::Stop { session }, reply).await;
+            Ask::Do { deed, visitor: Visitor(login), reply } => {
+                let matter = match deed {
+                    Deed::Answer { prompt, nonce, said, as_is } => {
+                        let on = Ok(AnswerRight { prompt, nonce: Some(nonce) });
+                        Matter::Answer(Answer { on, said, as_is, then: None })
+                    }
+                    Deed::Send { session, text, as_is } => Matter::Instruct { session, text, as_is },
+                    Deed::TakeBack { session } => Matter::TakeBack { session, only: None },
+                    Deed::StopSession { session } => Matter::Stop { session },
+                    Deed::Type { session, typing } => {
+                        return self.page_types(session, typing, login, reply).await;
+                    }
+                };
+                return self.decide(Actor::Page { login }, matter, None, Some(Way::Page(reply))).await;
             }
             Ask::Watch { session, reply } => drop(reply.send(self.outside.registry.watch_screen(session))),
             Ask::Lines { session, reply } => {
                 let asked = self.outside.registry.ask_lines(session, MOST_LINES);
-                tokio::spawn(async move { drop(reply.send(heard(asked).await)) });
-            }
-            Ask::Type { session, typing, visitor, reply } => {
-                return self.page_types(session, typing, &visitor, reply).await;
+                let deadline = Instant::now() + HOST_LIMIT;
+                tokio::spawn(async move { drop(reply.send(heard(asked, deadline).await)) });
             }
             Ask::Redeem { link, login, device, reply } => {
                 let name = format!("{WEB}:{}", &atlasbridge_model::id::hex(&random()?)[..6]);
@@ -255,34 +235,26 @@ impl Hub {
         Ok(())
     }
 
-    async fn visitor_decides(
-        &mut self,
-        Visitor(login): Visitor,
-        matter: Matter,
-        reply: oneshot::Sender<desk::Answer>,
-    ) -> Result<(), Trouble> {
-        self.decide(Actor::Page { login }, matter, None, Some(Way::Page(reply))).await
-    }
-
     fn card(&self, prompt: &PromptRecord, session: &SessionRecord, reply: Option<&Reply>) -> Card {
         card(prompt, session, reply, self.outside.rules, clock::now())
+    }
+
+    async fn card_of(&self, prompt: &PromptRecord, session: &SessionRecord) -> Result<Card, Trouble> {
+        let reply = self.engine.store.reply_of(prompt.id).await?;
+        Ok(self.card(prompt, session, reply.as_ref()))
     }
 
     async fn inbox(&self) -> Result<Vec<Card>, Trouble> {
         let standing = self.engine.store.standing_prompts().await?;
         let mut cards = Vec::with_capacity(standing.len());
         for OpenPrompt { prompt, session } in standing {
-            let reply = self.engine.store.reply_of(prompt.id).await?;
-            cards.push(self.card(&prompt, &session, reply.as_ref()));
+            cards.push(self.card_of(&prompt, &session).await?);
         }
         Ok(cards)
     }
 
     async fn session_cards(&self, all: bool) -> Result<Vec<SessionCard>, Trouble> {
-        let sessions = match all {
-            true => self.engine.store.sessions(MOST_SESSIONS).await?,
-            false => self.engine.store.active_sessions().await?,
-        };
+        let sessions = self.listed_sessions(all, MOST_SESSIONS).await?;
         let mut cards = Vec::with_capacity(sessions.len());
         for session in sessions {
             cards.push(self.session_card(&session).await?);
@@ -296,8 +268,8 @@ impl Hub {
             session: tag(session),
             command: session.command.clone(),
             status: session.status.as_str(),
-            started_at: session.started_at,
-            ended_at: session.ended_at,
+            started_at: session.started_at.rfc3339(),
+            ended_at: session.ended_at.map(Timestamp::rfc3339),
             exit_code: session.exit_code,
             prompts: self.engine.store.prompt_count(session.id).await?,
             is_waiting: prompts.iter().any(|prompt| matches!(prompt.state, PromptState::AwaitingReply)),
@@ -308,43 +280,34 @@ impl Hub {
     }
 
     async fn instructions(&self, session: &SessionRecord) -> Result<Option<Instructions>, Trouble> {
-        let Some(last) = self.engine.store.last_idle(session.id).await? else {
-            return Ok(None);
-        };
+        let Some(last) = self.engine.store.last_idle(session.id).await? else { return Ok(None) };
         let queued = self.engine.store.queued_text(session.id).await?;
         let unsent = self.engine.store.unsent_text(session.id).await?;
         if session.status != SessionStatus::Active && unsent.is_none() {
             return Ok(None);
         }
+        let words = |text: &str| Words(mask_in_place(text).into_owned());
         Ok(Some(Instructions {
             max_length: last.sighting.constraints.max_length,
             lines: last.sighting.takes.lines,
-            queued: queued.map(|text| mask_in_place(&text.text).into_owned()),
-            unsent: unsent.map(|(text, why)| (mask_in_place(&text.text).into_owned(), why.replace('_', " "))),
+            queued: queued.map(|text| words(&text.text)),
+            unsent: unsent.map(|(text, why)| Unsent { text: words(&text.text), why: why.replace('_', " ") }),
         }))
     }
 
     async fn story(&self, session: SessionId) -> Result<Option<SessionStory>, Trouble> {
-        let Some(record) = self.engine.store.session(session).await? else {
-            return Ok(None);
-        };
+        let Some(record) = self.engine.store.session(session).await? else { return Ok(None) };
         let mut prompts = Vec::new();
         for prompt in self.engine.store.prompts_of(session).await? {
-            let reply = self.engine.store.reply_of(prompt.id).await?;
-            prompts.push(self.card(&prompt, &record, reply.as_ref()));
+            prompts.push(self.card_of(&prompt, &record).await?);
         }
         Ok(Some(SessionStory { session: self.session_card(&record).await?, prompts }))
     }
 
-    async fn history(&self, search: Search) -> Result<HistoryPage, Trouble> {
-        let most = search.most as usize;
-        let found = self.engine.store.search_prompts(&search).await?;
+    async fn history(&self, search: &Search) -> Result<Vec<Card>, Trouble> {
+        let found = self.engine.store.search_prompts(search).await?;
         let cards = found.iter().map(|found| self.card(&found.prompt, &found.session, found.reply.as_ref()));
-        Ok(HistoryPage {
-            prompts: cards.collect(),
-            // Prompts of one moment are never torn apart, so a full page may be longer than asked for.
-            older: found.last().filter(|_| found.len() >= most).map(|last| last.prompt.created_at.0),
-        })
+        Ok(cards.collect())
     }
 
     async fn audit_lines(&self, search: Search) -> Result<Vec<AuditLine>, Trouble> {
@@ -390,8 +353,8 @@ impl Hub {
         &mut self,
         session: SessionId,
         typing: Typing,
-        visitor: &Visitor,
-        reply: oneshot::Sender<desk::Answer>,
+        login: String,
+        reply: oneshot::Sender<questions::Answer>,
     ) -> Result<(), Trouble> {
         let (value, what) = match typing {
             Typing::Key(key) => (format!("key {key:?}"), session::Typing::Key(key)),
@@ -400,38 +363,31 @@ impl Hub {
                 session::Typing::Text { text, enter },
             ),
         };
-        self.engine
-            .store
-            .audit(
-                AuditEvent {
-                    session: Some(session),
-                    value: Some(value),
-                    source: Some(WEB.to_owned()),
-                    decided_by: Some(visitor.0.clone()),
-                    ..AuditEvent::new(EventName::ReplyReceived)
-                },
-                clock::now(),
-            )
-            .await?;
+        let event = AuditEvent {
+            session: Some(session),
+            value: Some(value),
+            source: Some(WEB.to_owned()),
+            decided_by: Some(login),
+            ..AuditEvent::new(EventName::ReplyReceived)
+        };
+        self.engine.store.audit(event, clock::now()).await?;
         let id = ReplyId::from_random(random()?).to_string();
         let outcome = self.outside.registry.type_into(session, id, what);
         tokio::spawn(async move {
-            let answer = match heard(outcome).await {
-                Some(TypingOutcome::Typed) => desk::Answer::Done { card: None },
-                Some(TypingOutcome::Busy) => refused("an answer is being typed right now; try again"),
-                Some(TypingOutcome::TypingLocally) => {
-                    refused("somebody is in the middle of typing at the terminal")
+            let why = match heard(outcome, Instant::now() + HOST_LIMIT).await {
+                Some(TypingOutcome::Typed) => {
+                    return drop(reply.send(questions::Answer::Done { card: None }));
                 }
-                Some(TypingOutcome::Refused) => refused("this cannot be typed: too long, or not plain text"),
-                Some(TypingOutcome::NotTaken) => refused("the session did not take it"),
-                Some(TypingOutcome::NotRecorded) => {
-                    refused("it could not be put on record, so it was not typed")
-                }
+                Some(TypingOutcome::Busy) => "an answer is being typed right now; try again",
+                Some(TypingOutcome::TypingLocally) => "somebody is in the middle of typing at the terminal",
+                Some(TypingOutcome::Refused) => "this cannot be typed: too long, or not plain text",
+                Some(TypingOutcome::NotTaken) => "the session did not take it",
+                Some(TypingOutcome::NotRecorded) => "it could not be put on record, so it was not typed",
                 Some(TypingOutcome::Gone | TypingOutcome::Unknown) | None => {
-                    refused("the session does not answer; whether it was typed is not known")
+                    "the session does not answer; whether it was typed is not known"
                 }
             };
-            drop(reply.send(answer));
+            drop(reply.send(questions::Answer::Refused { why: why.to_owned() }));
         });
         Ok(())
     }
@@ -439,7 +395,6 @@ impl Hub {
     async fn figures(&self) -> Result<Figures, Trouble> {
         let figures = self.engine.store.figures().await?;
         Ok(Figures {
-            version: self.identity.version.clone(),
             sessions_active: self.engine.store.active_sessions().await?.len() as u64,
             prompts_open: self.engine.store.open_prompts().await?.len() as u64,
             prompts_total: figures.prompts_total,
@@ -451,26 +406,24 @@ impl Hub {
     }
 
     /// A one-time link: its secret is told once, to whoever asked, and kept nowhere.
-    pub(super) async fn web_link(&mut self) -> Result<Response, Trouble> {
-        let served = match &self.page.state {
-            Serving::On(served) => served,
-            Serving::Again { why } | Serving::Stopped { why } => {
-                return Ok(Response::Refused { reason: format!("the page is not served: {why}") });
-            }
+    pub(super) async fn web_link(&self) -> Result<Response, Trouble> {
+        let reason = match &self.page.state {
+            Serving::On(handle) => return self.new_link(&handle.base_url).await,
+            Serving::Again { why } | Serving::Stopped { why } => format!("the page is not served: {why}"),
             Serving::Off => {
-                return Ok(Response::Refused {
-                    reason: "the page is switched off; set `enabled = true` in [web] and restart the hub"
-                        .to_owned(),
-                });
+                "the page is switched off; set `enabled = true` in [web] and restart the hub".to_owned()
             }
         };
-        let base = served.handle.base_url.clone();
+        Ok(Response::Refused { reason })
+    }
+
+    async fn new_link(&self, base_url: &str) -> Result<Response, Trouble> {
         let secret =
             atlasbridge_web::new_secret().map_err(|error| Trouble::NoRandomness(error.to_string()))?;
         let now = clock::now();
         let expires_at = now.wall.plus_millis(LINK_LIMIT.as_millis() as i64);
         self.engine.store.add_link(&atlasbridge_web::link_hash(&secret).0, expires_at, now).await?;
-        Ok(Response::WebLink { url: atlasbridge_web::link_url(&base, &secret) })
+        Ok(Response::WebLink { url: atlasbridge_web::link_url(base_url, &secret) })
     }
 
     pub(super) async fn web_logins(&self) -> Result<Response, Trouble> {
@@ -479,8 +432,8 @@ impl Hub {
         let view = |login: atlasbridge_store::Login| LoginView {
             name: login.name,
             device: login.device,
-            created_at: rfc3339(login.created_at),
-            seen_at: rfc3339(login.seen_at),
+            created_at: login.created_at.rfc3339(),
+            seen_at: login.seen_at.rfc3339(),
         };
         Ok(Response::WebLogins { logins: logins.into_iter().map(view).collect() })
     }
@@ -496,12 +449,4 @@ impl Hub {
             _ => Response::Done,
         })
     }
-}
-
-async fn heard<T>(answer: Option<oneshot::Receiver<T>>) -> Option<T> {
-    tokio::time::timeout(HOST_LIMIT, answer?).await.ok()?.ok()
-}
-
-fn refused(why: impl Into<String>) -> desk::Answer {
-    desk::Answer::Refused { why: why.into() }
 }

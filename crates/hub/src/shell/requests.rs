@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use atlasbridge_model::answer::{Refusal, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
-use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{PromptId, SessionId};
-use atlasbridge_store::{OpenPrompt, SessionRecord, SessionStatus, rfc3339};
+use atlasbridge_model::{PromptId, SessionId, Timestamp};
+use atlasbridge_store::{SessionRecord, SessionStatus};
 use atlasbridge_wire::PROTOCOL;
 use atlasbridge_wire::command::{HubView, Request, Response, SessionView};
-use atlasbridge_wire::session::Health;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::Hub;
 use crate::clock;
@@ -18,7 +17,7 @@ use crate::decide::{Actor, Answer, AnswerRight, Matter};
 use crate::desks::{NO_SESSION, Way};
 use crate::engine::Trouble;
 use crate::peer::Peer;
-use crate::views::{Life, is_waiting, session_view, standing_view};
+use crate::views::{is_waiting, session_view, set_health, standing_view};
 
 /// How long a session host may take to say how it is.
 const HEALTH_LIMIT: Duration = Duration::from_secs(1);
@@ -61,8 +60,18 @@ impl Hub {
                 return self.decide_about(&session, by, |session| Matter::Resume { session }, respond).await;
             }
             Request::Watch => return self.watch(respond).await,
-            Request::Sessions { all } => return self.sessions(all, respond).await,
-            Request::Session { session } => return self.session(&session, respond).await,
+            Request::Sessions { all } => {
+                let sessions = self.listed_sessions(all, MOST_SESSIONS).await?;
+                let response = |sessions| Some(Response::Sessions { sessions });
+                return self.tell_sessions(sessions, respond, response).await;
+            }
+            Request::Session { session } => match self.named_session(&session).await? {
+                Ok(session) => {
+                    let response = |mut views: Vec<SessionView>| views.pop().map(Response::Session);
+                    return self.tell_sessions(vec![session], respond, response).await;
+                }
+                Err(reason) => Response::Refused { reason },
+            },
             Request::Approvals => self.approvals().await?,
             Request::Status => self.status().await?,
             Request::StopHub => {
@@ -155,17 +164,6 @@ impl Hub {
         Ok(Response::Approvals { prompts })
     }
 
-    /// What stands on screens, each with the word for it.
-    pub(super) async fn standing(&self) -> Result<Vec<(OpenPrompt, String)>, Trouble> {
-        let (rules, now) = (self.outside.rules, clock::now());
-        let standing = self.engine.store.standing_prompts().await?.into_iter();
-        let with_word = |open: OpenPrompt| {
-            let word = standing_view(&open, rules, now).word;
-            (open, word)
-        };
-        Ok(standing.map(with_word).collect())
-    }
-
     async fn status(&self) -> Result<Response, Trouble> {
         let store = &self.engine.store;
         let open = store.open_prompts().await?;
@@ -173,7 +171,7 @@ impl Hub {
             pid: std::process::id(),
             version: self.identity.version.clone(),
             protocol: PROTOCOL,
-            started_at: rfc3339(atlasbridge_model::Timestamp(self.started_at)),
+            started_at: Timestamp(self.started_at).rfc3339(),
             sessions: store.active_sessions().await?.len(),
             prompts: open.iter().filter(|open| is_waiting(&open.prompt.state)).count(),
             trouble: self.trouble.clone(),
@@ -201,76 +199,60 @@ impl Hub {
         Ok(())
     }
 
-    async fn sessions(&mut self, all: bool, respond: mpsc::Sender<Response>) -> Result<(), Trouble> {
-        let sessions = match all {
-            true => self.engine.store.sessions(MOST_SESSIONS).await?,
-            false => self.engine.store.active_sessions().await?,
-        };
+    /// Running sessions, or with `all` the past ones too, newest first.
+    pub(super) async fn listed_sessions(&self, all: bool, most: u32) -> Result<Vec<SessionRecord>, Trouble> {
+        let store = &self.engine.store;
+        Ok(if all { store.sessions(most).await? } else { store.active_sessions().await? })
+    }
+
+    /// Tells how sessions are, once their hosts have said it; they are awaited outside the loop.
+    async fn tell_sessions(
+        &mut self,
+        sessions: Vec<SessionRecord>,
+        respond: mpsc::Sender<Response>,
+        response: fn(Vec<SessionView>) -> Option<Response>,
+    ) -> Result<(), Trouble> {
         let mut asked = Vec::with_capacity(sessions.len());
         for session in sessions {
-            let life = self.life(&session).await?;
-            asked.push((session, life));
+            let is_active = session.status == SessionStatus::Active;
+            let health = is_active.then(|| self.outside.registry.ask_health(session.id)).flatten();
+            asked.push((self.session_view(&session).await?, health));
         }
         tokio::spawn(async move {
-            let deadline = tokio::time::Instant::now() + HEALTH_LIMIT;
+            let deadline = Instant::now() + HEALTH_LIMIT;
             let mut views = Vec::with_capacity(asked.len());
-            for (session, (mut life, health)) in asked {
-                life.health = heard(health, deadline).await;
-                views.push(session_view(&session, &life, clock::now()));
+            for (mut view, health) in asked {
+                if let Some(health) = heard(health, deadline).await {
+                    set_health(&mut view, &health);
+                }
+                views.push(view);
             }
-            let _ = respond.send(Response::Sessions { sessions: views }).await;
+            if let Some(response) = response(views) {
+                let _ = respond.send(response).await;
+            }
         });
         Ok(())
     }
 
-    async fn session(&mut self, wanted: &str, respond: mpsc::Sender<Response>) -> Result<(), Trouble> {
-        let session = match self.named_session(wanted).await? {
-            Ok(session) => session,
-            Err(reason) => {
-                let _ = respond.try_send(Response::Refused { reason });
-                return Ok(());
-            }
-        };
-        let (mut life, health) = self.life(&session).await?;
-        tokio::spawn(async move {
-            life.health = heard(health, tokio::time::Instant::now() + HEALTH_LIMIT).await;
-            let _ = respond.send(Response::Session(session_view(&session, &life, clock::now()))).await;
-        });
-        Ok(())
+    /// A session as the store knows it; nobody is asked how it is.
+    async fn session_view(&self, session: &SessionRecord) -> Result<SessionView, Trouble> {
+        let live = self.engine.store.live_prompts(session.id).await?;
+        let prompts = self.engine.store.prompt_count(session.id).await?;
+        Ok(session_view(session, prompts, live.iter().map(|prompt| &prompt.state), clock::now()))
     }
 
-    /// What the store knows, and the question to the host; its answer is awaited outside the loop.
-    async fn life(
-        &mut self,
-        session: &SessionRecord,
-    ) -> Result<(Life, Option<oneshot::Receiver<Health>>), Trouble> {
-        let prompts = self.engine.store.live_prompts(session.id).await?;
-        let health = match session.status {
-            SessionStatus::Active => self.outside.registry.ask_health(session.id),
-            SessionStatus::Completed | SessionStatus::Crashed | SessionStatus::Terminated => None,
-        };
-        let life = Life {
-            health: None,
-            prompts: self.engine.store.prompt_count(session.id).await?,
-            waiting: prompts.iter().filter(|prompt| is_waiting(&prompt.state)).count() as u64,
-            is_awaiting: prompts.iter().any(|prompt| prompt.state == PromptState::AwaitingReply),
-        };
-        Ok((life, health))
-    }
-
-    /// Running sessions as the store knows them; nobody is asked how they are.
-    pub(super) async fn active_views(&mut self) -> Result<Vec<SessionView>, Trouble> {
+    pub(super) async fn active_views(&self) -> Result<Vec<SessionView>, Trouble> {
         let mut views = Vec::new();
         for session in self.engine.store.active_sessions().await? {
-            let (life, _) = self.life(&session).await?;
-            views.push(session_view(&session, &life, clock::now()));
+            views.push(self.session_view(&session).await?);
         }
         Ok(views)
     }
 }
 
-async fn heard(health: Option<oneshot::Receiver<Health>>, deadline: tokio::time::Instant) -> Option<Health> {
-    tokio::time::timeout_at(deadline, health?).await.ok()?.ok()
+/// What a session host answers until then. `None`: it was not asked, has gone or takes longer.
+pub(super) async fn heard<T>(answer: Option<oneshot::Receiver<T>>, deadline: Instant) -> Option<T> {
+    tokio::time::timeout_at(deadline, answer?).await.ok()?.ok()
 }
 
 /// Requests that change what happens, as opposed to looking.

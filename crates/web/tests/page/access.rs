@@ -219,11 +219,11 @@ async fn a_certificate_of_our_making_is_kept_and_has_one_fingerprint() {
 fn refused(tls: Option<Tls>) -> String {
     let config =
         atlasbridge_web::PageConfig { listen: "127.0.0.1:0".parse().unwrap(), tls, version: String::new() };
-    let desk = atlasbridge_web::Desk {
+    let hub = atlasbridge_web::HubDoor {
         asks: tokio::sync::mpsc::channel(1).0,
         changes: tokio::sync::watch::channel(0).1,
     };
-    match atlasbridge_web::start(config, desk) {
+    match atlasbridge_web::start(config, hub) {
         Ok(_) => panic!("it was served"),
         Err(error) => std::error::Error::source(&error).unwrap().to_string(),
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use atlasbridge_model::answer::{Said, Source};
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::picture::{Row, Run, Style};
-use atlasbridge_model::{Picture, PromptId, ReplyId, Span, Takes};
-use atlasbridge_web::desk::{Key, Typing};
+use atlasbridge_model::{Picture, PromptId, ReplyId, Span, Takes, Timestamp};
+use atlasbridge_web::questions::{Key, Typing};
 use serde_json::{Value, json};
 
 use crate::client::Request;
@@ -123,8 +123,9 @@ async fn a_card_tells_everything_and_hides_nothing() {
 async fn a_card_tells_what_it_takes_besides_its_rows() {
     let hub = Hub::start();
     let login = hub.new_login();
-    hub.state().prompts[0].picks = Span::new(1, 2);
-    hub.state().prompts[0].takes = Takes { reason: true, own_text: true, several: true, lines: false };
+    hub.state().prompts[0].sighting.constraints.picks = Span::new(1, 2);
+    hub.state().prompts[0].sighting.takes =
+        Takes { reason: true, own_text: true, several: true, lines: false };
     hub.state().prompts[0].state =
         PromptState::ReplyReceived { reply: ReplyId::from_random([1; 16]), source: Source::Command };
     let path = format!("/api/sessions/{}", session_id());
@@ -260,7 +261,7 @@ async fn history_and_export_hold_every_prompt_once() {
             let mut bytes = [0; 16];
             bytes[..2].copy_from_slice(&number.to_be_bytes());
             let prompt = PromptId::from_random(bytes);
-            atlasbridge_channel::Card { prompt, ..card() }
+            atlasbridge_channel::Card { prompt, asked_at: Timestamp(number.into()), ..card() }
         })
         .collect();
     let expected: Vec<String> = many.iter().rev().map(|card| card.prompt.to_string()).collect();

@@ -1,20 +1,21 @@
-//! A hub in memory: real links, logins, prompts and sessions behind a real desk. It counts every change.
+//! A hub in memory: real links, logins, prompts and sessions behind a real door. It counts every change.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use atlasbridge_channel::{Answered, Card, Offer, SessionTag};
+use atlasbridge_channel::{Answered, Card, SessionTag};
 use atlasbridge_model::answer::{Said, Source};
 use atlasbridge_model::lifecycle::{PromptState, Resolution};
 use atlasbridge_model::{
-    Detail, Effect, Excerpt, Kind, Level, Nonce, Picture, PromptId, SessionId, Takes, Timestamp,
+    Choice, Choices, Confidence, Constraints, Detail, Effect, Entry, Excerpt, Fingerprint, Kind, Nonce,
+    Picture, PromptId, SessionId, Sighting, SightingNo, Strokes, Takes, Timestamp,
 };
-use atlasbridge_web::desk::{
-    Answer, Ask, AuditLine, AuditVerdict, Figures, HistoryPage, Instructions, Search, SessionCard,
-    SessionStory, TokenHash, Typing, Visitor,
+use atlasbridge_web::questions::{
+    Answer, Ask, AuditLine, AuditVerdict, Deed, Figures, Instructions, Search, SessionCard, SessionStory,
+    TokenHash, Typing, Unsent, Visitor, Words,
 };
-use atlasbridge_web::{Desk, PageConfig, Tls, WebHandle, link_hash, new_secret, start};
+use atlasbridge_web::{HubDoor, PageConfig, Tls, WebHandle, link_hash, new_secret, start};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -80,8 +81,8 @@ impl Hub {
             }
         });
         let config = PageConfig { listen: listen.parse().unwrap(), tls, version: "1.2.3".to_owned() };
-        let desk = Desk { asks, changes: changed };
-        let (web, worker) = start(config, desk).unwrap();
+        let door = HubDoor { asks, changes: changed };
+        let (web, worker) = start(config, door).unwrap();
         Self { web, served: tokio::spawn(worker), state, changes }
     }
 
@@ -152,34 +153,8 @@ impl State {
                     told: "All records are as they were written.".to_owned(),
                 });
             }
-            Ask::Answer { prompt, nonce, said, as_is, visitor, reply } => {
-                let _ = reply.send(match &said {
-                    Said::Text(text) if text.starts_with('!') && !as_is => not_plain(),
-                    _ => self.answer(prompt, nonce, said, &visitor),
-                });
-            }
-            Ask::Send { session, text, as_is, reply, .. } => {
-                let card = self.sessions.iter_mut().find(|card| card.session.id == session);
-                let taken = card.and_then(|card| card.instructions.as_mut());
-                let _ = reply.send(match taken {
-                    None => done_if(false),
-                    Some(_) if text.starts_with('!') && !as_is => not_plain(),
-                    Some(taken) => {
-                        self.changed += 1;
-                        taken.queued = Some(text);
-                        let told = "claude is working; this is sent when it has finished.".to_owned();
-                        Answer::Queued { told }
-                    }
-                });
-            }
-            Ask::TakeBack { session, reply, .. } => {
-                let card = self.sessions.iter_mut().find(|card| card.session.id == session);
-                let taken = card.and_then(|card| card.instructions.as_mut());
-                let is_done = taken.is_some_and(|taken| taken.queued.take().is_some());
-                if is_done {
-                    self.changed += 1;
-                }
-                let _ = reply.send(done_if(is_done));
+            Ask::Do { deed, visitor, reply } => {
+                let _ = reply.send(self.done(deed, &visitor));
             }
             Ask::Watch { session, reply } => {
                 let _ = reply.send(self.pictures.get(&session).map(watch::Sender::subscribe));
@@ -187,21 +162,6 @@ impl State {
             Ask::Lines { session, reply } => {
                 let lines = vec!["first".to_owned(), "se\u{202e}cond".to_owned()];
                 let _ = reply.send(self.pictures.contains_key(&session).then_some(lines));
-            }
-            Ask::Type { session, typing, reply, .. } => {
-                let is_known = self.pictures.contains_key(&session);
-                if is_known {
-                    self.changed += 1;
-                    self.typed.push((session, typing));
-                }
-                let _ = reply.send(done_if(is_known));
-            }
-            Ask::StopSession { session, reply, .. } => {
-                let is_known = self.pictures.remove(&session).is_some();
-                if is_known {
-                    self.changed += 1;
-                }
-                let _ = reply.send(done_if(is_known));
             }
             Ask::Redeem { link, login, reply, .. } => {
                 let is_good = self.links.remove(&link);
@@ -221,7 +181,6 @@ impl State {
             }
             Ask::Figures { reply } => {
                 let _ = reply.send(Figures {
-                    version: "1.2.3".to_owned(),
                     sessions_active: self.pictures.len() as u64,
                     prompts_open: self.prompts.iter().filter(|card| card.is_open()).count() as u64,
                     channels: vec![("telegram".to_owned(), "connected".to_owned())],
@@ -232,30 +191,66 @@ impl State {
         }
     }
 
+    fn done(&mut self, deed: Deed, visitor: &Visitor) -> Answer {
+        match deed {
+            Deed::Answer { prompt, nonce, said, as_is } => match &said {
+                Said::Text(text) if text.starts_with('!') && !as_is => not_plain(),
+                _ => self.answer(prompt, nonce, said, visitor),
+            },
+            Deed::Send { session, text, as_is } => {
+                let card = self.sessions.iter_mut().find(|card| card.session.id == session);
+                match card.and_then(|card| card.instructions.as_mut()) {
+                    None => done_if(false),
+                    Some(_) if text.starts_with('!') && !as_is => not_plain(),
+                    Some(taken) => {
+                        self.changed += 1;
+                        taken.queued = Some(Words(text));
+                        let told = "claude is working; this is sent when it has finished.".to_owned();
+                        Answer::Queued { told }
+                    }
+                }
+            }
+            Deed::TakeBack { session } => {
+                let card = self.sessions.iter_mut().find(|card| card.session.id == session);
+                let taken = card.and_then(|card| card.instructions.as_mut());
+                let is_done = taken.is_some_and(|taken| taken.queued.take().is_some());
+                if is_done {
+                    self.changed += 1;
+                }
+                done_if(is_done)
+            }
+            Deed::Type { session, typing } => {
+                let is_known = self.pictures.contains_key(&session);
+                if is_known {
+                    self.changed += 1;
+                    self.typed.push((session, typing));
+                }
+                done_if(is_known)
+            }
+            Deed::StopSession { session } => {
+                let is_known = self.pictures.remove(&session).is_some();
+                if is_known {
+                    self.changed += 1;
+                }
+                done_if(is_known)
+            }
+        }
+    }
+
     fn story(&self, session: SessionId) -> Option<SessionStory> {
         let card = self.sessions.iter().find(|card| card.session.id == session)?;
         let of_it = self.prompts.iter().filter(|card| card.session.id == session);
         Some(SessionStory { session: card.clone(), prompts: of_it.cloned().collect() })
     }
 
-    /// Rows are numbered from 1 in the order of `prompts`.
-    fn history(&self, search: &Search) -> HistoryPage {
-        let before = search.before.unwrap_or(i64::MAX);
-        let mut found: Vec<(i64, &Card)> = (1..)
-            .zip(&self.prompts)
-            .filter(|(row, card)| {
-                *row < before
-                    && search.session.is_none_or(|session| session == card.session.id)
-                    && search.text.as_deref().is_none_or(|text| card.excerpt.as_str().contains(text))
-            })
-            .collect();
-        found.reverse();
-        let is_more = found.len() > search.most as usize;
-        found.truncate(search.most as usize);
-        HistoryPage {
-            older: found.last().filter(|_| is_more).map(|(row, _)| *row),
-            prompts: found.into_iter().map(|(_, card)| card.clone()).collect(),
-        }
+    /// Newest first, by when they were asked; a page of a real hub is as full.
+    fn history(&self, search: &Search) -> Vec<Card> {
+        let is_found = |card: &&Card| {
+            search.before.is_none_or(|before| card.asked_at.0 < before)
+                && search.session.is_none_or(|session| session == card.session.id)
+                && search.text.as_deref().is_none_or(|text| card.sighting.excerpt.as_str().contains(text))
+        };
+        self.prompts.iter().rev().filter(is_found).take(search.most as usize).cloned().collect()
     }
 
     fn answer(&mut self, prompt: PromptId, nonce: Nonce, said: Said, visitor: &Visitor) -> Answer {
@@ -265,8 +260,8 @@ impl State {
             return Answer::Refused { why };
         };
         let value = match &said {
-            Said::Row(row) => match card.choices.get(*row) {
-                Some(offer) => offer.label.clone(),
+            Said::Row(row) => match card.rows().nth(*row) {
+                Some((label, _)) => label,
                 None => {
                     let why = "there is no such row".to_owned();
                     return Answer::Refused { why };
@@ -326,7 +321,7 @@ fn session_card() -> SessionCard {
         session: tag(),
         command: vec!["claude".to_owned(), "--resume".to_owned()],
         status: "active",
-        started_at: Timestamp(1_767_323_045_678),
+        started_at: "2026-01-02T03:04:05.678Z".to_owned(),
         ended_at: None,
         exit_code: None,
         prompts: 1,
@@ -337,26 +332,32 @@ fn session_card() -> SessionCard {
             max_length: 4000,
             lines: true,
             queued: None,
-            unsent: Some(("do it\u{200b}".to_owned(), "session ended".to_owned())),
+            unsent: Some(Unsent { text: Words("do it\u{200b}".to_owned()), why: "session ended".to_owned() }),
         }),
     }
 }
 
 pub(crate) fn card() -> Card {
-    let offer = |label: &str, effect| Offer { label: label.to_owned(), effect };
+    // Keys that no browser may ever see.
+    let row =
+        |label: &str, effect| Choice { label: label.to_owned(), strokes: Some(Strokes::once("k3y")), effect };
     Card {
         prompt: prompt_id(),
         session: tag(),
         nonce: nonce(),
-        kind: Kind::MultipleChoice,
-        confidence: Level::High,
-        excerpt: Excerpt::new("Do you want to run <b>rm</b> \u{202e}txt.x?"),
-        detail: Detail::new("Bash command\n  rm -rf build"),
-        choices: vec![offer("Yes", Effect::Accepts), offer("No\u{200b}", Effect::Refuses)],
-        max_length: 200,
-        numbers: None,
-        picks: None,
-        takes: Takes::NOTHING,
+        sighting: Sighting {
+            no: SightingNo(1),
+            kind: Kind::MultipleChoice,
+            confidence: Confidence::CERTAIN,
+            excerpt: Excerpt::new("Do you want to run <b>rm</b> \u{202e}txt.x?"),
+            detail: Detail::new("Bash command\n  rm -rf build"),
+            choices: Choices::new(vec![row("Yes", Effect::Accepts), row("No\u{200b}", Effect::Refuses)]),
+            constraints: Constraints::default(),
+            offers_default: false,
+            takes: Takes::NOTHING,
+            entry: Entry::Line,
+            fingerprint: Fingerprint([1; 16]),
+        },
         takes_secrets: false,
         asked_at: Timestamp(1_767_323_045_678),
         expires_at: Some(Timestamp(1_767_323_645_678)),

@@ -1,6 +1,6 @@
 //! The page's server against a hub in memory and a client that writes its own bytes.
 //!
-//! - `hub`: a small honest hub behind the desk; it counts whatever changed.
+//! - `hub`: a small honest hub behind the door; it counts whatever changed.
 //! - `client`: requests, streams and sockets, byte for byte.
 //! - `schema`: `api/openapi.json`, and whether an answer is as it says.
 //!

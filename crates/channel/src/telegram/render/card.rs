@@ -43,7 +43,7 @@ fn head(card: &Card) -> String {
         names.push(escape(&line(label, MOST_NAME)));
     }
     names.push(format!("<code>{}</code>", directory(&session.cwd)));
-    format!("{}\n{}", names.join(" · "), card.kind.in_chat(card.confidence))
+    format!("{}\n{}", names.join(" · "), card.sighting.kind.in_chat(card.sighting.confidence.level()))
 }
 
 /// The end of a path tells more than its beginning.
@@ -58,8 +58,8 @@ fn directory(path: &str) -> String {
 
 /// The question, as much of it as the level says and as fits; and how many characters of the detail are not shown.
 fn shown(card: &Card, room: usize) -> (String, usize) {
-    let detail = card.detail.as_str();
-    let excerpt = card.excerpt.as_str();
+    let detail = card.sighting.detail.as_str();
+    let excerpt = card.sighting.excerpt.as_str();
     let Fitted { html, left_out } = match level(card) {
         Some(most) => fit(detail, most, room, without_gaps),
         None => {
@@ -79,7 +79,7 @@ fn level(card: &Card) -> Option<usize> {
         1 => LEVELS[0],
         _ => LEVELS[1],
     };
-    (!card.detail.as_str().trim().is_empty()).then_some(most)
+    (!card.sighting.detail.as_str().trim().is_empty()).then_some(most)
 }
 
 /// What of the detail the excerpt does not show. An excerpt made of other words shows nothing of it.
@@ -94,7 +94,7 @@ fn unseen(detail: &str, excerpt: &str, seen: usize) -> usize {
 }
 
 fn note_of_cut(card: &Card, left_out: usize) -> String {
-    let detail = card.detail.as_str();
+    let detail = card.sighting.detail.as_str();
     let is_capped = detail.ends_with('…') && detail.len() + '…'.len_utf8() >= DETAIL_BYTES;
     match (left_out, is_capped) {
         (0, false) => String::new(),
@@ -106,14 +106,14 @@ fn note_of_cut(card: &Card, left_out: usize) -> String {
 
 /// The rows of the dialog with their whole labels, in the order of the screen.
 fn listed_choices(card: &Card) -> String {
-    if card.choices.is_empty() {
+    let marks = marks(card);
+    if marks.is_empty() {
         return String::new();
     }
-    let marks = marks(card);
     let list = |most: usize| {
-        let rows = card.choices.iter().zip(&marks).map(|(choice, mark)| {
+        let rows = card.rows().zip(&marks).map(|((label, _), mark)| {
             let one_line = |text| without_gaps(text).replace('\n', " ");
-            let Fitted { html, left_out } = fit(choice.label.trim(), most, CHOICES_UNITS, one_line);
+            let Fitted { html, left_out } = fit(label.trim(), most, CHOICES_UNITS, one_line);
             match left_out {
                 0 => format!("{mark} {html}"),
                 left_out => format!("{mark} {html}… ({})", more(left_out)),
@@ -130,11 +130,10 @@ fn listed_choices(card: &Card) -> String {
 ///
 /// A menu that counts from 0 must not be shown counted from 1: what is typed then means another row.
 fn marks(card: &Card) -> Vec<String> {
-    let detail = card.detail.as_str();
+    let detail = card.sighting.detail.as_str();
     let own: Vec<Option<String>> = card
-        .choices
-        .iter()
-        .map(|choice| detail.lines().find_map(|line| mark_before(line, choice.label.trim())))
+        .rows()
+        .map(|(label, _)| detail.lines().find_map(|line| mark_before(line, label.trim())))
         .collect();
     if own.iter().all(Option::is_none) {
         return (1..=own.len()).map(|number| format!("{number}.")).collect();
@@ -167,12 +166,12 @@ fn hint(card: &Card) -> String {
         return String::new();
     }
     let answerable = Answerable {
-        kind: card.kind,
-        takes: card.takes,
+        kind: card.sighting.kind,
+        takes: card.sighting.takes,
         takes_secrets: card.takes_secrets,
-        picks: card.picks,
-        rows: card.choices.len(),
-        max_length: card.max_length,
+        picks: card.sighting.constraints.picks,
+        rows: card.rows().count(),
+        max_length: card.sighting.constraints.max_length,
     };
     answerable.in_chat()
 }
@@ -187,14 +186,14 @@ fn ending(card: &Card) -> String {
     if card.state == PromptState::AwaitingReply {
         return match card.is_replaced {
             true => String::new(),
-            false => escape(&speech::silence(card.kind, card.seconds_left, default.as_deref())),
+            false => escape(&speech::silence(card.sighting.kind, card.seconds_left, default.as_deref())),
         };
     }
     let answer = card.answered.as_ref().map(|answered| quoted(&answered.value));
     let by = card.answered.as_ref().map(|answered| line(&answered.by, MOST_NAME));
     let fate = Fate {
         state: &card.state,
-        takes: card.takes,
+        takes: card.sighting.takes,
         answer: answer.as_deref(),
         by: by.as_deref().filter(|by| !by.is_empty()),
         default: default.as_deref(),
@@ -208,13 +207,13 @@ fn quoted(text: &str) -> String {
 
 fn rows(card: &Card, has_more: bool) -> Vec<Vec<Key>> {
     let mut rows = answers(card);
-    let looks = match (has_more, card.level, card.kind) {
+    let looks = match (has_more, card.level, card.sighting.kind) {
         (true, 0, Kind::Unknown) => Some(("Show last output", Tap::ShowMore)),
         (true, 0 | 1, _) => Some(("Show more", Tap::ShowMore)),
         (true, 2.., _) => Some(("Send all as a file", Tap::ShowMore)),
         (false, ..) => None,
     };
-    let screen = match (looks, card.kind) {
+    let screen = match (looks, card.sighting.kind) {
         (None, Kind::Unknown) => "Show last output",
         _ => "Show screen",
     };
@@ -230,7 +229,7 @@ fn answers(card: &Card) -> Vec<Vec<Key>> {
         Some(label) => one(&format!("Use default ({label})"), Tap::UseDefault),
         None => Vec::new(),
     };
-    let mut rows = match card.kind {
+    let mut rows = match card.sighting.kind {
         Kind::YesNo | Kind::MultipleChoice => {
             let mut rows = choice_rows(card);
             rows.push(default);
@@ -252,11 +251,8 @@ fn one_default(card: &Card) -> Vec<Key> {
 
 /// One row each, in the order of the screen; a plain yes and no share a row, yes before no, unless it looks destructive.
 fn choice_rows(card: &Card) -> Vec<Vec<Key>> {
-    let button = |row: usize| {
-        let choice = card.choices.get(row)?;
-        key(card, choice.label.trim(), Tap::Row(row))
-    };
-    let effects: Vec<Effect> = card.choices.iter().map(|choice| choice.effect).collect();
+    let (labels, effects): (Vec<String>, Vec<Effect>) = card.rows().unzip();
+    let button = |row: usize| key(card, labels[row].trim(), Tap::Row(row));
     let pair = match effects[..] {
         [Effect::Accepts, Effect::Refuses] => Some([0, 1]),
         [Effect::Refuses, Effect::Accepts] => Some([1, 0]),
@@ -265,17 +261,17 @@ fn choice_rows(card: &Card) -> Vec<Vec<Key>> {
     match pair {
         Some(pair) if is_harmless(card) => vec![pair.into_iter().filter_map(button).collect()],
         Some(pair) => pair.into_iter().filter_map(button).map(|key| vec![key]).collect(),
-        None => (0..card.choices.len()).filter_map(button).map(|key| vec![key]).collect(),
+        None => (0..labels.len()).filter_map(button).map(|key| vec![key]).collect(),
     }
 }
 
 /// Nothing that destroys was read, and the labels are short enough to be read side by side.
 fn is_harmless(card: &Card) -> bool {
     const SIDE_BY_SIDE: usize = 16;
-    let labels = card.choices.iter().map(|choice| choice.label.as_str());
-    let texts = [card.detail.as_str(), card.excerpt.as_str()];
-    labels.clone().all(|label| label.chars().count() <= SIDE_BY_SIDE)
-        && !texts.into_iter().chain(labels).any(looks_destructive)
+    let labels: Vec<String> = card.rows().map(|(label, _)| label).collect();
+    let texts = [card.sighting.detail.as_str(), card.sighting.excerpt.as_str()];
+    labels.iter().all(|label| label.chars().count() <= SIDE_BY_SIDE)
+        && !texts.into_iter().chain(labels.iter().map(String::as_str)).any(looks_destructive)
 }
 
 fn key(card: &Card, text: &str, tap: Tap) -> Option<Key> {

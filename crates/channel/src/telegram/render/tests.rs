@@ -1,9 +1,9 @@
 use super::*;
 use crate::telegram::sample;
-use crate::{Answered, Card, Offer};
+use crate::{Answered, Card};
 use atlasbridge_model::answer::Source;
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
-use atlasbridge_model::{Detail, Effect, Excerpt, Kind, Level, ReplyId, Takes};
+use atlasbridge_model::{Detail, Effect, Excerpt, Kind, ReplyId, Takes};
 use proptest::prelude::*;
 
 use Effect::{Accepts, Other, Refuses};
@@ -25,16 +25,19 @@ fn permission() -> Card {
         ("Yes, and don't ask again for cargo test", Accepts),
         ("No, and tell Claude what to do differently", Refuses),
     ];
-    Card {
-        silence: Some("No, and tell Claude what to do differently".to_owned()),
-        excerpt: Excerpt::new("Bash command: cargo test -p api — Do you want to proceed?"),
-        ..sample::card(Kind::MultipleChoice, text, &choices)
-    }
+    let card = sample::seen(sample::card(Kind::MultipleChoice, text, &choices), |sighting| {
+        sighting.excerpt = Excerpt::new("Bash command: cargo test -p api — Do you want to proceed?");
+    });
+    Card { silence: Some("No, and tell Claude what to do differently".to_owned()), ..card }
+}
+
+fn takes(card: Card, takes: Takes) -> Card {
+    sample::seen(card, |sighting| sighting.takes = takes)
 }
 
 #[test]
 fn each_kind_has_its_words_and_buttons() {
-    let low = Card { confidence: Level::Low, ..sample::card(Kind::FreeText, "name>", &[]) };
+    let low = sample::possible(sample::card(Kind::FreeText, "name>", &[]));
     let cards = [
         ("yes_no", sample::yes_no()),
         ("permission", permission()),
@@ -62,28 +65,29 @@ fn each_kind_has_its_words_and_buttons() {
                 ..sample::card(Kind::Idle, "Done. 3 files changed.", &[])
             },
         ),
-        ("unknown", Card { confidence: Level::Low, ..sample::card(Kind::Unknown, "Resolving deltas", &[]) }),
+        ("unknown", sample::possible(sample::card(Kind::Unknown, "Resolving deltas", &[]))),
         ("low_confidence", low),
-        ("takes_reason", Card { takes: Takes { reason: true, ..Takes::NOTHING }, ..permission() }),
+        ("takes_reason", takes(permission(), Takes { reason: true, ..Takes::NOTHING })),
         (
             "takes_own_text",
-            Card {
-                takes: Takes { own_text: true, reason: true, several: true, lines: false },
-                ..sample::card(
+            takes(
+                sample::card(
                     Kind::MultipleChoice,
                     "Which checks?\n 1. Unit tests\n 2. Lint\n 3. Coverage",
                     &[("Unit tests", Other), ("Lint", Other), ("Coverage", Other)],
-                )
-            },
+                ),
+                Takes { own_text: true, reason: true, several: true, lines: false },
+            ),
         ),
         (
             "idle_with_lines",
             Card {
-                max_length: 4000,
-                takes: Takes { lines: true, ..Takes::NOTHING },
                 seconds_left: None,
                 expires_at: None,
-                ..sample::card(Kind::Idle, "Done.", &[])
+                ..sample::seen(sample::card(Kind::Idle, "Done.", &[]), |sighting| {
+                    sighting.constraints.max_length = 4000;
+                    sighting.takes = Takes { lines: true, ..Takes::NOTHING };
+                })
             },
         ),
     ];
@@ -139,7 +143,7 @@ fn each_state_says_what_is_true_and_takes_the_buttons_away() {
         assert!(!message.html.to_lowercase().contains("approved"), "{state:?}");
         let end = |message: &Message| message.html.lines().rev().nth(1).unwrap_or_default().to_owned();
         told.push(end(&message));
-        let by_hook = card(&Card { takes: Takes { reason: true, ..Takes::NOTHING }, ..of_state });
+        let by_hook = card(&takes(of_state, Takes { reason: true, ..Takes::NOTHING }));
         if end(&by_hook) != end(&message) {
             told.push(format!("  by its hook: {}", end(&by_hook)));
         }
@@ -163,15 +167,12 @@ fn yes_and_no_share_a_row_only_where_nothing_is_destroyed() {
         answers.map(|row| row.iter().map(|key| key.text.as_str()).collect::<Vec<_>>().join(" ")).collect()
     };
     assert_eq!(rows(&sample::yes_no()), ["Yes No"]);
-    let swapped = Card {
-        choices: vec![
-            Offer { label: "No".to_owned(), effect: Refuses },
-            Offer { label: "Yes".to_owned(), effect: Accepts },
-        ],
-        ..sample::yes_no()
-    };
+    let rows_swapped = [("No", Refuses), ("Yes", Accepts)];
+    let swapped = sample::card(Kind::YesNo, "Overwrite config.toml? [y/N]", &rows_swapped);
     assert_eq!(rows(&swapped), ["Yes No"], "the order never changes");
-    let destructive = Card { detail: Detail::new("$ rm -rf build\nProceed? [y/N]"), ..sample::yes_no() };
+    let destructive = sample::seen(sample::yes_no(), |sighting| {
+        sighting.detail = Detail::new("$ rm -rf build\nProceed? [y/N]");
+    });
     assert_eq!(rows(&destructive), ["Yes", "No"]);
 }
 
@@ -199,7 +200,7 @@ fn what_is_cut_is_counted_and_reachable() {
 #[test]
 fn an_excerpt_in_other_words_hides_the_whole_detail() {
     let message = card(&permission());
-    let whole = permission().detail.as_str().chars().count();
+    let whole = permission().sighting.detail.as_str().chars().count();
     assert!(message.html.contains(&format!("{whole} more characters")), "{}", message.html);
     let shown = card(&Card { level: 1, ..permission() });
     assert!(!shown.html.contains("more character"), "{}", shown.html);
@@ -230,10 +231,10 @@ fn rows_are_named_as_the_dialog_names_them() {
 
 #[test]
 fn the_programs_words_cannot_speak_for_us() {
-    let message = card(&Card {
-        excerpt: Excerpt::new("</pre><b>Applied</b> a\u{202e}b & \u{200b}"),
-        ..sample::card(Kind::YesNo, "", &[("Y</pre>es\u{202e}", Accepts), ("N&o", Refuses)])
-    });
+    let choices = [("Y</pre>es\u{202e}", Accepts), ("N&o", Refuses)];
+    let message = card(&sample::seen(sample::card(Kind::YesNo, "", &choices), |sighting| {
+        sighting.excerpt = Excerpt::new("</pre><b>Applied</b> a\u{202e}b & \u{200b}");
+    }));
     insta::assert_snapshot!(seen(&message));
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Lookup {
     pub(crate) version: String,
     pub(crate) sessions: Vec<SessionRecord>,
     pub(crate) views: Vec<SessionView>,
-    pub(crate) standing: Vec<(OpenPrompt, String)>,
+    pub(crate) standing: Vec<OpenPrompt>,
     pub(crate) channels: Vec<ChannelView>,
     pub(crate) trouble: Option<String>,
     pub(crate) switched: Option<SessionId>,

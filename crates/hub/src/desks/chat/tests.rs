@@ -18,7 +18,7 @@ use super::{told, told_with};
 use crate::core::view::View;
 use crate::decide::{Actor, Busy, Matter, Refused, Unfit, Verdict};
 use crate::sample::*;
-use crate::views::{Life, session_view};
+use crate::views::session_view;
 
 /// All that a chat sees of it: messages with their buttons, and what *yes* to a question will mean.
 fn seen(follow: &FollowUp) -> String {
@@ -374,8 +374,8 @@ fn a_question_whose_subject_cannot_be_read_decides_nothing() {
 
 fn running(ids: &[SessionId]) -> Lookup {
     let sessions: Vec<SessionRecord> = ids.iter().map(|id| SessionRecord { id: *id, ..session() }).collect();
-    let life = Life { waiting: 1, is_awaiting: true, ..Life::default() };
-    let views = sessions.iter().map(|session| session_view(session, &life, NOW)).collect();
+    let live = [PromptState::AwaitingReply];
+    let views = sessions.iter().map(|session| session_view(session, 0, live.iter(), NOW)).collect();
     Lookup {
         version: "1.2.3".to_owned(),
         sessions,
@@ -482,7 +482,7 @@ fn the_session_that_plain_messages_are_for_is_marked() {
 #[test]
 fn how_the_hub_is_says_what_waits_and_what_is_wrong() {
     let mut lookup = running(&[session_id()]);
-    lookup.standing = vec![(open(waiting(yes_no())), "waits".to_owned()); 21];
+    lookup.standing = vec![open(waiting(yes_no())); 21];
     let view = |name: &str, detail| ChannelView {
         name: name.to_owned(),
         state: "connected".to_owned(),
@@ -496,7 +496,7 @@ fn how_the_hub_is_says_what_waits_and_what_is_wrong() {
     let ends: Vec<&str> = told.lines().take(2).chain(told.lines().skip(20)).collect();
     row(
         &ends.join(" / "),
-        "AtlasBridge 1.2.3: 1 sessions, 21 prompts waiting. / 71717171 claude (51515151): waits / 71717171 claude (51515151): waits / and 1 more / chat: connected / web: connected (no certificate) / Remote answers may be refused: the disk is full",
+        "AtlasBridge 1.2.3: 1 sessions, 21 prompts waiting. / 71717171 claude (51515151): waiting / 71717171 claude (51515151): waiting / and 1 more / chat: connected / web: connected (no certificate) / Remote answers may be refused: the disk is full",
     );
     lookup.views = vec![lookup.views[0].clone(); 21];
     let Wish::Say(said) = asked(Command::Sessions, "chat:7", "q", &lookup) else { unreachable!() };

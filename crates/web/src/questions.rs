@@ -3,12 +3,13 @@
 use atlasbridge_channel::{Card, SessionTag};
 use atlasbridge_model::answer::Said;
 pub use atlasbridge_model::{Key, Search};
-use atlasbridge_model::{Nonce, Picture, PromptId, SessionId, Timestamp};
+use atlasbridge_model::{Nonce, Picture, PromptId, SessionId};
+use serde::Serialize;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// The door to the hub. Bounded: a page that asks faster than the hub answers waits.
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct HubDoor {
     pub asks: mpsc::Sender<Ask>,
     /// Grows with each change of prompts or sessions: time to ask again. Never a backlog.
     pub changes: watch::Receiver<u64>,
@@ -27,34 +28,17 @@ pub enum Ask {
     /// One session with all its prompts.
     Session { session: SessionId, reply: oneshot::Sender<Option<SessionStory>> },
     /// Past and present prompts, newest first.
-    History { search: Search, reply: oneshot::Sender<HistoryPage> },
+    History { search: Search, reply: oneshot::Sender<Vec<Card>> },
     /// Lines of the audit log, newest first.
     Audit { search: Search, reply: oneshot::Sender<Vec<AuditLine>> },
     /// Checks the whole chain; may take a second on a long log.
     VerifyAudit { reply: oneshot::Sender<AuditVerdict> },
-    /// A refusal with a reason tells the tool why: together with the refusal where it takes that, else as its next
-    /// instruction.
-    Answer {
-        prompt: PromptId,
-        nonce: Nonce,
-        said: Said,
-        /// The visitor was told what the first character makes of an instruction, and means it.
-        as_is: bool,
-        visitor: Visitor,
-        reply: oneshot::Sender<Answer>,
-    },
-    /// The next instruction of a session's tool: sent if the tool waits for one, else kept until it does.
-    Send { session: SessionId, text: String, as_is: bool, visitor: Visitor, reply: oneshot::Sender<Answer> },
-    /// Takes back the instruction that waits, or puts away the one that could not be sent.
-    TakeBack { session: SessionId, visitor: Visitor, reply: oneshot::Sender<Answer> },
+    /// A visitor does something, on record by their name.
+    Do { deed: Deed, visitor: Visitor, reply: oneshot::Sender<Answer> },
     /// The live screen. Dropping the receiver ends it. `None`: no such running session.
     Watch { session: SessionId, reply: oneshot::Sender<Option<watch::Receiver<Option<Picture>>>> },
     /// The last lines that scrolled off a session's screen, oldest first.
     Lines { session: SessionId, reply: oneshot::Sender<Option<Vec<String>>> },
-    /// Keys or a line for a session, through its gate.
-    Type { session: SessionId, typing: Typing, visitor: Visitor, reply: oneshot::Sender<Answer> },
-    /// Ends a session's tool.
-    StopSession { session: SessionId, visitor: Visitor, reply: oneshot::Sender<Answer> },
     /// Spends a one-time link, and keeps the login that it becomes.
     Redeem { link: TokenHash, login: TokenHash, device: String, reply: oneshot::Sender<bool> },
     /// Whether this login is known and not revoked.
@@ -65,6 +49,22 @@ pub enum Ask {
     Figures { reply: oneshot::Sender<Figures> },
     /// A request was refused at the door: on record, without what it carried.
     Refused { reason: &'static str, from: String },
+}
+
+/// What a visitor may do.
+#[derive(Debug)]
+pub enum Deed {
+    /// A refusal with a reason tells the tool why: together with the refusal where it takes that, else as its next
+    /// instruction. `as_is`: the visitor was told what the first character makes of an instruction, and means it.
+    Answer { prompt: PromptId, nonce: Nonce, said: Said, as_is: bool },
+    /// The next instruction of a session's tool: sent if the tool waits for one, else kept until it does.
+    Send { session: SessionId, text: String, as_is: bool },
+    /// Takes back the instruction that waits, or puts away the one that could not be sent.
+    TakeBack { session: SessionId },
+    /// Keys or a line for a session, through its gate.
+    Type { session: SessionId, typing: Typing },
+    /// Ends a session's tool.
+    StopSession { session: SessionId },
 }
 
 /// SHA-256 of a link's or a cookie's secret, in hex: the secret itself is kept nowhere.
@@ -93,14 +93,17 @@ pub enum Typing {
     Text { text: String, enter: bool },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A session as the page gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionCard {
+    #[serde(flatten)]
     pub session: SessionTag,
     pub command: Vec<String>,
     /// `active`, `completed`, `crashed`, `terminated`.
     pub status: &'static str,
-    pub started_at: Timestamp,
-    pub ended_at: Option<Timestamp>,
+    /// RFC 3339.
+    pub started_at: String,
+    pub ended_at: Option<String>,
     pub exit_code: Option<i32>,
     pub prompts: u64,
     pub is_waiting: bool,
@@ -113,26 +116,30 @@ pub struct SessionCard {
 }
 
 /// What a tool takes as its next instruction, and what is kept for it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Instructions {
     /// Longest one, in characters.
     pub max_length: u16,
     /// It may have several lines.
     pub lines: bool,
-    pub queued: Option<String>,
-    /// The last one that could not be sent, and why.
-    pub unsent: Option<(String, String)>,
+    pub queued: Option<Words>,
+    /// The last one that could not be sent.
+    pub unsent: Option<Unsent>,
 }
 
-/// Texts stay out of logs.
-impl std::fmt::Debug for Instructions {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unsent {
+    pub text: Words,
+    pub why: String,
+}
+
+/// What a person wrote. It stays out of logs.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct Words(pub String);
+
+impl std::fmt::Debug for Words {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Instructions")
-            .field("max_length", &self.max_length)
-            .field("lines", &self.lines)
-            .field("queued", &self.queued.is_some())
-            .field("unsent", &self.unsent.is_some())
-            .finish()
+        f.write_str("Words")
     }
 }
 
@@ -142,15 +149,7 @@ pub struct SessionStory {
     pub prompts: Vec<Card>,
 }
 
-/// Some prompts, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct HistoryPage {
-    pub prompts: Vec<Card>,
-    /// What to give as [`Search::before`] for the next page; `None` where this was the last one.
-    pub older: Option<i64>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditLine {
     pub seq: u64,
     /// RFC 3339, as it was hashed.
@@ -163,7 +162,7 @@ pub struct AuditLine {
     pub decided_by: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditVerdict {
     pub is_whole: bool,
     pub records: u64,
@@ -173,7 +172,6 @@ pub struct AuditVerdict {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Figures {
-    pub version: String,
     pub sessions_active: u64,
     pub prompts_open: u64,
     pub prompts_total: u64,
