@@ -6,10 +6,9 @@
 mod history;
 mod picture;
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use alacritty_terminal::event::{Event, EventListener};
@@ -33,7 +32,7 @@ pub struct Screen {
     term: Term<Listener>,
     parser: Processor<OpenUpdate>,
     /// The window title, which the emulator's listener writes.
-    title: Rc<RefCell<String>>,
+    title: Arc<Mutex<String>>,
     /// Lines that scrolled off before the last resize.
     older: VecDeque<String>,
 }
@@ -47,9 +46,9 @@ pub struct InputModes {
 
 impl Screen {
     pub(crate) fn new(cols: u16, rows: u16) -> Self {
-        let title = Rc::default();
+        let title = Arc::default();
         let config = Config { scrolling_history: history::MOST_LINES, ..Config::default() };
-        let term = Term::new(config, &size(cols, rows), Listener(Rc::clone(&title)));
+        let term = Term::new(config, &size(cols, rows), Listener(Arc::clone(&title)));
         Self { term, parser: Processor::new(), title, older: VecDeque::new() }
     }
 
@@ -122,7 +121,7 @@ impl Screen {
     }
 
     pub fn title(&self) -> String {
-        self.title.borrow().clone()
+        self.title.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A full-screen program has the alternate screen.
@@ -155,7 +154,7 @@ impl fmt::Debug for Screen {
 }
 
 /// Keeps the title and drops everything else, above all `PtyWrite`: two answers to one query confuse tools.
-struct Listener(Rc<RefCell<String>>);
+struct Listener(Arc<Mutex<String>>);
 
 /// Longest title kept, in characters.
 const TITLE_CHARS: usize = 200;
@@ -166,11 +165,12 @@ impl EventListener for Listener {
             clippy::wildcard_enum_match_arm,
             reason = "the emulator's own events: all but titles are dropped"
         )]
-        match event {
-            Event::Title(title) => *self.0.borrow_mut() = title.chars().take(TITLE_CHARS).collect(),
-            Event::ResetTitle => self.0.borrow_mut().clear(),
-            _ => {}
-        }
+        let title = match event {
+            Event::Title(title) => title,
+            Event::ResetTitle => String::new(),
+            _ => return,
+        };
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = title.chars().take(TITLE_CHARS).collect();
     }
 }
 
