@@ -418,10 +418,15 @@ pub fn kill(pid: i32) {
 
 /// Gone, or a zombie with all its threads: one that still ends may hold the socket of a dead hub open.
 pub(crate) fn has_ended(pid: i32) -> bool {
+    thread_states(pid).all(|state| state == 'Z')
+}
+
+/// The state of each thread that can be looked at, in the kernel's letters.
+pub(crate) fn thread_states(pid: i32) -> impl Iterator<Item = char> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    threads.into_iter().all(|thread| {
-        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        stat.rsplit_once(')').is_none_or(|(_, fields)| fields.trim_start().starts_with('Z'))
+    threads.filter_map(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
+        stat.rsplit_once(')')?.1.trim_start().chars().next()
     })
 }
 

@@ -14,7 +14,7 @@ use super::agent::{Agent, Mode, Seed};
 use super::model::{FakeModel, ToolResult, Turn};
 use super::place::Place;
 use super::proof::{Proof, Route, in_words};
-use crate::home::has_ended;
+use crate::home::{has_ended, thread_states};
 use crate::{Finished, Following, Home};
 use desk::Desk;
 
@@ -24,6 +24,12 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// How long a person reads before answering. Claude Code ignores the keys of the first half second after it has drawn a dialog,
 /// and nothing on its screen says when it begins to listen.
 const READING: Duration = Duration::from_secs(1);
+
+/// Looks in a row at which no thread of an agent runs, or waits for a processor: it has come to rest.
+const LOOKS_AT_REST: usize = 10;
+
+/// An agent that never rests is answered all the same.
+const RESTLESS: Duration = Duration::from_secs(15);
 
 /// The flag of `run` that keeps it off the agent's hooks, where there is one.
 const BY_SCREEN: &[&str] = &["--no-hooks"];
@@ -277,9 +283,21 @@ impl Stage {
             .unwrap_or_else(|| self.give_up(&format!("no prompt shows {text:?}")))
     }
 
-    /// As long as a person reads.
+    /// As long as a person reads, and until the agent has nothing more to do: some draw their input box before they listen to
+    /// it, on a busy machine by seconds.
     pub fn time_to_read(&self) {
         std::thread::sleep(READING);
+        let agents = self.leftovers();
+        let deadline = Instant::now() + RESTLESS;
+        let mut quiet = 0;
+        while quiet < LOOKS_AT_REST && Instant::now() < deadline {
+            quiet = if agents.iter().any(|pid| thread_states(*pid).any(|state| state == 'R')) {
+                0
+            } else {
+                quiet + 1
+            };
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn read(&self, is_it: impl Fn(&Asked) -> bool) -> Option<Asked> {
