@@ -8,15 +8,12 @@ pub(crate) fn nearest<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
         word.len() >= 4 && (name.starts_with(&word) || word.starts_with(&name))
     };
     // A third of the letters may differ; more, and the suggestion is a guess.
-    let by_distance = names
+    let nearest = names
         .iter()
         .map(|name| (distance(&word, &name.to_lowercase()), *name))
         .filter(|(distance, name)| *distance <= word.chars().count().max(name.len()) / 3)
         .min();
-    match by_distance {
-        Some((_, name)) => Some(name),
-        None => names.iter().find(continues).copied(),
-    }
+    nearest.map(|(_, name)| name).or_else(|| names.iter().find(continues).copied())
 }
 
 /// Letters to insert, remove, replace or swap with their neighbour to make one word of the other.

@@ -25,28 +25,40 @@ struct Finding {
     next: Option<String>,
 }
 
-impl Finding {
-    fn ok(check: &str, says: impl Into<String>) -> Self {
-        Self { check: check.to_owned(), state: Severity::Ok, says: says.into(), next: None }
+/// What was found, in the order in which it was looked at.
+#[derive(Debug, Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn ok(&mut self, check: &str, says: impl Into<String>) {
+        self.add(Severity::Ok, check, says, None);
     }
 
-    fn warning(check: &str, says: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { state: Severity::Warning, next: Some(next.into()), ..Self::ok(check, says) }
+    fn warning(&mut self, check: &str, says: impl Into<String>, next: impl Into<String>) {
+        self.add(Severity::Warning, check, says, Some(next.into()));
     }
 
-    fn problem(check: &str, says: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { state: Severity::Problem, next: Some(next.into()), ..Self::ok(check, says) }
+    fn problem(&mut self, check: &str, says: impl Into<String>, next: impl Into<String>) {
+        self.add(Severity::Problem, check, says, Some(next.into()));
+    }
+
+    fn add(&mut self, state: Severity, check: &str, says: impl Into<String>, next: Option<String>) {
+        self.0.push(Finding { check: check.to_owned(), state, says: says.into(), next });
     }
 }
 
 pub(super) fn run(tools: &[OsString], fix: bool, json: bool, output: &Output) -> anyhow::Result<ExitCode> {
     let environment = Environment::of_process();
     let paths = Paths::new(&environment)?;
-    let mut findings = if fix { home::mend(&paths, &environment) } else { Vec::new() };
-    findings.extend(home::checks(&paths, &environment));
-    findings.extend(hub::checks(&paths));
-    findings.extend(protection::checks(&paths));
-    findings.extend(tools::checks(tools, &paths, output));
+    let mut findings = Findings::default();
+    if fix {
+        home::mend(&paths, &environment, &mut findings);
+    }
+    home::checks(&paths, &environment, &mut findings);
+    hub::checks(&paths, &mut findings);
+    protection::checks(&paths, &mut findings);
+    tools::checks(tools, &paths, output, &mut findings);
+    let Findings(findings) = findings;
     let has_problem = findings.iter().any(|finding| finding.state == Severity::Problem);
     if json {
         output.json(&findings)?
@@ -60,5 +72,22 @@ fn tell(finding: &Finding, output: &Output) {
     output.marked(finding.state, &format!("{}: {}", finding.check, finding.says));
     if let Some(next) = &finding.next {
         output.line(&format!("    → {next}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn found(look: impl FnOnce(&mut Findings)) -> Vec<Finding> {
+        let mut findings = Findings::default();
+        look(&mut findings);
+        findings.0
+    }
+
+    #[track_caller]
+    pub(super) fn only(look: impl FnOnce(&mut Findings)) -> Finding {
+        let [finding] = found(look).try_into().unwrap();
+        finding
     }
 }

@@ -189,12 +189,9 @@ fn telegram(config: &Telegram) -> ChannelStart {
 }
 
 fn page(web: &Web, paths: &Paths) -> Option<PageConfig> {
-    let tls = match (&web.tls_certificate, &web.tls_key) {
-        (Some(certificate), Some(key)) => {
-            Some(Tls::Files { certificate: certificate.clone(), key: key.clone() })
-        }
-        (None, _) | (_, None) => web.self_signed.then(|| Tls::SelfSigned { dir: paths.home.clone() }),
-    };
+    let files = web.tls_certificate.clone().zip(web.tls_key.clone());
+    let files = files.map(|(certificate, key)| Tls::Files { certificate, key });
+    let tls = files.or_else(|| web.self_signed.then(|| Tls::SelfSigned { dir: paths.home.clone() }));
     let version = env!("CARGO_PKG_VERSION").to_owned();
     web.enabled.then_some(PageConfig { listen: web.listen, tls, version })
 }

@@ -5,22 +5,21 @@ use atlasbridge_store::{Verification, VerifyError, verify};
 use atlasbridge_wire::command::{ChannelView, HubView};
 
 use crate::client::{Client, ClientError};
-use crate::config::Paths;
+use crate::config::{Paths, quoted};
 use crate::output::chain;
 
 use super::super::hub::state_of;
-use super::Finding;
+use super::Findings;
 
 const RESTART: &str = "run: atlasbridge hub restart";
 
-pub(super) fn checks(paths: &Paths) -> Vec<Finding> {
-    let mut findings = match status(paths) {
-        Ok(None) => vec![Finding::ok("hub", "does not run; it starts by itself with `atlasbridge run TOOL`")],
-        Ok(Some(view)) => running(&view),
-        Err(error) => vec![Finding::problem("hub", chain(&error), RESTART)],
-    };
-    findings.extend(records(paths));
-    findings
+pub(super) fn checks(paths: &Paths, findings: &mut Findings) {
+    match status(paths) {
+        Ok(None) => findings.ok("hub", "does not run; it starts by itself with `atlasbridge run TOOL`"),
+        Ok(Some(view)) => running(&view, findings),
+        Err(error) => findings.problem("hub", chain(&error), RESTART),
+    }
+    records(paths, findings);
 }
 
 /// What the running hub says of itself; one that does not run is not started.
@@ -28,86 +27,78 @@ pub(super) fn status(paths: &Paths) -> Result<Option<HubView>, ClientError> {
     Client::if_running(paths)?.map(|mut client| client.status()).transpose()
 }
 
-fn running(view: &HubView) -> Vec<Finding> {
+fn running(view: &HubView, findings: &mut Findings) {
     let ours = env!("CARGO_PKG_VERSION");
-    let mut findings = vec![match view.version == ours {
-        true => Finding::ok("hub", format!("runs, pid {}, version {ours}", view.pid)),
-        false => Finding::warning(
-            "hub",
-            format!("runs as version {}, and this is {ours}", view.version),
-            format!("{RESTART}; sessions go on"),
-        ),
-    }];
-    findings.extend(view.trouble.as_ref().map(|trouble| {
-        Finding::problem(
-            "hub",
-            speech::trouble(trouble),
-            "make room on the disk, or see ATLASBRIDGE_HOME/hub.log; the terminal answers as always",
-        )
-    }));
-    findings.extend(view.channels.iter().map(channel));
-    findings
+    if view.version == ours {
+        findings.ok("hub", format!("runs, pid {}, version {ours}", view.pid));
+    } else {
+        let says = format!("runs as version {}, and this is {ours}", view.version);
+        findings.warning("hub", says, format!("{RESTART}; sessions go on"));
+    }
+    if let Some(trouble) = &view.trouble {
+        let next = "make room on the disk, or see ATLASBRIDGE_HOME/hub.log; the terminal answers as always";
+        findings.problem("hub", speech::trouble(trouble), next);
+    }
+    view.channels.iter().for_each(|view| channel(view, findings));
 }
 
 /// As `status` shows it.
-fn channel(channel: &ChannelView) -> Finding {
+fn channel(channel: &ChannelView, findings: &mut Findings) {
     let name = format!("channel {}", channel.name);
     let says = state_of(channel);
     match channel.state.as_str() {
-        "connected" | "starting" => Finding::ok(&name, says),
-        "stopped" => Finding::problem(&name, says, format!("mend what it says, then {RESTART}")),
-        _ => Finding::warning(&name, says, "it is tried again by itself; other channels go on"),
+        "connected" | "starting" => findings.ok(&name, says),
+        "stopped" => findings.problem(&name, says, format!("mend what it says, then {RESTART}")),
+        _ => findings.warning(&name, says, "it is tried again by itself; other channels go on"),
     }
 }
 
-fn records(paths: &Paths) -> Vec<Finding> {
+fn records(paths: &Paths, findings: &mut Findings) {
+    let log = paths.audit_log();
     let database = Some(paths.database()).filter(|file| file.exists());
-    if database.is_none() && !paths.audit_log().exists() {
-        return vec![Finding::ok("audit", "nothing is on record yet")];
+    if database.is_none() && !log.exists() {
+        return findings.ok("audit", "nothing is on record yet");
     }
-    let verdict = verify(&paths.audit_log(), database.as_deref());
-    let opened = database.map(|file| match &verdict {
-        Err(error @ VerifyError::Database { .. }) => Finding::problem(
-            "database",
-            chain(error),
-            "keep a copy of it, and see docs/audit.md; prompts are answered at the terminal meanwhile",
-        ),
-        Ok(_) | Err(VerifyError::Log { .. }) => Finding::ok("database", format!("{} opens", file.display())),
-    });
-    let audit = match &verdict {
-        Ok(verdict @ Verification::Good { .. }) => Some(Finding::ok("audit", verdict.to_string())),
+    let verdict = verify(&log, database.as_deref());
+    if let Some(file) = database.filter(|_| !matches!(verdict, Err(VerifyError::Database { .. }))) {
+        findings.ok("database", format!("{} opens", file.display()));
+    }
+    match &verdict {
+        Ok(verdict @ Verification::Good { .. }) => findings.ok("audit", verdict.to_string()),
         Ok(verdict @ (Verification::TornTail { .. } | Verification::Behind { .. })) => {
-            Some(Finding::warning("audit", verdict.to_string(), RESTART))
+            findings.warning("audit", verdict.to_string(), RESTART);
         }
-        Ok(verdict) => Some(Finding::problem(
-            "audit",
-            verdict.to_string(),
-            "run: atlasbridge audit verify; docs/audit.md says what each verdict means",
-        )),
-        Err(error @ VerifyError::Log { .. }) => Some(Finding::problem(
-            "audit",
-            chain(error),
-            format!("look at it: ls -l {}", crate::config::quoted(&paths.audit_log())),
-        )),
-        // Told of the database, without which the log cannot be judged whole.
-        Err(VerifyError::Database { .. }) => None,
-    };
-    opened.into_iter().chain(audit).collect()
+        Ok(verdict) => {
+            let next = "run: atlasbridge audit verify; docs/audit.md says what each verdict means";
+            findings.problem("audit", verdict.to_string(), next);
+        }
+        Err(error @ VerifyError::Log { .. }) => {
+            findings.problem("audit", chain(error), format!("look at it: ls -l {}", quoted(&log)));
+        }
+        // Without the database the log cannot be judged whole.
+        Err(error @ VerifyError::Database { .. }) => {
+            let next =
+                "keep a copy of it, and see docs/audit.md; prompts are answered at the terminal meanwhile";
+            findings.problem("database", chain(error), next);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::only;
     use super::*;
     use crate::output::Severity;
 
     #[track_caller]
     fn check(state: &str, detail: Option<&str>, expected: Severity) {
-        let finding = channel(&ChannelView {
+        let view = ChannelView {
             name: "telegram".to_owned(),
             state: state.to_owned(),
             detail: detail.map(str::to_owned),
             address: None,
-        });
+        };
+        let finding = only(|findings| channel(&view, findings));
         assert_eq!(finding.state, expected, "{finding:?}");
         assert_eq!(finding.next.is_some(), expected != Severity::Ok);
         assert!(finding.says.contains(detail.unwrap_or_default()), "{finding:?}");
