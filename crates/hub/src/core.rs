@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use atlasbridge_channel::{Address, Task};
-use atlasbridge_model::answer::{Refusal, Rules, Source, Value, default_value};
+use atlasbridge_model::answer::{Refusal, Source, Value, default_value};
 use atlasbridge_model::lifecycle::{self, Departure, Do, Failure, NotApplied, PromptState};
 use atlasbridge_model::speech::{self, Instruction};
 use atlasbridge_model::{BootTime, Kind, Now, PromptId, ReplyId, SessionId, Sighting};
@@ -87,10 +87,6 @@ impl Core {
 
     pub(crate) fn learn_name(&mut self, id: &str, name: String) {
         self.names.insert(id.to_owned(), name);
-    }
-
-    pub(crate) fn rules(&self) -> Rules {
-        self.settings.rules()
     }
 
     /// When something is to be done without anything happening before; deadlines of prompts are in the store.
@@ -172,7 +168,7 @@ impl Core {
     /// A decision: what contends goes to the guard, what does not is on record, with the words that its chat is told.
     fn decided(&mut self, decision: &Decision, view: &View) -> Vec<Act> {
         let asked = Asker { by: decision.by.clone(), caller: decision.caller };
-        let change = match decide::decide(decision, view, self.rules()) {
+        let change = match decide::decide(decision, view, self.settings.rules()) {
             Ruling::Contend { answer, won } => {
                 Change::Contend { answer, follows: self.follows(won, decision, view), asked }
             }

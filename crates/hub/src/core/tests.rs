@@ -620,7 +620,7 @@ fn what_is_on_record_is_told_to_whoever_decided_it() {
     let busy = Busy::Working;
     let queued = Verdict::Queued { session: session(), busy, replaces: false, text: text_id() };
     check_committed(noted(queued, Handling::Done), &view(), "tell 1: queued T0, Working");
-    check_committed(noted(Verdict::PutAway, Handling::Done), &view(), "tell 1: put away");
+    check_committed(noted(Verdict::TakenBack, Handling::Done), &view(), "tell 1: taken back");
     check_committed(
         noted(Verdict::Muted { time: Duration::ZERO }, Handling::Done),
         &view(),

@@ -107,7 +107,6 @@ pub(crate) fn told(decision: &Decision, verdict: &Verdict, view: &View) -> Follo
         // A tap: its own word says it.
         Verdict::Standing { .. }
         | Verdict::TakenBack
-        | Verdict::PutAway
         | Verdict::Stopping { .. }
         | Verdict::Repeated
         | Verdict::Refused(
@@ -158,7 +157,7 @@ pub(crate) fn receipt(verdict: &Verdict, standing: Option<&PromptNow>) -> String
             .map(|standing| words::receipt(&standing.open.prompt, answer.as_deref()))
             .unwrap_or_default(),
         Verdict::Queued { session, busy, replaces, .. } => words::queued(session, *busy, *replaces),
-        Verdict::TakenBack | Verdict::PutAway => "Taken back; it is not sent.".to_owned(),
+        Verdict::TakenBack => "Taken back; it is not sent.".to_owned(),
         Verdict::Stopping { .. } => "It is being ended.".to_owned(),
         Verdict::Resumed { .. } | Verdict::Muted { .. } | Verdict::Switched { .. } | Verdict::Repeated => {
             String::new()

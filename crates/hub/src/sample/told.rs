@@ -240,7 +240,6 @@ fn verdict(verdict: &Verdict) -> String {
             format!("queued {text}, {busy:?}{}", if *replaces { ", replaces" } else { "" })
         }
         Verdict::TakenBack => "taken back".to_owned(),
-        Verdict::PutAway => "put away".to_owned(),
         Verdict::Stopping { session } => format!("stopping {}", session.id),
         Verdict::Resumed { session } => format!("resumed {}", session.id),
         Verdict::Muted { time } => format!("muted {} s", time.as_secs()),

@@ -159,22 +159,19 @@ impl Hub {
     }
 
     /// A channel's worker has ended by itself. Others go on; this one is tried again, a few times.
-    pub(super) async fn channel_ended(&mut self, name: &'static str) -> Result<(), Trouble> {
-        let Some(running) = self.outside.channels.find(name) else {
-            return Ok(());
-        };
+    pub(super) fn channel_ended(&mut self, name: &'static str) {
+        let Some(running) = self.outside.channels.find(name) else { return };
         if matches!(running.health, Health::Stopped { .. }) {
-            return Ok(());
+            return;
         }
         running.failures += 1;
         tracing::error!(channel = name, failures = running.failures, "a channel failed");
         if running.failures > RESTARTS {
             let why = "it failed again and again; `atlasbridge logs` and the hub's log say why".to_owned();
             self.outside.channels.set_health(name, Health::Stopped { why });
-            return Ok(());
+            return;
         }
         self.send_later(RESTART_AFTER, Input::ChannelRestart { name });
-        Ok(())
     }
 
     pub(super) async fn channel_restart(&mut self, name: &str) -> Result<(), Trouble> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atlasbridge_model::answer::{Refusal, Source};
-use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::audit::EventName;
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::{PromptId, SessionId};
 use atlasbridge_store::{OpenPrompt, SessionRecord, SessionStatus, rfc3339};
@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::Hub;
 use crate::clock;
-use crate::decide::{Actor, Answer, AnswerRight, Matter};
+use crate::decide::{Actor, Answer, AnswerRight, Matter, on_record};
 use crate::desks::{NO_SESSION, Way};
 use crate::engine::Trouble;
 use crate::peer::Peer;
@@ -92,12 +92,7 @@ impl Hub {
         source: &Source,
         decided_by: String,
     ) -> Result<(), Trouble> {
-        let event = AuditEvent {
-            value: Some(reason),
-            source: Some(source.to_string()),
-            decided_by: Some(decided_by),
-            ..AuditEvent::new(EventName::ReplyRejected)
-        };
+        let event = on_record(EventName::ReplyRejected, source, decided_by, reason);
         Ok(self.engine.store.audit(event, clock::now()).await?)
     }
 
