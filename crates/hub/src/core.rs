@@ -192,7 +192,6 @@ impl Core {
             won,
             spent: decision.spent.clone(),
             of_pause: view.session.as_ref().map(|facts| self.of_pause(&facts.record)).unwrap_or_default(),
-            tool: view.session.as_ref().map(|facts| facts.record.tool.clone()),
         }
     }
 
@@ -496,9 +495,7 @@ fn left(sighting: u32, how: Departure, view: &View) -> Vec<Act> {
 /// What is known of a prompt whose host was killed.
 fn lost(prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Vec<Act> {
     let advance = |event| Change::Advance { prompt: prompt.id, event }.into();
-    let Some(reply) = reply_under_way(prompt) else {
-        return vec![advance(lifecycle::Event::HostLost)];
-    };
+    let Some(reply) = reply_under_way(prompt) else { return vec![advance(lifecycle::Event::HostLost)] };
     match traces.get(&reply.to_string()).copied().unwrap_or(Trace::NotTyped) {
         Trace::NotTyped => vec![advance(not_applied(reply, without_proof(prompt)))],
         Trace::Unknown => vec![advance(not_applied(reply, Failure::Unknown))],
@@ -557,7 +554,7 @@ fn settle_texts(view: &View) -> Vec<Act> {
             }
             Some(_) | None => continue,
         };
-        let notices = decide::heard(&open.text, told).into_iter().collect();
+        let notices = decide::heard(&open.text, told);
         acts.push(Change::Follow(FollowUp { notices, text: Some(change), ..FollowUp::default() }).into());
     }
     acts
@@ -575,7 +572,7 @@ fn polled(channel: &'static str, gap: Option<Duration>, view: &View) -> Vec<Act>
         let again = view.prompts.iter().map(|prompt| Event::OfferAgain { prompt: prompt.id });
         acts.extend(again.map(Act::Then));
     }
-    acts.push(Shown::Polled { channel }.into());
+    acts.push(Change::Channel(Shown::Polled { channel }).into());
     acts
 }
 

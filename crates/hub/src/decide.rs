@@ -179,7 +179,7 @@ impl Actor {
         }
     }
 
-    fn operator(&self) -> Option<&Operator> {
+    pub(crate) fn operator(&self) -> Option<&Operator> {
         match self {
             Actor::Command { .. } | Actor::Page { .. } => None,
             Actor::Chat(operator) => Some(operator),
@@ -360,11 +360,10 @@ fn decide_take_back(by: &Actor, only: Option<ReplyId>, facts: &Facts) -> Ruling 
     };
     let (source, decided_by) = (by.source(), by.decided_by());
     let is_other = text.source != source || text.decided_by != decided_by;
-    let notice = (is_other && was_queued)
-        .then(|| crate::words::unsent(&facts.record, "somebody took it back"))
-        .and_then(|told| heard(text, told));
+    let told = (is_other && was_queued)
+        .then(|| heard(text, crate::words::unsent(&facts.record, "somebody took it back")));
     let follow = FollowUp {
-        notices: notice.into_iter().collect(),
+        notices: told.unwrap_or_default(),
         text: Some(TextMove::TakeBack { reply: text.reply, source, decided_by }),
         ..FollowUp::default()
     };

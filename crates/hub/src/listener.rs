@@ -84,9 +84,7 @@ pub(crate) async fn listen(listener: UnixListener, identity: Arc<Identity>, hub:
     let seats = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut next = 0;
     loop {
-        let Ok(seat) = seats.clone().acquire_owned().await else {
-            return;
-        };
+        let Ok(seat) = seats.clone().acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             // Out of descriptors: the next connection may fare better.
             tokio::time::sleep(Duration::from_millis(100)).await;

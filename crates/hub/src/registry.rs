@@ -21,11 +21,11 @@ struct Live {
 pub(crate) struct Registry {
     live: HashMap<SessionId, Live>,
     /// How often somebody came or went.
-    changes: u64,
+    pub(crate) changes: u64,
     /// Session hosts whose process is known to run, by session.
-    hosts: HashMap<SessionId, i32>,
-    /// Sessions whose host has ended while what it said last may still be in the socket.
-    ended: HashSet<SessionId>,
+    pub(crate) hosts: HashMap<SessionId, i32>,
+    /// Sessions whose host has ended while what it said last may still be in the socket: its end is waited for.
+    pub(crate) ended: HashSet<SessionId>,
     next_question: u64,
     pub(crate) health: Asked<u64, Health>,
     pub(crate) texts: Asked<u64, String>,
@@ -98,14 +98,6 @@ impl Registry {
         self.live.get(&session).is_some_and(|live| live.mailbox.try_send(message).is_ok())
     }
 
-    pub(crate) fn changes(&self) -> u64 {
-        self.changes
-    }
-
-    pub(crate) fn host_runs(&mut self, session: SessionId, pid: i32) {
-        self.hosts.insert(session, pid);
-    }
-
     /// The host's process has ended. False: its connection is still to be read to its end.
     pub(crate) fn host_ended(&mut self, session: SessionId) -> bool {
         self.hosts.remove(&session);
@@ -114,15 +106,6 @@ impl Registry {
             self.ended.insert(session);
         }
         is_read
-    }
-
-    /// Whether the end of this session's connection was all that was waited for.
-    pub(crate) fn was_waited_for(&mut self, session: SessionId) -> bool {
-        self.ended.remove(&session)
-    }
-
-    pub(crate) fn hosts(&self) -> Vec<i32> {
-        self.hosts.values().copied().collect()
     }
 
     /// Asks a session host how it is; the answer comes, or the receiver is dropped with the question.

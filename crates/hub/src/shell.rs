@@ -264,7 +264,8 @@ impl Hub {
         let decision = Decision { by, matter, caller, spent };
         let result = self.happen(Event::Decided(Box::new(decision))).await;
         if let (Err(_), Some(caller)) = (&result, caller) {
-            self.outside.forget(caller);
+            // There will be no verdict: whoever waits hears that by the end of their way.
+            self.outside.ways.remove(&caller);
         }
         result
     }
@@ -296,9 +297,7 @@ impl Hub {
                 self.hang_up_if_broken(no, mailbox, result)
             }
             Input::SessionSaid { no, message } => {
-                let Some((session, mailbox)) = self.outside.registry.connection(no) else {
-                    return Ok(());
-                };
+                let Some((session, mailbox)) = self.outside.registry.connection(no) else { return Ok(()) };
                 let result = self.session_said(session, message).await;
                 self.hang_up_if_broken(no, mailbox, result)
             }

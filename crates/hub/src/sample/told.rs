@@ -217,12 +217,11 @@ fn accepted(answer: &AcceptedAnswer) -> String {
 
 fn told_follows(follows: &Follows) -> String {
     let spent = follows.spent.as_ref().map(|token| format!(", answers {token}")).unwrap_or_default();
-    let tool = follows.tool.as_ref().map(|tool| format!(", {tool}")).unwrap_or_default();
     let paused = match follows.of_pause.len() {
         0 => String::new(),
         chats => format!(", {chats} hear of a pause"),
     };
-    format!("{}{spent}{paused}{tool}", if_won(&follows.won))
+    format!("{}{spent}{paused}", if_won(&follows.won))
 }
 
 fn if_won(won: &FollowUp) -> String {

@@ -57,14 +57,11 @@ struct Running {
 #[derive(Debug, Default)]
 pub(super) struct OpenChannels {
     running: Vec<Running>,
-    changes: u64,
+    /// How often the health of one was told.
+    pub(super) changes: u64,
 }
 
 impl OpenChannels {
-    pub(super) fn changes(&self) -> u64 {
-        self.changes
-    }
-
     /// Hands a task to a channel; if its mailbox is full, it comes back as one that is to come later.
     pub(super) fn give(&mut self, name: &'static str, outgoing: Outgoing) -> Option<Event> {
         pause::point("hub-before-task");
@@ -176,9 +173,7 @@ impl Hub {
 
     pub(super) async fn channel_restart(&mut self, name: &str) -> Result<(), Trouble> {
         let running = &mut self.outside.channels.running;
-        let Some(at) = running.iter().position(|running| running.start.name == name) else {
-            return Ok(());
-        };
+        let Some(at) = running.iter().position(|running| running.start.name == name) else { return Ok(()) };
         let old = running.remove(at);
         self.start_channel(old.start, old.failures).await
     }

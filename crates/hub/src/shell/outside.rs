@@ -37,14 +37,9 @@ impl Outside {
         caller
     }
 
-    /// There will be no verdict: whoever waits hears that by the end of their way.
-    pub(super) fn forget(&mut self, caller: Caller) {
-        self.ways.remove(&caller);
-    }
-
     /// Grows with everything that people see and that is not stored.
     pub(super) fn changes(&self) -> u64 {
-        self.registry.changes() + self.channels.changes()
+        self.registry.changes + self.channels.changes
     }
 
     pub(super) fn journal(&self, session: atlasbridge_model::SessionId) -> PathBuf {

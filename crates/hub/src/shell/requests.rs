@@ -32,7 +32,7 @@ impl Hub {
         peer: &Peer,
         respond: mpsc::Sender<Response>,
     ) -> Result<(), Trouble> {
-        if decides(&request) && peer.is_inside_a_session(&self.outside.registry.hosts()) {
+        if decides(&request) && peer.is_inside_a_session(&self.outside.registry.hosts) {
             let reason = Refusal::InsideSession.to_string();
             let decided_by = format!("uid:{} pid:{}", peer.uid, peer.pid);
             self.record_rejection(reason.clone(), &Source::Command, decided_by).await?;

@@ -24,7 +24,7 @@ impl Hub {
     pub(super) fn watch_host(&mut self, session: &SessionRecord) {
         let (id, pid, start) = (session.id, session.host_pid, session.host_started);
         let is_same_boot = session.boot_id == self.files.boot_id;
-        self.outside.registry.host_runs(id, pid);
+        self.outside.registry.hosts.insert(id, pid);
         let inputs = self.inputs.clone();
         tokio::spawn(async move {
             if is_same_boot {
@@ -100,7 +100,7 @@ impl Hub {
 
     pub(super) async fn session_down(&mut self, no: ConnectionNo) -> Result<(), Trouble> {
         match self.outside.registry.disconnect(no) {
-            Some(session) if self.outside.registry.was_waited_for(session) => self.host_lost(session).await,
+            Some(session) if self.outside.registry.ended.remove(&session) => self.host_lost(session).await,
             Some(_) | None => Ok(()),
         }
     }

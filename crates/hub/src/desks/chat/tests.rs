@@ -100,7 +100,7 @@ fn a_tap_has_its_own_word_and_no_message() {
 fn elsewhere_the_verdict_itself_is_told() {
     check(command(), answer(Said::Row(0)), refused(Refusal::Expired), "(silence)");
     check(page(), instruct("go on"), Verdict::Switched { session: session() }, "(silence)");
-    assert_eq!(told_with(&page(), &refused(Refusal::Expired)), FollowUp::default());
+    assert_eq!(told_with(&page(), &Refusal::Expired), FollowUp::default());
 }
 
 #[test]
