@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::{Hub, Input, RETRY};
 use crate::core::acts::Event;
 use crate::engine::Trouble;
-use crate::registry::ConnectionNo;
+use crate::registry::{ConnectionNo, came};
 use crate::{clock, peer};
 
 /// Signals that ask a program to end, by their numbers on Linux.
@@ -116,11 +116,11 @@ impl Hub {
                 self.report(session, report).await?;
                 self.outside.registry.send(session, ToSession::Noted { n });
             }
-            FromSession::Health(health) => registry.health.came(health.asked, health),
+            FromSession::Health(health) => came(&mut registry.health, health.asked, health),
             FromSession::Picture(change) => registry.picture_came(session, change.into()),
-            FromSession::ScreenText { asked, text } => registry.texts.came(asked, text),
-            FromSession::Lines { asked, lines } => registry.lines.came(asked, lines),
-            FromSession::TypingDone { typing_id, outcome } => registry.typings.came(typing_id, outcome),
+            FromSession::ScreenText { asked, text } => came(&mut registry.texts, asked, text),
+            FromSession::Lines { asked, lines } => came(&mut registry.lines, asked, lines),
+            FromSession::TypingDone { typing_id, outcome } => came(&mut registry.typings, typing_id, outcome),
             // `Begin` is said once per connection, before this.
             FromSession::Begin(_) | FromSession::Unknown => {}
         }
