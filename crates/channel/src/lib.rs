@@ -15,8 +15,6 @@ mod secret;
 pub mod telegram;
 
 pub use card::{Answered, Card, SessionTag};
-/// The name by which the hub knows it.
-pub use contract::Confirmation as Recorded;
 pub use contract::{
     Address, Block, Button, Command, Confirmation, Done, Handle, Health, Inbound, JobNo, Notice, OfferName,
     Outgoing, Person, Receipt, RepliedTo, Saying, Tap, TapOn, Target, Task, Undelivered, Update, UpdateNo,

@@ -55,9 +55,7 @@ impl Alarm {
     /// Waits until it rings. Dropped meanwhile, nothing is lost: it rings for the next who waits.
     pub(crate) async fn rings(&self) {
         loop {
-            let Ok(mut guard) = self.timer.readable().await else {
-                return std::future::pending().await;
-            };
+            let Ok(mut guard) = self.timer.readable().await else { return std::future::pending().await };
             let mut count = [0; 8];
             match rustix::io::read(self.timer.get_ref(), &mut count) {
                 Ok(_) => return,

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use atlasbridge_channel::{Address, Task};
-use atlasbridge_model::answer::{Refusal, Rules, Source, Value, default_value};
+use atlasbridge_model::answer::{Source, Value, default_value};
 use atlasbridge_model::lifecycle::{self, Departure, Do, Failure, NotApplied, PromptState};
 use atlasbridge_model::speech::{self, Instruction};
 use atlasbridge_model::{BootTime, Kind, Now, PromptId, ReplyId, SessionId, Sighting};
@@ -88,10 +88,6 @@ impl Core {
 
     pub(crate) fn learn_name(&mut self, id: &str, name: String) {
         self.names.insert(id.to_owned(), name);
-    }
-
-    pub(crate) fn rules(&self) -> Rules {
-        self.settings.rules()
     }
 
     /// When something is to be done without anything happening before; deadlines of prompts are in the store.
@@ -173,7 +169,7 @@ impl Core {
     /// A decision: what contends goes to the guard, what does not is on record, with the words that its chat is told.
     fn decided(&mut self, decision: &Decision, view: &View) -> Vec<Act> {
         let asked = Asker { by: decision.by.clone(), caller: decision.caller };
-        let change = match decide::decide(decision, view, self.rules()) {
+        let change = match decide::decide(decision, view, self.settings.rules()) {
             Ruling::Contend { answer, won } => {
                 Change::Contend { answer, follows: self.follows(won, decision, view), asked }
             }
@@ -197,7 +193,6 @@ impl Core {
             won,
             spent: decision.spent.clone(),
             of_pause: view.session.as_ref().map(|facts| self.of_pause(&facts.record)).unwrap_or_default(),
-            tool: view.session.as_ref().map(|facts| facts.record.tool.clone()),
         }
     }
 
@@ -247,7 +242,7 @@ impl Core {
             tracing::warn!(%session, "a session host spoke of a prompt that is not its own");
             return Vec::new();
         };
-        if let Some(reply) = reply_under_way(prompt) {
+        if let Some((reply, _)) = prompt.state.reply_under_way() {
             self.secrets.remove(&reply);
         }
         vec![Change::Advance { prompt: prompt.id, event: what }.into()]
@@ -259,8 +254,8 @@ impl Core {
     /// The last one ends first: a turn that is passed finds nobody, who would be given the text that waits.
     fn tool_ended(&self, session: SessionId, status: SessionStatus, code: i32, view: &View) -> Vec<Act> {
         let ended = |prompt: &PromptRecord| {
-            let event = match reply_under_way(prompt) {
-                Some(reply) => not_applied(reply, without_proof(prompt)),
+            let event = match prompt.state.reply_under_way() {
+                Some((reply, _)) => not_applied(reply, without_proof(prompt)),
                 None => lifecycle::Event::Left { how: Departure::ToolEnded },
             };
             Change::Advance { prompt: prompt.id, event }.into()
@@ -383,24 +378,30 @@ impl Core {
     /// What follows once a change is on record.
     fn committed(&mut self, committed: Committed, view: &View) -> Vec<Act> {
         match committed {
-            Committed::Contended { outcome, asked } => self.contended(outcome, &asked, view),
-            Committed::Left { advance, asked } => match advance {
-                Once::Repeated => tell(&asked, Verdict::Repeated),
-                Once::First(Advance::Refused(refusal)) => tell(&asked, refused(refusal)),
-                Once::First(Advance::Moved(moved)) => {
-                    self.wait_for_end(&asked, moved.prompt.id, None, view.now);
-                    self.moved(moved)
+            Committed::Contended { outcome: Once::Repeated, asked }
+            | Committed::Left { advance: Once::Repeated, asked } => tell(&asked, Verdict::Repeated),
+            Committed::Contended { outcome: Once::First(Outcome::Refused(refusal)), asked }
+            | Committed::Left { advance: Once::First(Advance::Refused(refusal)), asked } => {
+                tell(&asked, Verdict::Refused(Refused::Answer { refusal, tool: None }))
+            }
+            Committed::Contended { outcome: Once::First(Outcome::Won { reply, moved }), asked } => {
+                if let Some(value @ Value::Secret(_)) = &reply.value {
+                    self.secrets.insert(reply.id, value.clone());
                 }
-            },
+                let answer = reply.value.as_ref().map(Value::on_record);
+                self.wait_for_end(&asked, moved.prompt.id, answer, view.now);
+                self.moved(moved)
+            }
+            Committed::Left { advance: Once::First(Advance::Moved(moved)), asked } => {
+                self.wait_for_end(&asked, moved.prompt.id, None, view.now);
+                self.moved(moved)
+            }
+            Committed::QueuedSent { outcome: Some(Outcome::Won { moved, .. }) }
+            | Committed::Advanced(Advance::Moved(moved)) => self.moved(moved),
+            Committed::QueuedSent { outcome: Some(Outcome::Refused(_)) | None }
+            | Committed::Advanced(Advance::Refused(_))
+            | Committed::Done => Vec::new(),
             Committed::Noted { handling, verdict, asked } => noted(handling, verdict, &asked),
-            Committed::QueuedSent { outcome } => match outcome {
-                Some(Outcome::Won { moved, .. }) => self.moved(moved),
-                Some(Outcome::Refused(_)) | None => Vec::new(),
-            },
-            Committed::Advanced(advance) => match advance {
-                Advance::Moved(moved) => self.moved(moved),
-                Advance::Refused(_) => Vec::new(),
-            },
             Committed::Recorded { prompt, typed_ago } => {
                 let mut acts = vec![self.offer(prompt.id, typed_ago, view.now)];
                 acts.extend(send_if_idle(&prompt));
@@ -413,22 +414,6 @@ impl Core {
             Committed::CountedDown { waiting } => {
                 self.channels.counted_down(waiting, view.now.boot);
                 Vec::new()
-            }
-            Committed::Done => Vec::new(),
-        }
-    }
-
-    fn contended(&mut self, outcome: Once<Outcome>, asked: &Asker, view: &View) -> Vec<Act> {
-        match outcome {
-            Once::Repeated => tell(asked, Verdict::Repeated),
-            Once::First(Outcome::Refused(refusal)) => tell(asked, refused(refusal)),
-            Once::First(Outcome::Won { reply, moved }) => {
-                if let Some(value @ Value::Secret(_)) = &reply.value {
-                    self.secrets.insert(reply.id, value.clone());
-                }
-                let answer = reply.value.as_ref().map(Value::on_record);
-                self.wait_for_end(asked, moved.prompt.id, answer, view.now);
-                self.moved(moved)
             }
         }
     }
@@ -475,10 +460,6 @@ impl Waiting {
     }
 }
 
-fn refused(refusal: Refusal) -> Verdict {
-    Verdict::Refused(Refused::Answer { refusal, tool: None })
-}
-
 fn tell(asked: &Asker, verdict: Verdict) -> Vec<Act> {
     asked.caller.map(|caller| Outward::Tell { caller, verdict }.into()).into_iter().collect()
 }
@@ -501,7 +482,7 @@ fn left(sighting: u32, how: Departure, view: &View) -> Vec<Act> {
 /// What is known of a prompt whose host was killed.
 fn lost(prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Vec<Act> {
     let advance = |event| Change::Advance { prompt: prompt.id, event }.into();
-    let Some(reply) = reply_under_way(prompt) else {
+    let Some((reply, _)) = prompt.state.reply_under_way() else {
         return vec![advance(lifecycle::Event::HostLost)];
     };
     match traces.get(&reply.to_string()).copied().unwrap_or(Trace::NotTyped) {
@@ -511,22 +492,6 @@ fn lost(prompt: &PromptRecord, traces: &HashMap<String, Trace>) -> Vec<Act> {
         Trace::Typed => {
             vec![advance(lifecycle::Event::Typed { reply }), advance(not_applied(reply, Failure::Unknown))]
         }
-    }
-}
-
-/// The reply of this prompt that has no final outcome yet.
-fn reply_under_way(prompt: &PromptRecord) -> Option<ReplyId> {
-    match &prompt.state {
-        PromptState::ReplyReceived { reply, .. }
-        | PromptState::Expired { fallback: Some(reply) }
-        | PromptState::Injected { reply, .. } => Some(*reply),
-        PromptState::Created
-        | PromptState::Routed
-        | PromptState::AwaitingReply
-        | PromptState::Expired { fallback: None }
-        | PromptState::Resolved { .. }
-        | PromptState::Canceled { .. }
-        | PromptState::Failed { .. } => None,
     }
 }
 
@@ -562,7 +527,7 @@ fn settle_texts(view: &View) -> Vec<Act> {
             }
             Some(_) | None => continue,
         };
-        let notices = decide::heard(&open.text, told).into_iter().collect();
+        let notices = decide::heard(&open.text, told);
         acts.push(Change::Follow(FollowUp { notices, text: Some(change), ..FollowUp::default() }).into());
     }
     acts
@@ -580,7 +545,7 @@ fn polled(channel: &'static str, gap: Option<Duration>, view: &View) -> Vec<Act>
         let again = view.prompts.iter().map(|prompt| Event::OfferAgain { prompt: prompt.id });
         acts.extend(again.map(Act::Then));
     }
-    acts.push(Shown::Polled { channel }.into());
+    acts.push(Change::Channel(Shown::Polled { channel }).into());
     acts
 }
 

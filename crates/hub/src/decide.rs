@@ -125,10 +125,8 @@ pub(crate) enum Verdict {
     Standing { prompt: PromptId, answer: Option<String> },
     /// It waits for its tool.
     Queued { session: SessionRecord, busy: Busy, replaces: bool, text: ReplyId },
-    /// It waits no more.
+    /// It waits no more; or it could not be sent, and has been seen.
     TakenBack,
-    /// What could not be sent has been seen.
-    PutAway,
     /// The tool is being ended.
     Stopping { session: SessionRecord },
     /// Answers are taken again.
@@ -181,7 +179,7 @@ impl Actor {
         }
     }
 
-    fn operator(&self) -> Option<&Operator> {
+    pub(crate) fn operator(&self) -> Option<&Operator> {
         match self {
             Actor::Command { .. } | Actor::Page { .. } => None,
             Actor::Chat(operator) => Some(operator),
@@ -207,12 +205,17 @@ impl Actor {
     }
 
     fn on_record(&self, event: EventName, value: &str) -> AuditEvent {
-        AuditEvent {
-            value: Some(value.to_owned()),
-            source: Some(self.source().to_string()),
-            decided_by: Some(self.decided_by()),
-            ..AuditEvent::new(event)
-        }
+        on_record(event, &self.source(), self.decided_by(), value.to_owned())
+    }
+}
+
+/// What somebody did, or was refused.
+pub(crate) fn on_record(event: EventName, source: &Source, decided_by: String, value: String) -> AuditEvent {
+    AuditEvent {
+        value: Some(value),
+        source: Some(source.to_string()),
+        decided_by: Some(decided_by),
+        ..AuditEvent::new(event)
     }
 }
 
@@ -346,26 +349,25 @@ fn decide_instruction(
 
 fn decide_take_back(by: &Actor, only: Option<ReplyId>, facts: &Facts) -> Ruling {
     let queued = facts.queued.as_ref().filter(|queued| only.is_none_or(|only| only == queued.reply));
-    let (text, verdict) = match (queued, &facts.unsent, by) {
-        (Some(queued), _, _) => (queued, Verdict::TakenBack),
+    let (text, was_queued) = match (queued, &facts.unsent, by) {
+        (Some(queued), _, _) => (queued, true),
         // What could not be sent stays at the page until somebody has seen it.
-        (None, Some((unsent, _)), Actor::Page { .. }) => (unsent, Verdict::PutAway),
+        (None, Some((unsent, _)), Actor::Page { .. }) => (unsent, false),
         (None, unsent, Actor::Command { .. } | Actor::Chat(_) | Actor::Page { .. }) => {
             let unsent = unsent.as_ref().map(|(_, why)| why.replace('_', " "));
             return only_told(Refused::NothingQueued { unsent });
         }
     };
-    let is_other = text.source != by.source() || text.decided_by != by.decided_by();
-    let notice = (is_other && verdict == Verdict::TakenBack)
-        .then(|| crate::words::unsent(&facts.record, "somebody took it back"))
-        .and_then(|told| heard(text, told));
     let (source, decided_by) = (by.source(), by.decided_by());
+    let is_other = text.source != source || text.decided_by != decided_by;
+    let told = (is_other && was_queued)
+        .then(|| heard(text, crate::words::unsent(&facts.record, "somebody took it back")));
     let follow = FollowUp {
-        notices: notice.into_iter().collect(),
+        notices: told.unwrap_or_default(),
         text: Some(TextMove::TakeBack { reply: text.reply, source, decided_by }),
         ..FollowUp::default()
     };
-    Ruling::Record { follow, verdict }
+    Ruling::Record { follow, verdict: Verdict::TakenBack }
 }
 
 fn decide_stop(by: &Actor, facts: &Facts) -> Ruling {

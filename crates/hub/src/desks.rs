@@ -72,7 +72,6 @@ fn at_the_machine(verdict: &Verdict, standing: Option<&PromptNow>) -> Option<Res
             told: words::queued(session, *busy, *replaces),
         },
         Verdict::TakenBack
-        | Verdict::PutAway
         | Verdict::Stopping { .. }
         | Verdict::Resumed { .. }
         | Verdict::Muted { .. }
@@ -95,7 +94,6 @@ fn at_the_page(verdict: &Verdict, standing: Option<&PromptNow>) -> Option<Answer
             Answer::Queued { told: words::queued(session, *busy, *replaces) }
         }
         Verdict::TakenBack
-        | Verdict::PutAway
         | Verdict::Stopping { .. }
         | Verdict::Resumed { .. }
         | Verdict::Muted { .. }

@@ -145,9 +145,7 @@ impl Engine {
     }
 
     async fn facts(&self, session: atlasbridge_model::SessionId) -> Result<Option<Facts>, Trouble> {
-        let Some(record) = self.store.session(session).await? else {
-            return Ok(None);
-        };
+        let Some(record) = self.store.session(session).await? else { return Ok(None) };
         Ok(Some(Facts {
             record,
             prompts: self.store.live_prompts(session).await?,

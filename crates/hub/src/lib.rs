@@ -48,6 +48,9 @@ pub use shell::{ChannelFuture, ChannelStart, ChannelStarter, serve};
 /// The name of the page on the audit log.
 const WEB: &str = "web";
 
+/// Reads the configuration; a broken file is a sentence.
+pub type ReadSettings = Box<dyn Fn() -> Result<Settings, String> + Send>;
+
 /// What a hub is told; it reads neither environment nor configuration itself.
 pub struct HubConfig {
     pub socket: PathBuf,
@@ -58,7 +61,7 @@ pub struct HubConfig {
     pub version: String,
     pub settings: Settings,
     /// Reads the configuration again, for SIGHUP; a broken file is a sentence and changes nothing.
-    pub reload: Box<dyn Fn() -> Result<Settings, String> + Send>,
+    pub reload: ReadSettings,
     /// Where whoever started us waits for our pid, once we listen.
     pub ready: Option<File>,
 }

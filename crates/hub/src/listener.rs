@@ -38,41 +38,27 @@ pub(crate) struct Identity {
     pub(crate) epoch: u64,
 }
 
-/// Held for the life of the hub; the kernel releases it with the process, however that ends.
-#[derive(Debug)]
-pub(crate) struct Lock {
-    _file: File,
-}
-
-/// Held from before the lock is tried until the hub listens, one process at a time: whoever is told that another
-/// hub runs may connect to it at once.
-#[derive(Debug)]
-pub(crate) struct Starting {
-    _file: File,
-}
-
-impl Lock {
-    pub(crate) fn take(path: &Path) -> Result<(Self, Starting), HubError> {
-        let broken = |source| HubError::Lock { path: path.to_owned(), source };
-        let starting = open_lock(&path.with_extension("starting")).map_err(broken)?;
-        starting.lock().map_err(broken)?;
-        let mut file = open_lock(path).map_err(broken)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut pid = String::new();
-                let _ = file.read_to_string(&mut pid);
-                return Err(HubError::AlreadyRunning { pid: pid.trim().to_owned() });
-            }
-            Err(TryLockError::Error(source)) => return Err(broken(source)),
+/// The lock of the hub, held for its life: the kernel releases it with the process, however that ends. And one that is held
+/// from before the lock is tried until the hub listens, one process at a time: whoever is told that another hub runs may
+/// connect to it at once.
+pub(crate) fn lock(path: &Path) -> Result<(File, File), HubError> {
+    let broken = |source| HubError::Lock { path: path.to_owned(), source };
+    let starting = open_lock(&path.with_extension("starting")).map_err(broken)?;
+    starting.lock().map_err(broken)?;
+    let mut file = open_lock(path).map_err(broken)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut pid = String::new();
+            let _ = file.read_to_string(&mut pid);
+            return Err(HubError::AlreadyRunning { pid: pid.trim().to_owned() });
         }
-        let written = file
-            .set_len(0)
-            .and_then(|()| file.rewind())
-            .and_then(|()| writeln!(file, "{}", std::process::id()));
-        written.map_err(broken)?;
-        Ok((Self { _file: file }, Starting { _file: starting }))
+        Err(TryLockError::Error(source)) => return Err(broken(source)),
     }
+    let written =
+        file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+    written.map_err(broken)?;
+    Ok((file, starting))
 }
 
 fn open_lock(path: &Path) -> io::Result<File> {
@@ -98,9 +84,7 @@ pub(crate) async fn listen(listener: UnixListener, identity: Arc<Identity>, hub:
     let seats = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut next = 0;
     loop {
-        let Ok(seat) = seats.clone().acquire_owned().await else {
-            return;
-        };
+        let Ok(seat) = seats.clone().acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             // Out of descriptors: the next connection may fare better.
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -133,45 +117,44 @@ async fn serve(
         );
         return Ok(());
     }
-    let (reader, writer) = stream.into_split();
-    let mut connection = Connection { reader, writer, lines: Lines::default() };
-    let hello: Hello = match tokio::time::timeout(HELLO_LIMIT, connection.next()).await {
-        Ok(Ok(Some(hello))) => hello,
-        Ok(Ok(None)) => return Ok(()),
-        Ok(Err(_)) | Err(_) => {
-            return connection.refuse("this is not the AtlasBridge protocol", identity).await;
+    let (read_half, mut writer) = stream.into_split();
+    let mut reader = Reader { half: read_half, lines: Lines::default() };
+    let version = identity.version.clone();
+    let agreed = match in_time(HELLO_LIMIT, reader.next::<Hello>()).await {
+        Ok(Some(hello)) => hello.agree(&version).map(|protocol| (protocol, hello.atlasbridge)),
+        Ok(None) => return Ok(()),
+        Err(_) => Err("this is not the AtlasBridge protocol".to_owned()),
+    };
+    let (protocol, role) = match agreed {
+        Ok(agreed) => agreed,
+        Err(reason) => {
+            let (oldest, newest) = (OLDEST_PROTOCOL, PROTOCOL);
+            return send(&mut writer, &Greeting::Refused { reason, oldest, newest, version }).await;
         }
     };
-    match hello.agree(&identity.version) {
-        Ok(protocol) => {
-            let version = identity.version.clone();
-            let welcome =
-                Greeting::Welcome { protocol, version, pid: std::process::id(), epoch: identity.epoch };
-            connection.send(&welcome).await?;
-        }
-        Err(reason) => return connection.refuse(&reason, identity).await,
-    }
-    match hello.atlasbridge {
-        Role::Session => serve_session(connection, no, peer, hub).await,
-        Role::Command => serve_command(connection, peer, hub).await,
+    let (pid, epoch) = (std::process::id(), identity.epoch);
+    send(&mut writer, &Greeting::Welcome { protocol, version, pid, epoch }).await?;
+    match role {
+        Role::Session => serve_session(reader, writer, no, peer, hub).await,
+        Role::Command => serve_command(reader, writer, peer, hub).await,
     }
 }
 
 async fn serve_session(
-    mut connection: Connection,
+    mut reader: Reader,
+    mut writer: OwnedWriteHalf,
     no: ConnectionNo,
     peer: Peer,
     hub: &mpsc::Sender<Input>,
 ) -> io::Result<()> {
-    let Some(FromSession::Begin(info)) = in_time(HELLO_LIMIT, connection.next()).await? else {
+    let Some(FromSession::Begin(info)) = in_time(HELLO_LIMIT, reader.next()).await? else {
         return Err(io::ErrorKind::InvalidData.into());
     };
     let (mailbox, mut outgoing) = mpsc::channel::<ToSession>(MAILBOX);
     let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
     hub.send(Input::SessionUp { no, info, peer_pid: peer.pid, mailbox }).await.map_err(|_| gone())?;
-    let Connection { mut reader, mut writer, mut lines } = connection;
     let read = async {
-        while let Some(message) = next_frame::<FromSession>(&mut reader, &mut lines).await? {
+        while let Some(message) = reader.next::<FromSession>().await? {
             hub.send(Input::SessionSaid { no, message }).await.map_err(|_| gone())?;
         }
         Ok(())
@@ -179,7 +162,7 @@ async fn serve_session(
     let write = async {
         // Ends when the hub forgets this connection, as it does when the session comes back on another one.
         while let Some(message) = outgoing.recv().await {
-            send_frame(&mut writer, &message).await?;
+            send(&mut writer, &message).await?;
         }
         Ok(())
     };
@@ -191,9 +174,14 @@ async fn serve_session(
     result
 }
 
-async fn serve_command(mut connection: Connection, peer: Peer, hub: &mpsc::Sender<Input>) -> io::Result<()> {
+async fn serve_command(
+    mut reader: Reader,
+    mut writer: OwnedWriteHalf,
+    peer: Peer,
+    hub: &mpsc::Sender<Input>,
+) -> io::Result<()> {
     let peer = Arc::new(peer);
-    while let Some(request) = in_time(REQUEST_LIMIT, connection.next::<Request>()).await? {
+    while let Some(request) = in_time(REQUEST_LIMIT, reader.next::<Request>()).await? {
         // A watch is answered many times, everything else once; either way the answers end with the sender.
         let (respond, mut responses) = mpsc::channel::<Response>(4);
         let asked = Input::Asked { request, peer: peer.clone(), respond };
@@ -202,10 +190,10 @@ async fn serve_command(mut connection: Connection, peer: Peer, hub: &mpsc::Sende
             let response = tokio::select! {
                 response = responses.recv() => response,
                 // Whoever hangs up does not want the answer.
-                closed = connection.is_closed() => match closed { true => return Ok(()), false => continue },
+                closed = reader.is_closed() => match closed { true => return Ok(()), false => continue },
             };
             match response {
-                Some(response) => connection.send(&response).await?,
+                Some(response) => send(&mut writer, &response).await?,
                 None => break,
             }
         }
@@ -214,36 +202,31 @@ async fn serve_command(mut connection: Connection, peer: Peer, hub: &mpsc::Sende
 }
 
 #[derive(Debug)]
-struct Connection {
-    reader: OwnedReadHalf,
-    writer: OwnedWriteHalf,
+struct Reader {
+    half: OwnedReadHalf,
     lines: Lines,
 }
 
-impl Connection {
+impl Reader {
     async fn next<T: serde::de::DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
-        next_frame(&mut self.reader, &mut self.lines).await
-    }
-
-    async fn send<T: serde::Serialize>(&mut self, frame: &T) -> io::Result<()> {
-        send_frame(&mut self.writer, frame).await
-    }
-
-    async fn refuse(&mut self, reason: &str, identity: &Identity) -> io::Result<()> {
-        self.send(&Greeting::Refused {
-            reason: reason.to_owned(),
-            oldest: OLDEST_PROTOCOL,
-            newest: PROTOCOL,
-            version: identity.version.clone(),
-        })
-        .await
+        let broken = |error: FrameError| io::Error::new(io::ErrorKind::InvalidData, error);
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            if let Some(line) = self.lines.next_line().map_err(broken)? {
+                return decode(&line).map(Some).map_err(broken);
+            }
+            match self.half.read(&mut buffer).await? {
+                0 => return Ok(None),
+                count => self.lines.push(&buffer[..count]),
+            }
+        }
     }
 
     /// Waits for more input: true if there is none any more, or far too much; false if a further request has begun
     /// to come.
     async fn is_closed(&mut self) -> bool {
         let mut buffer = [0; 4096];
-        match self.reader.read(&mut buffer).await {
+        match self.half.read(&mut buffer).await {
             Ok(0) | Err(_) => true,
             Ok(count) => {
                 self.lines.push(&buffer[..count]);
@@ -253,24 +236,7 @@ impl Connection {
     }
 }
 
-async fn next_frame<T: serde::de::DeserializeOwned>(
-    reader: &mut OwnedReadHalf,
-    lines: &mut Lines,
-) -> io::Result<Option<T>> {
-    let broken = |error: FrameError| io::Error::new(io::ErrorKind::InvalidData, error);
-    let mut buffer = [0; 16 * 1024];
-    loop {
-        if let Some(line) = lines.next_line().map_err(broken)? {
-            return decode(&line).map(Some).map_err(broken);
-        }
-        match reader.read(&mut buffer).await? {
-            0 => return Ok(None),
-            count => lines.push(&buffer[..count]),
-        }
-    }
-}
-
-async fn send_frame<T: serde::Serialize>(writer: &mut OwnedWriteHalf, frame: &T) -> io::Result<()> {
+async fn send<T: serde::Serialize>(writer: &mut OwnedWriteHalf, frame: &T) -> io::Result<()> {
     let bytes = encode(frame);
     in_time(WRITE_LIMIT, writer.write_all(&bytes)).await
 }

@@ -1,9 +1,11 @@
 //! Who is at the other end of a connection, and whether it lives inside a supervised session.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use atlasbridge_model::SessionId;
 use atlasbridge_model::ancestry::{lineage, parent_in_stat, start_in_stat};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -40,11 +42,10 @@ impl Peer {
     ///
     /// What outlives its session has lost that ancestor, and shows by the marker in its environment alone. A tool that
     /// removes the marker, leaves the tree and waits for the session's end is not recognised.
-    pub(crate) fn is_inside_a_session(&self, hosts: &[i32]) -> bool {
-        let Some(line) = lineage(self.pid, parent_of) else {
-            return true;
-        };
-        let is_host = |pid: i32| hosts.contains(&pid) || name_of(pid).as_deref() == Some(OUR_NAME);
+    pub(crate) fn is_inside_a_session(&self, hosts: &HashMap<SessionId, i32>) -> bool {
+        let Some(line) = lineage(self.pid, parent_of) else { return true };
+        let is_host =
+            |pid: i32| hosts.values().any(|host| *host == pid) || name_of(pid).as_deref() == Some(OUR_NAME);
         let is_inside =
             line.iter().skip(1).any(|pid| is_host(*pid)) || line.iter().any(|pid| is_marked(*pid));
         is_inside || self.has_ended()

@@ -21,11 +21,11 @@ struct Live {
 pub(crate) struct Registry {
     live: HashMap<SessionId, Live>,
     /// How often somebody came or went.
-    changes: u64,
+    pub(crate) changes: u64,
     /// Session hosts whose process is known to run, by session.
-    hosts: HashMap<SessionId, i32>,
-    /// Sessions whose host has ended while what it said last may still be in the socket.
-    ended: HashSet<SessionId>,
+    pub(crate) hosts: HashMap<SessionId, i32>,
+    /// Sessions whose host has ended while what it said last may still be in the socket: its end is waited for.
+    pub(crate) ended: HashSet<SessionId>,
     next_question: u64,
     pub(crate) health: Asked<u64, Health>,
     pub(crate) texts: Asked<u64, String>,
@@ -36,29 +36,19 @@ pub(crate) struct Registry {
 }
 
 /// What session hosts were asked, and where each answer goes.
-#[derive(Debug)]
-pub(crate) struct Asked<K, T> {
-    ways: HashMap<K, oneshot::Sender<T>>,
+type Asked<K, T> = HashMap<K, oneshot::Sender<T>>;
+
+fn wait<K: Eq + Hash, T>(asked: &mut Asked<K, T>, question: K) -> oneshot::Receiver<T> {
+    asked.retain(|_, way| !way.is_closed());
+    let (way, answer) = oneshot::channel();
+    asked.insert(question, way);
+    answer
 }
 
-impl<K, T> Default for Asked<K, T> {
-    fn default() -> Self {
-        Self { ways: HashMap::new() }
-    }
-}
-
-impl<K: Eq + Hash, T> Asked<K, T> {
-    fn wait(&mut self, question: K) -> oneshot::Receiver<T> {
-        self.ways.retain(|_, way| !way.is_closed());
-        let (way, answer) = oneshot::channel();
-        self.ways.insert(question, way);
-        answer
-    }
-
-    pub(crate) fn came(&mut self, question: K, answer: T) {
-        if let Some(way) = self.ways.remove(&question) {
-            let _ = way.send(answer);
-        }
+/// A session host has answered.
+pub(crate) fn came<K: Eq + Hash, T>(asked: &mut Asked<K, T>, question: K, answer: T) {
+    if let Some(way) = asked.remove(&question) {
+        let _ = way.send(answer);
     }
 }
 
@@ -98,14 +88,6 @@ impl Registry {
         self.live.get(&session).is_some_and(|live| live.mailbox.try_send(message).is_ok())
     }
 
-    pub(crate) fn changes(&self) -> u64 {
-        self.changes
-    }
-
-    pub(crate) fn host_runs(&mut self, session: SessionId, pid: i32) {
-        self.hosts.insert(session, pid);
-    }
-
     /// The host's process has ended. False: its connection is still to be read to its end.
     pub(crate) fn host_ended(&mut self, session: SessionId) -> bool {
         self.hosts.remove(&session);
@@ -116,25 +98,16 @@ impl Registry {
         is_read
     }
 
-    /// Whether the end of this session's connection was all that was waited for.
-    pub(crate) fn was_waited_for(&mut self, session: SessionId) -> bool {
-        self.ended.remove(&session)
-    }
-
-    pub(crate) fn hosts(&self) -> Vec<i32> {
-        self.hosts.values().copied().collect()
-    }
-
     /// Asks a session host how it is; the answer comes, or the receiver is dropped with the question.
     pub(crate) fn ask_health(&mut self, session: SessionId) -> Option<oneshot::Receiver<Health>> {
         let asked = self.ask(session, |asked| ToSession::HowAreYou { asked })?;
-        Some(self.health.wait(asked))
+        Some(wait(&mut self.health, asked))
     }
 
     /// Asks for the screen of this moment, as text.
     pub(crate) fn ask_screen(&mut self, session: SessionId) -> Option<oneshot::Receiver<String>> {
         let asked = self.ask(session, |asked| ToSession::Screen { asked })?;
-        Some(self.texts.wait(asked))
+        Some(wait(&mut self.texts, asked))
     }
 
     /// Asks for the lines that scrolled off the screen last.
@@ -144,7 +117,7 @@ impl Registry {
         most: u32,
     ) -> Option<oneshot::Receiver<Vec<String>>> {
         let asked = self.ask(session, |asked| ToSession::Lines { asked, most })?;
-        Some(self.lines.wait(asked))
+        Some(wait(&mut self.lines, asked))
     }
 
     fn ask(&mut self, session: SessionId, message: impl Fn(u64) -> ToSession) -> Option<u64> {
@@ -160,7 +133,7 @@ impl Registry {
         what: Typing,
     ) -> Option<oneshot::Receiver<TypingOutcome>> {
         let message = ToSession::Type { typing_id: typing_id.clone(), what };
-        self.send(session, message).then(|| self.typings.wait(typing_id))
+        self.send(session, message).then(|| wait(&mut self.typings, typing_id))
     }
 
     /// The live screen of a session, from now on. `None`: it is not connected.

@@ -9,6 +9,7 @@ mod page;
 mod requests;
 mod sessions;
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,7 @@ use atlasbridge_wire::session::{FromSession, SessionInfo, ToSession};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use self::open_channels::OpenChannels;
 pub use self::open_channels::{ChannelFuture, ChannelStart, ChannelStarter};
 use self::outside::Outside;
 use self::page::Page;
@@ -32,10 +34,10 @@ use crate::core::acts::Event;
 use crate::decide::{Actor, Decision, Matter};
 use crate::desks::Way;
 use crate::engine::{Engine, Trouble};
-use crate::listener::{self, Identity, Lock};
+use crate::listener::{self, Identity};
 use crate::peer::Peer;
-use crate::registry::ConnectionNo;
-use crate::{HubConfig, HubError, Settings};
+use crate::registry::{ConnectionNo, Registry};
+use crate::{HubConfig, HubError, ReadSettings, Settings};
 
 /// Inputs that wait for the loop. Senders wait when it is full: back-pressure down to the sockets.
 const MAILBOX: usize = 256;
@@ -80,6 +82,7 @@ pub(crate) struct Hub {
     engine: Engine,
     outside: Outside,
     identity: Arc<Identity>,
+    read_settings: ReadSettings,
     started_at: i64,
     inputs: mpsc::Sender<Input>,
     page: Page,
@@ -102,7 +105,7 @@ pub async fn serve(config: HubConfig) -> Result<(), HubError> {
     // No debugger, no core dump, no stolen descriptors: the tool runs as the same user as we do.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     let mut ready = config.ready;
-    let (lock, starting) = match Lock::take(&config.lock) {
+    let (lock, starting) = match listener::lock(&config.lock) {
         Ok(held) => held,
         Err(error) => {
             if let (HubError::AlreadyRunning { .. }, Some(ready)) = (&error, &mut ready) {
@@ -121,9 +124,18 @@ pub async fn serve(config: HubConfig) -> Result<(), HubError> {
     let identity = Arc::new(Identity { version: config.version, epoch: started.boot.0.max(1) as u64 });
     let (inputs, mailbox) = mpsc::channel(MAILBOX);
     let hub = Hub {
-        outside: Outside::new(store.clone(), config.journals, config.settings.rules()),
+        outside: Outside {
+            store: store.clone(),
+            registry: Registry::default(),
+            channels: OpenChannels::default(),
+            ways: HashMap::new(),
+            next_caller: 0,
+            journals: config.journals,
+            rules: config.settings.rules(),
+        },
         engine: Engine { core: Core::new(config.settings, identity.epoch), store },
         identity: identity.clone(),
+        read_settings: config.reload,
         started_at: started.wall.0,
         inputs: inputs.clone(),
         page: Page::default(),
@@ -136,7 +148,7 @@ pub async fn serve(config: HubConfig) -> Result<(), HubError> {
         shown: (0, 0),
     };
     tokio::spawn(listener::listen(socket, identity, inputs));
-    let result = hub.run(mailbox, recovery, &config.reload, ready).await;
+    let result = hub.run(mailbox, recovery, ready).await;
     // Released last: the next hub must find the store closed.
     let _ = std::fs::remove_file(&config.socket);
     drop(lock);
@@ -148,7 +160,6 @@ impl Hub {
         mut self,
         mut mailbox: mpsc::Receiver<Input>,
         recovery: Recovery,
-        reload: &(dyn Fn() -> Result<Settings, String> + Send),
         ready: Option<std::fs::File>,
     ) -> Result<(), HubError> {
         let broken_signal = HubError::Runtime;
@@ -172,7 +183,7 @@ impl Hub {
                     None => break,
                 },
                 () = self.alarm.rings() => self.happen(Event::Moment).await,
-                _ = hang_up.recv() => self.reload(reload).await,
+                _ = hang_up.recv() => self.reload().await,
                 _ = terminate.recv() => break,
                 _ = interrupt.recv() => break,
             };
@@ -253,7 +264,8 @@ impl Hub {
         let decision = Decision { by, matter, caller, spent };
         let result = self.happen(Event::Decided(Box::new(decision))).await;
         if let (Err(_), Some(caller)) = (&result, caller) {
-            self.outside.forget(caller);
+            // There will be no verdict: whoever waits hears that by the end of their way.
+            self.outside.ways.remove(&caller);
         }
         result
     }
@@ -285,9 +297,7 @@ impl Hub {
                 self.hang_up_if_broken(no, mailbox, result)
             }
             Input::SessionSaid { no, message } => {
-                let Some((session, mailbox)) = self.outside.registry.connection(no) else {
-                    return Ok(());
-                };
+                let Some((session, mailbox)) = self.outside.registry.connection(no) else { return Ok(()) };
                 let result = self.session_said(session, message).await;
                 self.hang_up_if_broken(no, mailbox, result)
             }
@@ -304,10 +314,13 @@ impl Hub {
                 result
             }
             Input::Channel { name, inbound } => self.channel_said(name, inbound).await,
-            Input::ChannelEnded { name } => self.channel_ended(name).await,
             Input::ChannelRestart { name } => self.channel_restart(name).await,
             Input::Say(notice) => self.say(notice).await,
             Input::Page(ask) => self.page_asked(ask).await,
+            Input::ChannelEnded { name } => {
+                self.channel_ended(name);
+                Ok(())
+            }
             Input::PageEnded { no } => {
                 self.page_ended(no);
                 Ok(())
@@ -333,11 +346,8 @@ impl Hub {
         }
     }
 
-    async fn reload(
-        &mut self,
-        reload: &(dyn Fn() -> Result<Settings, String> + Send),
-    ) -> Result<(), Trouble> {
-        let value = match reload() {
+    async fn reload(&mut self) -> Result<(), Trouble> {
+        let value = match (self.read_settings)() {
             Ok(settings) => {
                 self.outside.rules = settings.rules();
                 self.engine.core.settings = settings.clone();

@@ -295,6 +295,22 @@ impl PromptState {
         }
     }
 
+    /// The reply that has no final outcome yet, and where it came from.
+    pub fn reply_under_way(&self) -> Option<(ReplyId, &Source)> {
+        match self {
+            PromptState::ReplyReceived { reply, source } | PromptState::Injected { reply, source } => {
+                Some((*reply, source))
+            }
+            PromptState::Expired { fallback } => fallback.map(|reply| (reply, &Source::Timeout)),
+            PromptState::Created
+            | PromptState::Routed
+            | PromptState::AwaitingReply
+            | PromptState::Resolved { .. }
+            | PromptState::Canceled { .. }
+            | PromptState::Failed { .. } => None,
+        }
+    }
+
     /// Nothing can follow.
     pub fn is_over(&self) -> bool {
         matches!(

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use atlasbridge_model::answer::{Source, Value};
+use atlasbridge_model::answer::Value;
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::{
     Choice, Choices, Constraints, Detail, Effect, Entry, Excerpt, Grant, Pace, Sighting, Span, Stroke,
@@ -102,22 +102,10 @@ pub(crate) fn state(row: &SqliteRow) -> Result<PromptState, BackendError> {
 
 /// The reply that a state carries, and where it came from, for the columns of that name.
 pub(crate) fn reply_and_source(state: &PromptState) -> (Option<String>, Option<String>) {
-    match state {
-        PromptState::ReplyReceived { reply, source } | PromptState::Injected { reply, source } => {
-            (Some(reply.to_string()), Some(source.to_string()))
-        }
-        PromptState::Expired { fallback: Some(reply) } => {
-            (Some(reply.to_string()), Some(Source::Timeout.to_string()))
-        }
-        PromptState::Resolved { how: Resolution::Applied { source } } => (None, Some(source.to_string())),
-        PromptState::Created
-        | PromptState::Routed
-        | PromptState::AwaitingReply
-        | PromptState::Expired { fallback: None }
-        | PromptState::Resolved { .. }
-        | PromptState::Canceled { .. }
-        | PromptState::Failed { .. } => (None, None),
+    if let PromptState::Resolved { how: Resolution::Applied { source } } = state {
+        return (None, Some(source.to_string()));
     }
+    state.reply_under_way().map(|(reply, source)| (reply.to_string(), source.to_string())).unzip()
 }
 
 pub(crate) fn value(row: &SqliteRow) -> Result<Option<Value>, BackendError> {

@@ -15,7 +15,7 @@ use atlasbridge_wire::journal::Trace;
 use atlasbridge_wire::session::Inject;
 
 use super::channels::Subscription;
-use crate::decide::{Actor, Caller, Decision, Refused, Verdict};
+use crate::decide::{Actor, Caller, Decision, Verdict};
 
 /// Everything that the rules know to happen.
 #[derive(Debug)]
@@ -157,12 +157,6 @@ pub(crate) enum Errand {
     Notice { id: NoticeId },
 }
 
-impl From<Shown> for Act {
-    fn from(shown: Shown) -> Self {
-        Change::Channel(shown).into()
-    }
-}
-
 /// What a change came to.
 #[derive(Debug)]
 pub(crate) enum Committed {
@@ -203,7 +197,6 @@ pub(crate) struct Follows {
     pub(crate) spent: Option<String>,
     /// What everybody is told if this answer is the one too many.
     pub(crate) of_pause: Vec<NewNotice>,
-    pub(crate) tool: Option<String>,
 }
 
 impl Follows {
@@ -211,10 +204,7 @@ impl Follows {
         let mut follow = match refusal {
             None => self.won,
             Some(Refusal::TooMany) => FollowUp { notices: self.of_pause, ..FollowUp::default() },
-            Some(refusal) => {
-                let refused = Refused::Answer { refusal: refusal.clone(), tool: self.tool };
-                crate::desks::chat::told_with(by, &Verdict::Refused(refused))
-            }
+            Some(refusal) => crate::desks::chat::told_with(by, refusal),
         };
         follow.take_ask = self.spent;
         follow
@@ -235,8 +225,7 @@ impl QueuedRefused {
             Outcome::Won { .. } => return FollowUp::default(),
             Outcome::Refused(refusal) => refusal,
         };
-        let told = crate::words::not_yet(&self.session, refusal);
-        let mut notices: Vec<NewNotice> = crate::decide::heard(&self.text, told).into_iter().collect();
+        let mut notices = crate::decide::heard(&self.text, crate::words::not_yet(&self.session, refusal));
         if *refusal == Refusal::TooMany {
             notices.extend(self.of_pause);
         }

@@ -20,7 +20,7 @@ use atlasbridge_channel::{Address, Done, JobNo, Outgoing, Target, Task, Undelive
 use atlasbridge_model::{BootTime, Now, Timestamp};
 use atlasbridge_store::{DuePost, NewNotice};
 
-use super::acts::{Act, Errand, Outward, Shown};
+use super::acts::{Act, Change, Errand, Outward, Shown};
 use super::view::{Board, Takes};
 use crate::notice::{Body, new_notice};
 
@@ -161,10 +161,6 @@ impl Channels {
         self.countdown_at = (waiting > 0).then(|| now.plus_millis(COUNTDOWN.as_millis() as i64));
     }
 
-    fn count_down_from(&mut self, now: BootTime) {
-        self.countdown_at.get_or_insert(now.plus_millis(COUNTDOWN.as_millis() as i64));
-    }
-
     /// Gives each free target its next task. `task_for` makes a post's task from what is true now.
     pub(crate) fn feed(
         &mut self,
@@ -185,7 +181,9 @@ impl Channels {
                         let target = Target(notice.target.clone());
                         acts.extend(self.give(name, target, errand, || body.into_task(reply_to)));
                     }
-                    Err(_) => acts.push(Shown::Dropped { errand, why: "unreadable".to_owned() }.into()),
+                    Err(_) => acts.push(
+                        Change::Channel(Shown::Dropped { errand, why: "unreadable".to_owned() }).into(),
+                    ),
                 }
             }
             self.post_at = earliest(self.post_at, board.next);
@@ -255,10 +253,10 @@ impl Channels {
             }
         };
         if let Some(Shown::Done { errand: Errand::Post { .. }, .. }) = shown {
-            self.count_down_from(now.boot);
+            self.countdown_at.get_or_insert(now.boot.plus_millis(COUNTDOWN.as_millis() as i64));
         }
         self.has_news = true;
-        shown.map(Act::from)
+        shown.map(|shown| Change::Channel(shown).into())
     }
 
     fn find(&mut self, name: &str) -> Option<&mut Channel> {

@@ -412,7 +412,7 @@ fn an_answer_contends_together_with_all_that_would_follow() {
     check(
         decided(tap(), answer(Said::Row(0))),
         &view_on(waiting(yes_no())),
-        "contend \"yes\" for P of S with N0 as R by chat chat:7, 2 hear of a pause, claude, somebody waits",
+        "contend \"yes\" for P of S with N0 as R by chat chat:7, 2 hear of a pause, somebody waits",
     );
     let offer = Box::new(Decision {
         spent: Some("q0".to_owned()),
@@ -422,7 +422,7 @@ fn an_answer_contends_together_with_all_that_would_follow() {
     check(
         Event::Decided(offer),
         &view_on(waiting(menu())),
-        "contend \"No\" for P of S with N0 as R by chat chat:7, if won: keep T \"no\" by chat:7, heard at 7, answers q0, 2 hear of a pause, claude",
+        "contend \"No\" for P of S with N0 as R by chat chat:7, if won: keep T \"no\" by chat:7, heard at 7, answers q0, 2 hear of a pause",
     );
 }
 
@@ -431,7 +431,7 @@ fn to_leave_a_prompt_contends_too() {
     check(
         decided(page(), answer(Said::Cancel)),
         &view_on(waiting(yes_no())),
-        "leave P, 2 hear of a pause, claude, somebody waits",
+        "leave P, 2 hear of a pause, somebody waits",
     );
 }
 
@@ -620,7 +620,7 @@ fn what_is_on_record_is_told_to_whoever_decided_it() {
     let busy = Busy::Working;
     let queued = Verdict::Queued { session: session(), busy, replaces: false, text: text_id() };
     check_committed(noted(queued, Handling::Done), &view(), "tell 1: queued T0, Working");
-    check_committed(noted(Verdict::PutAway, Handling::Done), &view(), "tell 1: put away");
+    check_committed(noted(Verdict::TakenBack, Handling::Done), &view(), "tell 1: taken back");
     check_committed(
         noted(Verdict::Muted { time: Duration::ZERO }, Handling::Done),
         &view(),

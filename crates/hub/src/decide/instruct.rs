@@ -99,11 +99,11 @@ pub(super) fn keep(
         |source: &Source, at: &Option<HeardAt>| (source.clone(), at.as_ref().map(|at| at.target.clone()));
     let is_other =
         |before: &&QueuedText| place(&before.source, &before.heard_at) != place(&by.source(), &heard_at);
-    let notice = facts
+    let told = facts
         .queued
         .as_ref()
         .filter(is_other)
-        .and_then(|before| heard(before, words::unsent(&facts.record, "a newer text takes its place")));
+        .map(|before| heard(before, words::unsent(&facts.record, "a newer text takes its place")));
     let text = QueuedText {
         reply: view.draw.text,
         session: facts.record.id,
@@ -112,21 +112,17 @@ pub(super) fn keep(
         decided_by: by.decided_by(),
         heard_at,
     };
-    FollowUp {
-        text: Some(TextMove::Queue(text)),
-        notices: notice.into_iter().collect(),
-        ..FollowUp::default()
-    }
+    FollowUp { text: Some(TextMove::Queue(text)), notices: told.unwrap_or_default(), ..FollowUp::default() }
 }
 
-/// A message for the author of a text, under the one that brought it.
-pub(crate) fn heard(text: &QueuedText, told: String) -> Option<NewNotice> {
+/// A message for the author of a text, under the one that brought it; none where they see for themselves.
+pub(crate) fn heard(text: &QueuedText, told: String) -> Vec<NewNotice> {
     let (Source::Channel(channel), Some(HeardAt { target, reply_to })) = (&text.source, &text.heard_at)
     else {
-        return None;
+        return Vec::new();
     };
     let reply_to = reply_to.clone().map(Address);
-    Some(new_notice(channel, &Target(target.clone()), &words::say(told), reply_to.as_ref()))
+    vec![new_notice(channel, &Target(target.clone()), &words::say(told), reply_to.as_ref())]
 }
 
 fn busy(prompts: &[PromptRecord]) -> Busy {

@@ -609,7 +609,7 @@ fn only_the_text_of_the_button_is_taken_back() {
 
 #[test]
 fn what_could_not_be_sent_is_put_away_at_the_page() {
-    check(page(), take_back(), &with_unsent(), "put away; take back T0 by web:1");
+    check(page(), take_back(), &with_unsent(), "taken back; take back T0 by web:1");
 }
 
 #[test]

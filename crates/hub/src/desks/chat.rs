@@ -24,10 +24,6 @@ use crate::notice::{Body, Voice, new_notice};
 use crate::words;
 
 impl Operator {
-    pub(crate) fn notice(&self, notice: &Body) -> NewNotice {
-        self.notice_under(notice, self.message.as_ref())
-    }
-
     pub(crate) fn notice_under(&self, notice: &Body, message: Option<&Address>) -> NewNotice {
         new_notice(self.channel, &self.target, notice, message)
     }
@@ -37,7 +33,8 @@ impl Operator {
     }
 
     pub(crate) fn shows(&self, notice: &Body) -> FollowUp {
-        FollowUp { notices: vec![self.notice(notice)], ..FollowUp::default() }
+        let notices = vec![self.notice_under(notice, self.message.as_ref())];
+        FollowUp { notices, ..FollowUp::default() }
     }
 
     pub(crate) fn asks(&self, notice: &Body, token: &str, question: &Question, now: Now) -> FollowUp {
@@ -51,27 +48,20 @@ impl Operator {
 }
 
 /// What a chat is told with the record of an answer that lost: only who wrote a message; a tap has its own word.
-pub(crate) fn told_with(by: &Actor, verdict: &Verdict) -> FollowUp {
-    match (by, verdict) {
-        (Actor::Chat(operator), Verdict::Refused(Refused::Answer { refusal, .. }))
-            if operator.message.is_some() =>
-        {
-            operator.says(refusal.told_on_channel())
-        }
-        (Actor::Chat(_) | Actor::Command { .. } | Actor::Page { .. }, _) => FollowUp::default(),
+pub(crate) fn told_with(by: &Actor, refusal: &Refusal) -> FollowUp {
+    match by.operator().filter(|operator| operator.message.is_some()) {
+        Some(operator) => operator.says(refusal.told_on_channel()),
+        None => FollowUp::default(),
     }
 }
 
 /// What a chat is told with the record of a decision that contended with nobody. Elsewhere the verdict itself is told.
 pub(crate) fn told(decision: &Decision, verdict: &Verdict, view: &View) -> FollowUp {
-    let operator = match &decision.by {
-        Actor::Chat(operator) => operator,
-        Actor::Command { .. } | Actor::Page { .. } => return FollowUp::default(),
-    };
+    let Some(operator) = decision.by.operator() else { return FollowUp::default() };
     let token = &view.draw.token;
     match verdict {
-        Verdict::Refused(Refused::Answer { .. }) => sentence_for_a_dialog(operator, &decision.matter, view)
-            .unwrap_or_else(|| told_with(&decision.by, verdict)),
+        Verdict::Refused(Refused::Answer { refusal, .. }) => sentence_for_a_dialog(operator, &decision.matter, view)
+            .unwrap_or_else(|| told_with(&decision.by, refusal)),
         Verdict::Refused(Refused::Instruction { unfit, session }) => match (unfit, &decision.matter) {
             (Unfit::Shape(Refusal::NotPlain { opening, given }), Matter::Instruct { .. }) => {
                 let question = Question::Instruct {
@@ -107,7 +97,6 @@ pub(crate) fn told(decision: &Decision, verdict: &Verdict, view: &View) -> Follo
         // A tap: its own word says it.
         Verdict::Standing { .. }
         | Verdict::TakenBack
-        | Verdict::PutAway
         | Verdict::Stopping { .. }
         | Verdict::Repeated
         | Verdict::Refused(
@@ -158,7 +147,7 @@ pub(crate) fn receipt(verdict: &Verdict, standing: Option<&PromptNow>) -> String
             .map(|standing| words::receipt(&standing.open.prompt, answer.as_deref()))
             .unwrap_or_default(),
         Verdict::Queued { session, busy, replaces, .. } => words::queued(session, *busy, *replaces),
-        Verdict::TakenBack | Verdict::PutAway => "Taken back; it is not sent.".to_owned(),
+        Verdict::TakenBack => "Taken back; it is not sent.".to_owned(),
         Verdict::Stopping { .. } => "It is being ended.".to_owned(),
         Verdict::Resumed { .. } | Verdict::Muted { .. } | Verdict::Switched { .. } | Verdict::Repeated => {
             String::new()

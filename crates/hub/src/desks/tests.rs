@@ -159,7 +159,6 @@ fn an_instruction_that_waits_is_told_with_what_it_waits_for() {
 #[test]
 fn what_is_done_is_told_in_a_word() {
     check(Verdict::TakenBack, "done", "done", "Taken back; it is not sent.");
-    check(Verdict::PutAway, "done", "done", "Taken back; it is not sent.");
     check(Verdict::Stopping { session: session() }, "done", "done", "It is being ended.");
     check(Verdict::Resumed { session: session() }, "done", "done", "");
     check(Verdict::Muted { time: Duration::from_secs(60) }, "done", "done", "");

@@ -216,12 +216,11 @@ fn accepted(answer: &AcceptedAnswer) -> String {
 
 fn told_follows(follows: &Follows) -> String {
     let spent = follows.spent.as_ref().map(|token| format!(", answers {token}")).unwrap_or_default();
-    let tool = follows.tool.as_ref().map(|tool| format!(", {tool}")).unwrap_or_default();
     let paused = match follows.of_pause.len() {
         0 => String::new(),
         chats => format!(", {chats} hear of a pause"),
     };
-    format!("{}{spent}{paused}{tool}", if_won(&follows.won))
+    format!("{}{spent}{paused}", if_won(&follows.won))
 }
 
 fn if_won(won: &FollowUp) -> String {
@@ -239,7 +238,6 @@ fn verdict(verdict: &Verdict) -> String {
             format!("queued {text}, {busy:?}{}", if *replaces { ", replaces" } else { "" })
         }
         Verdict::TakenBack => "taken back".to_owned(),
-        Verdict::PutAway => "put away".to_owned(),
         Verdict::Stopping { session } => format!("stopping {}", session.id),
         Verdict::Resumed { session } => format!("resumed {}", session.id),
         Verdict::Muted { time } => format!("muted {} s", time.as_secs()),

@@ -1,5 +1,6 @@
 //! The channels that run: their workers, how they are, and starting them again.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,19 +57,16 @@ struct Running {
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct OpenChannels {
-    running: Vec<Running>,
-    changes: u64,
+    running: BTreeMap<&'static str, Running>,
+    /// How often the health of one was told.
+    pub(super) changes: u64,
 }
 
 impl OpenChannels {
-    pub(super) fn changes(&self) -> u64 {
-        self.changes
-    }
-
     /// Hands a task to a channel; if its mailbox is full, it comes back as one that is to come later.
     pub(super) fn give(&mut self, name: &'static str, outgoing: Outgoing) -> Option<Event> {
         pause::point("hub-before-task");
-        let running = self.running.iter().find(|running| running.start.name == name);
+        let running = self.running.get(name);
         let (job, target) = (outgoing.job, outgoing.target.clone());
         let is_given = running.is_some_and(|running| running.handle.tasks.try_send(outgoing).is_ok());
         let done = Done::NotShown(Undelivered::Later { after: FULL_FOR });
@@ -86,7 +84,7 @@ impl OpenChannels {
             let name = running.start.name.to_owned();
             ChannelView { name, state: state.to_owned(), detail, address: None }
         };
-        self.running.iter().map(view).collect()
+        self.running.values().map(view).collect()
     }
 
     fn set_health(&mut self, name: &str, health: Health) {
@@ -98,13 +96,9 @@ impl OpenChannels {
             }
             Health::Starting => {}
         }
-        if let Some(running) = self.find(name) {
+        if let Some(running) = self.running.get_mut(name) {
             running.health = health;
         }
-    }
-
-    fn find(&mut self, name: &str) -> Option<&mut Running> {
-        self.running.iter_mut().find(|running| running.start.name == name)
     }
 }
 
@@ -118,12 +112,13 @@ impl Hub {
                 // What was wrong with one that stopped may have been mended on the other side.
                 && !matches!(running.health, Health::Stopped { .. })
         };
-        for running in self.outside.channels.running.extract_if(.., |running| !is_wanted(running)) {
-            running.worker.abort();
-            self.engine.core.channels.close(running.start.name);
+        let running = &mut self.outside.channels.running;
+        for (name, unwanted) in running.extract_if(.., |_, running| !is_wanted(running)) {
+            unwanted.worker.abort();
+            self.engine.core.channels.close(name);
         }
         for start in wanted {
-            if self.outside.channels.find(start.name).is_none() {
+            if !self.outside.channels.running.contains_key(start.name) {
                 self.start_channel(start, 0).await?;
             }
         }
@@ -154,35 +149,28 @@ impl Hub {
             notify_end: start.notify_end,
         };
         let running = Running { start, handle, health: Health::Starting, failures, worker };
-        self.outside.channels.running.push(running);
+        self.outside.channels.running.insert(name, running);
         self.happen(Event::ChannelOpened(subscription)).await
     }
 
     /// A channel's worker has ended by itself. Others go on; this one is tried again, a few times.
-    pub(super) async fn channel_ended(&mut self, name: &'static str) -> Result<(), Trouble> {
-        let Some(running) = self.outside.channels.find(name) else {
-            return Ok(());
-        };
+    pub(super) fn channel_ended(&mut self, name: &'static str) {
+        let Some(running) = self.outside.channels.running.get_mut(name) else { return };
         if matches!(running.health, Health::Stopped { .. }) {
-            return Ok(());
+            return;
         }
         running.failures += 1;
         tracing::error!(channel = name, failures = running.failures, "a channel failed");
         if running.failures > RESTARTS {
             let why = "it failed again and again; `atlasbridge logs` and the hub's log say why".to_owned();
             self.outside.channels.set_health(name, Health::Stopped { why });
-            return Ok(());
+            return;
         }
         self.send_later(RESTART_AFTER, Input::ChannelRestart { name });
-        Ok(())
     }
 
     pub(super) async fn channel_restart(&mut self, name: &str) -> Result<(), Trouble> {
-        let running = &mut self.outside.channels.running;
-        let Some(at) = running.iter().position(|running| running.start.name == name) else {
-            return Ok(());
-        };
-        let old = running.remove(at);
+        let Some(old) = self.outside.channels.running.remove(name) else { return Ok(()) };
         self.start_channel(old.start, old.failures).await
     }
 

@@ -19,28 +19,16 @@ use crate::registry::Registry;
 use crate::{clock, pause};
 
 pub(super) struct Outside {
-    store: Store,
+    pub(super) store: Store,
     pub(super) registry: Registry,
     pub(super) channels: OpenChannels,
-    ways: HashMap<Caller, Way>,
-    next_caller: u64,
-    journals: PathBuf,
+    pub(super) ways: HashMap<Caller, Way>,
+    pub(super) next_caller: u64,
+    pub(super) journals: PathBuf,
     pub(super) rules: Rules,
 }
 
 impl Outside {
-    pub(super) fn new(store: Store, journals: PathBuf, rules: Rules) -> Self {
-        Self {
-            store,
-            registry: Registry::default(),
-            channels: OpenChannels::default(),
-            ways: HashMap::new(),
-            next_caller: 0,
-            journals,
-            rules,
-        }
-    }
-
     /// Somebody waits for a verdict.
     pub(super) fn caller(&mut self, way: Way) -> Caller {
         self.next_caller += 1;
@@ -49,14 +37,9 @@ impl Outside {
         caller
     }
 
-    /// There will be no verdict: whoever waits hears that by the end of their way.
-    pub(super) fn forget(&mut self, caller: Caller) {
-        self.ways.remove(&caller);
-    }
-
     /// Grows with everything that people see and that is not stored.
     pub(super) fn changes(&self) -> u64 {
-        self.registry.changes() + self.channels.changes()
+        self.registry.changes + self.channels.changes
     }
 
     pub(super) fn journal(&self, session: atlasbridge_model::SessionId) -> PathBuf {
@@ -64,9 +47,7 @@ impl Outside {
     }
 
     async fn tell(&mut self, caller: Caller, verdict: &Verdict) -> Result<(), Trouble> {
-        let Some(way) = self.ways.remove(&caller) else {
-            return Ok(());
-        };
+        let Some(way) = self.ways.remove(&caller) else { return Ok(()) };
         let mut standing = None;
         if let Verdict::Standing { prompt, .. } = verdict {
             standing = self.standing(*prompt).await?;
@@ -76,9 +57,7 @@ impl Outside {
     }
 
     async fn standing(&self, prompt: PromptId) -> Result<Option<PromptNow>, Trouble> {
-        let Some(prompt) = self.store.prompt(prompt).await? else {
-            return Ok(None);
-        };
+        let Some(prompt) = self.store.prompt(prompt).await? else { return Ok(None) };
         let session = self.store.session(prompt.session).await?;
         let reply = self.store.reply_of(prompt.id).await?;
         let (rules, now) = (self.rules, self.now());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atlasbridge_model::answer::{Refusal, Source};
-use atlasbridge_model::audit::{AuditEvent, EventName};
+use atlasbridge_model::audit::EventName;
 use atlasbridge_model::{PromptId, SessionId, Timestamp};
 use atlasbridge_store::{SessionRecord, SessionStatus};
 use atlasbridge_wire::PROTOCOL;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::Hub;
 use crate::clock;
-use crate::decide::{Actor, Answer, AnswerRight, Matter};
+use crate::decide::{Actor, Answer, AnswerRight, Matter, on_record};
 use crate::desks::{NO_SESSION, Way};
 use crate::engine::Trouble;
 use crate::peer::Peer;
@@ -31,7 +31,7 @@ impl Hub {
         peer: &Peer,
         respond: mpsc::Sender<Response>,
     ) -> Result<(), Trouble> {
-        if decides(&request) && peer.is_inside_a_session(&self.outside.registry.hosts()) {
+        if decides(&request) && peer.is_inside_a_session(&self.outside.registry.hosts) {
             let reason = Refusal::InsideSession.to_string();
             let decided_by = format!("uid:{} pid:{}", peer.uid, peer.pid);
             self.record_rejection(reason.clone(), &Source::Command, decided_by).await?;
@@ -101,12 +101,7 @@ impl Hub {
         source: &Source,
         decided_by: String,
     ) -> Result<(), Trouble> {
-        let event = AuditEvent {
-            value: Some(reason),
-            source: Some(source.to_string()),
-            decided_by: Some(decided_by),
-            ..AuditEvent::new(EventName::ReplyRejected)
-        };
+        let event = on_record(EventName::ReplyRejected, source, decided_by, reason);
         Ok(self.engine.store.audit(event, clock::now()).await?)
     }
 

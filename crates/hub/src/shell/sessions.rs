@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::{Hub, Input, RETRY};
 use crate::core::acts::Event;
 use crate::engine::Trouble;
-use crate::registry::ConnectionNo;
+use crate::registry::{ConnectionNo, came};
 use crate::{clock, peer};
 
 /// Signals that ask a program to end, by their numbers on Linux.
@@ -24,7 +24,7 @@ impl Hub {
     pub(super) fn watch_host(&mut self, session: &SessionRecord) {
         let (id, pid, start) = (session.id, session.host_pid, session.host_started);
         let is_same_boot = session.boot_id == self.files.boot_id;
-        self.outside.registry.host_runs(id, pid);
+        self.outside.registry.hosts.insert(id, pid);
         let inputs = self.inputs.clone();
         tokio::spawn(async move {
             if is_same_boot {
@@ -100,7 +100,7 @@ impl Hub {
 
     pub(super) async fn session_down(&mut self, no: ConnectionNo) -> Result<(), Trouble> {
         match self.outside.registry.disconnect(no) {
-            Some(session) if self.outside.registry.was_waited_for(session) => self.host_lost(session).await,
+            Some(session) if self.outside.registry.ended.remove(&session) => self.host_lost(session).await,
             Some(_) | None => Ok(()),
         }
     }
@@ -116,11 +116,11 @@ impl Hub {
                 self.report(session, report).await?;
                 self.outside.registry.send(session, ToSession::Noted { n });
             }
-            FromSession::Health(health) => registry.health.came(health.asked, health),
+            FromSession::Health(health) => came(&mut registry.health, health.asked, health),
             FromSession::Picture(change) => registry.picture_came(session, change.into()),
-            FromSession::ScreenText { asked, text } => registry.texts.came(asked, text),
-            FromSession::Lines { asked, lines } => registry.lines.came(asked, lines),
-            FromSession::TypingDone { typing_id, outcome } => registry.typings.came(typing_id, outcome),
+            FromSession::ScreenText { asked, text } => came(&mut registry.texts, asked, text),
+            FromSession::Lines { asked, lines } => came(&mut registry.lines, asked, lines),
+            FromSession::TypingDone { typing_id, outcome } => came(&mut registry.typings, typing_id, outcome),
             // `Begin` is said once per connection, before this.
             FromSession::Begin(_) | FromSession::Unknown => {}
         }

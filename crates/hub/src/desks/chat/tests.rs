@@ -82,7 +82,6 @@ fn whoever_wrote_an_answer_that_lost_is_told_under_their_message() {
 fn a_tap_has_its_own_word_and_no_message() {
     check(tap(), answer(Said::Row(0)), refused(Refusal::Expired), "(silence)");
     check(tap(), answer(Said::Row(0)), Verdict::TakenBack, "(silence)");
-    check(tap(), answer(Said::Row(0)), Verdict::PutAway, "(silence)");
     check(tap(), answer(Said::Row(0)), Verdict::Stopping { session: session() }, "(silence)");
     check(tap(), answer(Said::Row(0)), Verdict::Repeated, "(silence)");
     check(tap(), answer(Said::Row(0)), Verdict::Standing { prompt: prompt_id(), answer: None }, "(silence)");
@@ -101,7 +100,7 @@ fn a_tap_has_its_own_word_and_no_message() {
 fn elsewhere_the_verdict_itself_is_told() {
     check(command(), answer(Said::Row(0)), refused(Refusal::Expired), "(silence)");
     check(page(), instruct("go on"), Verdict::Switched { session: session() }, "(silence)");
-    assert_eq!(told_with(&page(), &refused(Refusal::Expired)), FollowUp::default());
+    assert_eq!(told_with(&page(), &Refusal::Expired), FollowUp::default());
 }
 
 #[test]

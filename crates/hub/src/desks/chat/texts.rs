@@ -3,9 +3,9 @@
 use atlasbridge_model::answer::{Refusal, Said};
 use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::opening::Opening;
-use atlasbridge_model::routing::{self, Addressee, Context, Meant, Running, Waiting};
-use atlasbridge_model::{Kind, SessionId, Timestamp};
-use atlasbridge_store::{Offered, OpenPrompt};
+use atlasbridge_model::routing::{self, Addressee, Meant, Running};
+use atlasbridge_model::{Kind, Nonce, SessionId, Timestamp};
+use atlasbridge_store::{Offered, OpenPrompt, PromptRecord};
 
 use crate::decide::{Answer, AnswerRight, Matter};
 use crate::notice::Body;
@@ -60,7 +60,7 @@ fn not_used(text: &str, why: &'static str) -> Route {
 pub(crate) fn route(texted: &Texted, around: &Around) -> Route {
     match &around.replied {
         Replied::Nothing => {}
-        Replied::Prompt(offered) => return text_for(texted, offered),
+        Replied::Prompt(offered) => return text_for(texted, &offered.prompt, offered.nonce),
         Replied::Unknown => {
             return not_used(
                 "I do not know which prompt that message belongs to, so this was not used. Reply to the prompt's \
@@ -69,20 +69,13 @@ pub(crate) fn route(texted: &Texted, around: &Around) -> Route {
             );
         }
     }
-    let candidates: Vec<Waiting> = around.waiting.iter().map(candidate).collect();
-    let context = Context { replied_to: None, switched_to: around.switched, sent_at: texted.sent_at };
-    let of_id = |id| around.waiting.iter().map(|open| &open.prompt).find(|prompt| prompt.id == id);
-    match routing::meant(&candidates, context) {
-        Meant::Means(id) => match of_id(id) {
-            Some(prompt) => text_for(texted, &Offered { nonce: prompt.nonce, prompt: prompt.clone() }),
-            None => next_instruction(texted, around),
-        },
-        Meant::NothingWaits | Meant::NothingWaitsThere(_) => next_instruction(texted, around),
+    let asked = |open: &OpenPrompt| (open.prompt.session, open.prompt.created_at);
+    match routing::meant(&around.waiting, asked, around.switched, texted.sent_at) {
+        Meant::Means(OpenPrompt { prompt, .. }) => text_for(texted, prompt, prompt.nonce),
+        Meant::NothingWaits => next_instruction(texted, around),
         Meant::Several => Route::NotUsed { notice: words::several(&around.waiting), why: "several_wait" },
         // Written while the tool worked: what it would have been a moment ago, it is now.
-        Meant::TooNew(id) if of_id(id).is_some_and(|prompt| prompt.sighting.kind == Kind::Idle) => {
-            next_instruction(texted, around)
-        }
+        Meant::TooNew(open) if open.prompt.sighting.kind == Kind::Idle => next_instruction(texted, around),
         Meant::TooNew(_) => not_used(
             "A prompt appeared after you wrote this, so it was not taken as its answer. Reply to the prompt's \
              message if you mean it.",
@@ -91,14 +84,8 @@ pub(crate) fn route(texted: &Texted, around: &Around) -> Route {
     }
 }
 
-fn candidate(open: &OpenPrompt) -> Waiting {
-    let OpenPrompt { prompt, .. } = open;
-    Waiting { prompt: prompt.id, session: prompt.session, asked_at: prompt.created_at }
-}
-
 /// A text that means this prompt.
-fn text_for(texted: &Texted, offered: &Offered) -> Route {
-    let Offered { prompt, nonce } = offered;
+fn text_for(texted: &Texted, prompt: &PromptRecord, nonce: Nonce) -> Route {
     let is_idle = prompt.sighting.kind == Kind::Idle;
     let waits = prompt.state == PromptState::AwaitingReply;
     let text = texted.text.clone();
@@ -109,7 +96,7 @@ fn text_for(texted: &Texted, offered: &Offered) -> Route {
     if texted.is_other_command {
         return Route::NotUsed { notice: words::unknown_command(&text), why: "unknown_command" };
     }
-    let on = Ok(AnswerRight { prompt: prompt.id, nonce: Some(*nonce) });
+    let on = Ok(AnswerRight { prompt: prompt.id, nonce: Some(nonce) });
     Route::Decide(Matter::Answer(Answer { on, said: Said::Text(text), as_is: false, then: None }))
 }
 
@@ -120,7 +107,7 @@ fn next_instruction(texted: &Texted, around: &Around) -> Route {
         Addressee::Session(session) => {
             Route::Decide(Matter::Instruct { session, text: texted.text.clone(), as_is: false })
         }
-        Addressee::Nobody | Addressee::Several | Addressee::NotThere(_) if texted.is_other_command => {
+        Addressee::Nobody | Addressee::Several | Addressee::NotThere if texted.is_other_command => {
             Route::NotUsed { notice: words::unknown_command(&texted.text), why: WHY }
         }
         Addressee::Nobody => {
@@ -131,7 +118,7 @@ fn next_instruction(texted: &Texted, around: &Around) -> Route {
              /switch ID says which one plain messages are for; /sessions lists them.",
             WHY,
         ),
-        Addressee::NotThere(_) => not_used(
+        Addressee::NotThere => not_used(
             "Nothing waits in the session that plain messages are for (/switch), so this was not used. Reply to the \
              message of another prompt to answer that one.",
             WHY,
