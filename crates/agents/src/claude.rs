@@ -18,7 +18,7 @@ pub use trust::Trust;
 
 pub(crate) use arguments::Arguments;
 pub(crate) use settings_file::{SettingsFile, is_left_behind};
-pub(crate) use switches::Places;
+use switches::Places;
 
 /// The name of its pack.
 pub const NAME: &str = "claude";
@@ -122,23 +122,21 @@ pub(crate) struct Given {
 
 /// The version whose hooks will run in a session that is started here without arguments.
 pub fn hooks_here(version: Option<Version>, surroundings: &Surroundings) -> Result<Version, Off> {
-    let places = Places::new(surroundings);
-    judge(version, &Arguments::read(&[]), &places, surroundings).map(|given| given.version)
+    judge(version, &Arguments::read(&[]), surroundings).map(|given| given.version)
 }
 
 /// Whether it will ask before its first hook runs here.
 pub fn trust_here(version: Version, surroundings: &Surroundings) -> Trust {
-    match surroundings.is_truthy("CLAUDE_CODE_SANDBOXED") {
-        true => Trust::Accepted { folder: surroundings.cwd.clone() },
-        false => trust::trust(version, &Places::new(surroundings)),
+    if surroundings.is_truthy("CLAUDE_CODE_SANDBOXED") {
+        return Trust::Accepted { folder: surroundings.cwd.clone() };
     }
+    trust::trust(version, &Places::new(surroundings))
 }
 
 /// Whether hooks will run in a session that is started so.
 pub(crate) fn judge(
     version: Option<Version>,
     arguments: &Arguments,
-    places: &Places,
     surroundings: &Surroundings,
 ) -> Result<Given, Off> {
     let switched = ["CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"];
@@ -151,10 +149,10 @@ pub(crate) fn judge(
     }
     let settings = match arguments.counting_settings(version) {
         None => None,
-        Some(text) => Some(arguments::read_settings(text, &places.cwd).map_err(Off::Unreadable)?),
+        Some(text) => Some(arguments::read_settings(text, &surroundings.cwd).map_err(Off::Unreadable)?),
     };
     let sources = arguments.sources.as_deref();
-    match switches::switched_off(version, sources, settings.as_ref(), places) {
+    match switches::switched_off(version, sources, settings.as_ref(), &Places::new(surroundings)) {
         Some(off) => Err(off),
         None => Ok(Given { version, settings }),
     }

@@ -23,7 +23,7 @@ use crate::version::Version;
 pub use bridge::run as bridge;
 pub use front::front;
 
-use arguments::{Arguments, Odd};
+use arguments::Arguments;
 pub(crate) use server::ServerPlace;
 
 /// The name of its pack.
@@ -48,13 +48,7 @@ pub struct Start {
 
 /// Whether this start can have a server. If not, why: nothing where it asks no person, or was given a server.
 pub(crate) fn judge(version: Option<Version>, args: &[OsString]) -> Result<(), Option<String>> {
-    match Arguments::read(args) {
-        Ok(_) => {}
-        Err(Odd::NotInteractive) => return Err(None),
-        Err(Odd::Unknown(argument)) => {
-            return Err(Some(format!("{argument} was not proved together with one")));
-        }
-    }
+    Arguments::read(args)?;
     match version {
         Some(version) if version >= OLDEST => Ok(()),
         Some(version) => Err(Some(format!("it is version {version}, and {OLDEST} is the first for it"))),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use atlasbridge_detect::Pack;
 use atlasbridge_model::SessionId;
 
-use crate::claude::{self, Places, SettingsFile};
+use crate::claude::{self, SettingsFile};
 use crate::codex::{self, ServerPlace};
 use crate::surroundings::{Surroundings, quoted, unusable};
 use crate::version::{self, Version};
@@ -148,8 +148,7 @@ fn hooked(
     surroundings: &Surroundings,
 ) -> Result<Prepared, Plainly> {
     let arguments = claude::Arguments::read(&launch.args);
-    let places = Places::new(surroundings);
-    let given = claude::judge(version, &arguments, &places, surroundings).map_err(|off| off.reason())?;
+    let given = claude::judge(version, &arguments, surroundings).map_err(|off| off.reason())?;
     let socket = surroundings.hook_socket(launch.session);
     let settings = claude::settings(given.version, &hook_command(&socket)?);
     let merged = claude::merged(given.settings, settings)?;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -187,12 +187,9 @@ impl Seen {
     fn of(program: &Path) -> Option<Self> {
         let file = fs::canonicalize(program).ok()?;
         let metadata = fs::metadata(&file).ok()?;
-        Some(Self { size: metadata.len(), modified: modified(&metadata), file: file.to_str()?.to_owned() })
+        let modified = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+        Some(Self { size: metadata.len(), modified, file: file.to_str()?.to_owned() })
     }
-}
-
-fn modified(metadata: &Metadata) -> i128 {
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
 }
 
 /// `cache/versions.json`: by the path of the program.

@@ -74,6 +74,27 @@ impl Effect {
             Effect::Refuses | Effect::Other => false,
         }
     }
+
+    /// As it stands in files and frames: a word, and what it grants beyond this once.
+    pub fn words(self) -> (&'static str, Option<Grant>) {
+        match self {
+            Effect::Accepts => ("accepts", None),
+            Effect::Widens(grant) => ("accepts", Some(grant)),
+            Effect::Refuses => ("refuses", None),
+            Effect::Other => ("other", None),
+        }
+    }
+
+    /// The same, read back. A grant by the word of a later version is one that this version cannot read.
+    pub fn from_words(effect: &str, grants: Option<&str>) -> Option<Self> {
+        Some(match (effect, grants) {
+            ("accepts", None) => Effect::Accepts,
+            ("accepts", Some(grant)) => Effect::Widens(grant.parse().unwrap_or(Grant::Unknown)),
+            ("refuses", _) => Effect::Refuses,
+            ("other", _) => Effect::Other,
+            _ => return None,
+        })
+    }
 }
 
 named! { "grant":

@@ -32,7 +32,8 @@ pub fn sentence(half: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-fn counted(count: usize, what: &str) -> String {
+/// `1 row`, `3 rows`.
+pub fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         count => format!("{count} {what}s"),

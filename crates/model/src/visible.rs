@@ -20,21 +20,7 @@ const TALL_GAP: usize = 4;
 ///
 /// At most 16 characters come out for each that goes in.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let mut chars = text.chars();
-    let mut before = None;
-    let is_plain = chars.all(|char| {
-        let hides = hides(char, before);
-        before = Some(char);
-        !hides
-    });
-    if is_plain {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(spelled(text))
-}
-
-fn spelled(text: &str) -> String {
-    let mut spelled = String::with_capacity(text.len() * 2);
+    let mut spelled = String::with_capacity(text.len());
     let mut before = None;
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
@@ -54,7 +40,7 @@ fn spelled(text: &str) -> String {
         };
         before = None;
     }
-    spelled
+    if spelled == text { Cow::Borrowed(text) } else { Cow::Owned(spelled) }
 }
 
 /// [`visible`], and besides no gap wide or tall enough to hide what comes after it: `⟨120 spaces⟩`, `⟨30 empty lines⟩`.

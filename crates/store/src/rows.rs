@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use atlasbridge_model::answer::Value;
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::{
-    Choice, Choices, Constraints, Detail, Effect, Entry, Excerpt, Grant, Pace, Sighting, Span, Stroke,
-    Strokes, Takes,
+    Choice, Choices, Constraints, Detail, Effect, Entry, Excerpt, Pace, Sighting, Span, Stroke, Strokes,
+    Takes,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
@@ -48,8 +48,6 @@ fn span(least: Option<u16>, most: Option<u16>) -> Result<Option<Span>, BackendEr
     }
 }
 
-const ENTRIES: [(Entry, &str); 2] = [(Entry::Line, "line"), (Entry::Keys, "keys")];
-
 type Flag = fn(&mut Takes) -> &mut bool;
 
 /// What a prompt takes besides its rows, as words with blanks between them.
@@ -61,8 +59,7 @@ const TAKES: [(&str, Flag); 4] = [
 ];
 
 stored! {
-    Entry as String: |entry| ENTRIES.into_iter().filter(|known| known.0 == *entry).map(|known| known.1).collect(),
-        |name| ENTRIES.into_iter().find(|known| known.1 == name).map(|known| known.0);
+    Entry as String: |entry| entry.to_string(), |name| name.parse().ok();
     Takes as String: |takes| {
         let taken = TAKES.into_iter().filter(|known| *known.1(&mut takes.clone()));
         taken.map(|known| known.0).collect::<Vec<_>>().join(" ")
@@ -70,10 +67,8 @@ stored! {
         *TAKES.into_iter().find(|known| known.0 == word)?.1(&mut takes) = true;
         Some(takes)
     });
-    Cancellation as String: |why| why.as_str().to_owned(),
-        |name| Cancellation::ALL.into_iter().find(|known| known.as_str() == name);
-    Failure as String: |why| why.as_str().to_owned(),
-        |name| Failure::ALL.into_iter().find(|known| known.as_str() == name);
+    Cancellation as String: |why| why.to_string(), |name| name.parse().ok();
+    Failure as String: |why| why.to_string(), |name| name.parse().ok();
 }
 
 pub(crate) fn state(row: &SqliteRow) -> Result<PromptState, BackendError> {
@@ -177,12 +172,7 @@ fn choices_of(text: &str) -> Result<Choices, BackendError> {
 
 impl From<&Choice> for StoredChoice {
     fn from(choice: &Choice) -> Self {
-        let (effect, grants) = match choice.effect {
-            Effect::Accepts => ("accepts", None),
-            Effect::Widens(grant) => ("accepts", Some(grant.as_str())),
-            Effect::Refuses => ("refuses", None),
-            Effect::Other => ("other", None),
-        };
+        let (effect, grants) = choice.effect.words();
         let strokes = choice.strokes.iter().flat_map(Strokes::iter).map(|stroke| match stroke.pace {
             Pace::Now => StoredStroke::Now(stroke.bytes.clone()),
             // Keys are stored to be shown; the gate reads its own off the screen.
@@ -191,7 +181,7 @@ impl From<&Choice> for StoredChoice {
         Self {
             label: choice.label.clone(),
             effect: effect.into(),
-            grants: grants.map(Cow::from),
+            grants: grants.map(|grant| grant.as_str().into()),
             strokes: strokes.collect(),
         }
     }
@@ -210,16 +200,7 @@ impl StoredChoice {
                 true => None,
                 false => Some(Strokes::new(strokes)?),
             },
-            effect: match (self.effect.as_ref(), self.grants) {
-                ("accepts", None) => Effect::Accepts,
-                ("accepts", Some(name)) => {
-                    let known = Grant::ALL.into_iter().find(|grant| grant.as_str() == name);
-                    Effect::Widens(known.unwrap_or(Grant::Unknown))
-                }
-                ("refuses", _) => Effect::Refuses,
-                ("other", _) => Effect::Other,
-                _ => return None,
-            },
+            effect: Effect::from_words(&self.effect, self.grants.as_deref())?,
         })
     }
 }

@@ -75,7 +75,8 @@ pub(crate) mod spelled {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     pub label: String,
-    pub effect: ChoiceEffect,
+    /// `accepts`, `refuses` or `other`.
+    pub effect: String,
     /// What an accepting row grants beyond this once; left out where it grants nothing more. A later version may have more
     /// words for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,14 +91,6 @@ pub struct Stroke {
     pub keys: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub if_still_there: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChoiceEffect {
-    Accepts,
-    Refuses,
-    Other,
 }
 
 impl From<&model::Sighting> for Sighting {
@@ -180,16 +173,11 @@ fn span(
 
 impl From<&model::Choice> for Choice {
     fn from(choice: &model::Choice) -> Self {
-        let (effect, grants) = match choice.effect {
-            model::Effect::Accepts => (ChoiceEffect::Accepts, None),
-            model::Effect::Widens(grant) => (ChoiceEffect::Accepts, Some(grant.as_str().to_owned())),
-            model::Effect::Refuses => (ChoiceEffect::Refuses, None),
-            model::Effect::Other => (ChoiceEffect::Other, None),
-        };
+        let (effect, grants) = choice.effect.words();
         Self {
             label: choice.label.clone(),
-            effect,
-            grants,
+            effect: effect.to_owned(),
+            grants: grants.map(|grant| grant.to_string()),
             strokes: choice
                 .strokes
                 .iter()
@@ -216,15 +204,8 @@ impl TryFrom<Choice> for model::Choice {
         if strokes.is_none() && !is_keyless {
             return Err(TwinError("strokes"));
         }
-        let effect = match (twin.effect, twin.grants) {
-            (ChoiceEffect::Accepts, None) => model::Effect::Accepts,
-            // A word of a later version is a grant that this one cannot read.
-            (ChoiceEffect::Accepts, Some(word)) => {
-                model::Effect::Widens(word.parse().unwrap_or(model::Grant::Unknown))
-            }
-            (ChoiceEffect::Refuses, _) => model::Effect::Refuses,
-            (ChoiceEffect::Other, _) => model::Effect::Other,
-        };
+        let effect = model::Effect::from_words(&twin.effect, twin.grants.as_deref());
+        let effect = effect.ok_or(TwinError("effect"))?;
         Ok(Self { label: twin.label, strokes, effect })
     }
 }

@@ -12,7 +12,7 @@ use atlasbridge_wire::picture::PictureChange;
 use atlasbridge_wire::session::{
     End, FromSession, Health, Inject, Key, Report, SessionInfo, ToSession, Typing, TypingOutcome, Unread,
 };
-use atlasbridge_wire::twin::{self, Choice, ChoiceEffect, Outcome, SaidText, Sighting, Stroke};
+use atlasbridge_wire::twin::{self, Choice, Outcome, SaidText, Sighting, Stroke};
 use atlasbridge_wire::{Greeting, Hello, Role, decode, encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -41,7 +41,7 @@ fn sighted(typed_ms_ago: Option<u64>) -> Report {
         detail: "Go on? [y/n]".into(),
         choices: vec![Choice {
             label: "yes".into(),
-            effect: ChoiceEffect::Accepts,
+            effect: "accepts".into(),
             grants: None,
             strokes: vec![
                 Stroke { keys: "y".into(), if_still_there: false },
@@ -150,10 +150,10 @@ fn what_a_hook_adds() {
     };
     let by_hook = Sighting {
         choices: vec![
-            Choice { label: "Yes".into(), effect: ChoiceEffect::Accepts, grants: None, strokes: vec![] },
+            Choice { label: "Yes".into(), effect: "accepts".into(), grants: None, strokes: vec![] },
             Choice {
                 label: "Yes, always".into(),
-                effect: ChoiceEffect::Accepts,
+                effect: "accepts".into(),
                 grants: Some("always".into()),
                 strokes: vec![],
             },

@@ -68,7 +68,12 @@ impl Arguments {
                         read.is_interactive = false;
                         break;
                     };
-                    read.take(name, value, index, is_joined);
+                    if name == "--settings" {
+                        read.settings.push(SettingsArgument { index, is_joined, value });
+                    } else {
+                        read.sources =
+                            Some(value.split(',').map(|source| source.trim().to_owned()).collect());
+                    }
                 }
                 "--restricted" => read.sources = Some(Vec::new()),
                 name if is_among(WITHOUT_HOOKS, name) || is_short_without_hooks(name) => {
@@ -80,14 +85,6 @@ impl Arguments {
         read
     }
 
-    fn take(&mut self, name: &str, value: String, index: usize, is_joined: bool) {
-        if name == "--settings" {
-            self.settings.push(SettingsArgument { index, is_joined, value });
-        } else {
-            self.sources = Some(value.split(',').map(|source| source.trim().to_owned()).collect());
-        }
-    }
-
     /// Of several, 2.1 takes the last one and older versions the first.
     pub(super) fn counting_settings(&self, version: Version) -> Option<&str> {
         let counting = if version >= Version(2, 1, 0) { self.settings.last() } else { self.settings.first() };
@@ -97,13 +94,11 @@ impl Arguments {
     /// The arguments with this settings file in place of those that were given.
     pub(crate) fn with_settings(&self, mut args: Vec<OsString>, file: &Path) -> Vec<OsString> {
         for argument in &self.settings {
-            match argument.is_joined {
-                true => {
-                    let mut word = OsString::from("--settings=");
-                    word.push(file);
-                    args[argument.index] = word;
-                }
-                false => args[argument.index + 1] = file.into(),
+            if argument.is_joined {
+                args[argument.index] = OsString::from("--settings=");
+                args[argument.index].push(file);
+            } else {
+                args[argument.index + 1] = file.into();
             }
         }
         if self.settings.is_empty() {
@@ -120,10 +115,8 @@ fn is_command(first: &OsStr) -> bool {
 
 /// `-p`, also behind other short options (`-cp`), but not in the value of one (`-rp` resumes "p").
 fn is_short_without_hooks(word: &str) -> bool {
-    let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
-        return false;
-    };
-    let first = letters.chars().find(|letter| *letter != 'c');
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let first = letters.and_then(|letters| letters.chars().find(|letter| *letter != 'c'));
     first.is_some_and(|letter| "phvV".contains(letter))
 }
 

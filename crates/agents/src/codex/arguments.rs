@@ -26,14 +26,6 @@ pub(super) struct Arguments {
     pub server: Vec<OsString>,
 }
 
-/// Why a start cannot have one.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Odd {
-    /// No person is asked anything, or a server was named.
-    NotInteractive,
-    Unknown(String),
-}
-
 /// What is known of an option.
 enum Known {
     Flag,
@@ -52,7 +44,8 @@ fn known(name: &str) -> Option<Known> {
 }
 
 impl Arguments {
-    pub(super) fn read(args: &[OsString]) -> Result<Self, Odd> {
+    /// Or why this start cannot have a server: nothing where it asks no person, or was given one.
+    pub(super) fn read(args: &[OsString]) -> Result<Self, Option<String>> {
         let mut read = Self { screen: Vec::new(), has_directory: false, server: Vec::new() };
         let mut has_prompt = false;
         let mut words = args.iter();
@@ -66,7 +59,7 @@ impl Arguments {
             }
             if !text.starts_with('-') || text == "-" {
                 if !has_prompt && is_among(COMMANDS, &text) {
-                    return Err(Odd::NotInteractive);
+                    return Err(None);
                 }
                 has_prompt = true;
                 read.screen.push(word.clone());
@@ -77,14 +70,15 @@ impl Arguments {
                 None => (text.as_ref(), false),
             };
             if matches!(name, "-h" | "--help" | "-V" | "--version" | "--remote") {
-                return Err(Odd::NotInteractive);
+                return Err(None);
             }
-            let known = known(name).ok_or_else(|| Odd::Unknown(name.to_owned()))?;
+            let known =
+                known(name).ok_or_else(|| Some(format!("{name} was not proved together with one")))?;
             let value = match known {
                 Known::Flag => None,
                 Known::Value | Known::Setting if is_joined => None,
                 // Codex will say what is missing.
-                Known::Value | Known::Setting => Some(words.next().ok_or(Odd::NotInteractive)?),
+                Known::Value | Known::Setting => Some(words.next().ok_or(None)?),
             };
             if name == NO_DAEMON {
                 continue;
@@ -116,7 +110,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_odd(line: &str, expected: Odd) {
+    fn check_odd(line: &str, expected: Option<String>) {
         assert_eq!(Arguments::read(&words(line)), Err(expected), "codex {line}");
     }
 
@@ -148,10 +142,11 @@ mod tests {
             "--remote=unix://",
             "-c",
         ] {
-            check_odd(line, Odd::NotInteractive);
+            check_odd(line, None);
         }
         for option in ["--oss", "-p", "--add-dir", "--worktree", "--search", "-i", "--new", "-sread-only"] {
-            check_odd(&format!("{option} x"), Odd::Unknown(option.to_owned()));
+            let why = format!("{option} was not proved together with one");
+            check_odd(&format!("{option} x"), Some(why));
         }
     }
 }

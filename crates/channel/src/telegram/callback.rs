@@ -10,14 +10,13 @@ use crate::{Card, OfferName, Tap, TapOn};
 /// The service refuses longer ones.
 pub(crate) const MOST_BYTES: usize = 64;
 const MOST_TOKEN: usize = 40;
-const PROMPT_DIGITS: usize = 8;
-const SESSION_DIGITS: usize = 8;
+/// As many as the short form of an id has.
+const ID_DIGITS: usize = 8;
 const NONCE_DIGITS: usize = 16;
 
 /// `ans:{prompt}:{session}:{nonce}:{value}`, each id by its first digits.
 pub(crate) fn of_card(card: &Card, tap: Tap) -> Option<String> {
-    let prompt = &card.prompt.to_string()[..PROMPT_DIGITS];
-    let session = &card.session.id.to_string()[..SESSION_DIGITS];
+    let (prompt, session) = (card.prompt.short(), card.session.id.short());
     let nonce = &card.nonce.to_hex()[..NONCE_DIGITS];
     Some(format!("ans:{prompt}:{session}:{nonce}:{}", value(tap)?))
 }
@@ -42,9 +41,7 @@ pub(crate) fn parse(data: &str) -> Option<TapOn> {
 fn parse_card(rest: &str) -> Option<TapOn> {
     let fields: Vec<&str> = rest.split(':').collect();
     let [prompt, session, nonce, value] = fields[..] else { return None };
-    let is_spelled =
-        is_hex(prompt, PROMPT_DIGITS) && is_hex(session, SESSION_DIGITS) && is_hex(nonce, NONCE_DIGITS);
-    if !is_spelled {
+    if !is_hex(prompt, ID_DIGITS) || !is_hex(session, ID_DIGITS) || !is_hex(nonce, NONCE_DIGITS) {
         return None;
     }
     Some(TapOn::Card {

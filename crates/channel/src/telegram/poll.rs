@@ -185,15 +185,12 @@ impl Poller {
     }
 
     fn answer_when_told(&mut self, tap: String) -> Receipt {
-        let (receipt, told) = oneshot::channel();
+        let (receipt, told) = oneshot::channel::<String>();
         let service = Arc::clone(&self.service);
         let permits = Arc::clone(&self.permits);
         self.answers.spawn(async move {
-            let text = match timeout(RECEIPT, told).await {
-                Ok(Ok(text)) => text,
-                // Nothing to say: the answer still ends the waiting on the phone.
-                Ok(Err(_)) | Err(_) => String::new(),
-            };
+            // Nothing to say: the answer still ends the waiting on the phone.
+            let text = timeout(RECEIPT, told).await.ok().and_then(Result::ok).unwrap_or_default();
             let text: String = text.chars().take(MOST_RECEIPT).collect();
             let Ok(_permit) = permits.acquire().await else { return };
             answer_tap(&service, &tap, &text).await;

@@ -7,7 +7,9 @@
 mod card;
 mod fit;
 
+use atlasbridge_model::speech::counted;
 use atlasbridge_model::visible::visible;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::callback;
@@ -31,18 +33,17 @@ pub(crate) struct Message {
 }
 
 /// One button, as the service takes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Key {
     pub(crate) text: String,
+    #[serde(rename = "callback_data")]
     pub(crate) data: String,
 }
 
 impl Message {
     /// An empty keyboard takes the buttons of an edited message away.
     pub(crate) fn keyboard(&self) -> Value {
-        let key = |key: &Key| json!({"text": key.text, "callback_data": key.data});
-        let rows: Vec<Vec<Value>> = self.rows.iter().map(|row| row.iter().map(key).collect()).collect();
-        json!({ "inline_keyboard": rows })
+        json!({ "inline_keyboard": self.rows })
     }
 }
 
@@ -115,10 +116,7 @@ fn program(text: &str, room: usize) -> String {
 }
 
 fn more(count: usize) -> String {
-    match count {
-        1 => "1 more character".to_owned(),
-        count => format!("{count} more characters"),
-    }
+    counted(count, "more character")
 }
 
 fn question_row(row: &[Button]) -> Vec<Key> {

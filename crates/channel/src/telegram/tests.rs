@@ -234,7 +234,7 @@ async fn answers_are_bounded_and_may_be_nonsense() {
         "getUpdates" => long(5 * 1024 * 1024),
         "sendMessage" => long(300 * 1024),
         "editMessageText" => cut(),
-        "getMe" => Act::Raw(b"HTTP/1.1 502 x\r\ncontent-length: 4\r\n\r\n<ht>".to_vec()),
+        "getMe" => Act::Raw(b"HTTP/1.1 502 x\r\ncontent-length: 4\r\nconnection: close\r\n\r\n<ht>".to_vec()),
         _ => Act::Json(200, json!(["nonsense"])),
     });
     let api = server.api();

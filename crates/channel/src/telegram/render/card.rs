@@ -4,7 +4,6 @@
 //! own: a thumb that has tapped the same place all day must not approve what it has not read.
 
 use atlasbridge_model::excerpt::DETAIL_BYTES;
-use atlasbridge_model::lifecycle::PromptState;
 use atlasbridge_model::speech::{self, Answerable, Fate};
 use atlasbridge_model::visible::{looks_destructive, visible, without_gaps};
 use atlasbridge_model::{Effect, Kind};
@@ -183,11 +182,8 @@ fn replaced(card: &Card) -> String {
 /// The one line that says where the prompt stands.
 fn ending(card: &Card) -> String {
     let default = card.silence.as_deref().map(quoted);
-    if card.state == PromptState::AwaitingReply {
-        return match card.is_replaced {
-            true => String::new(),
-            false => escape(&speech::silence(card.sighting.kind, card.seconds_left, default.as_deref())),
-        };
+    if card.is_open() {
+        return escape(&speech::silence(card.sighting.kind, card.seconds_left, default.as_deref()));
     }
     let answer = card.answered.as_ref().map(|answered| quoted(&answered.value));
     let by = card.answered.as_ref().map(|answered| line(&answered.by, MOST_NAME));
@@ -224,29 +220,20 @@ fn rows(card: &Card, has_more: bool) -> Vec<Vec<Key>> {
 
 /// The buttons that answer, by kind.
 fn answers(card: &Card) -> Vec<Vec<Key>> {
-    let one = |text: &str, tap: Tap| key(card, text, tap).into_iter().collect::<Vec<_>>();
-    let default = match &card.silence {
-        Some(label) => one(&format!("Use default ({label})"), Tap::UseDefault),
-        None => Vec::new(),
-    };
-    let mut rows = match card.sighting.kind {
-        Kind::YesNo | Kind::MultipleChoice => {
-            let mut rows = choice_rows(card);
-            rows.push(default);
-            rows
-        }
-        Kind::ConfirmEnter => vec![one("Press Enter", Tap::Enter), one_default(card)],
-        Kind::FreeText => vec![one_default(card)],
+    let one = |text: &str, tap: Tap| key(card, text, tap).map(|key| vec![key]);
+    let default = card.silence.as_ref().and_then(|label| match card.sighting.kind {
+        Kind::YesNo | Kind::MultipleChoice => one(&format!("Use default ({label})"), Tap::UseDefault),
+        Kind::ConfirmEnter | Kind::FreeText => one("Use default", Tap::UseDefault),
+        Kind::Password | Kind::Idle | Kind::Unknown => None,
+    });
+    let own = match card.sighting.kind {
+        Kind::YesNo | Kind::MultipleChoice => choice_rows(card).into_iter().map(Some).collect(),
+        Kind::ConfirmEnter => vec![one("Press Enter", Tap::Enter)],
+        Kind::FreeText | Kind::Idle => Vec::new(),
         Kind::Password => vec![one("Cancel", Tap::Cancel)],
-        Kind::Idle => Vec::new(),
         Kind::Unknown => vec![one("Send Enter", Tap::Enter), one("Cancel", Tap::Cancel)],
     };
-    rows.retain(|row| !row.is_empty());
-    rows
-}
-
-fn one_default(card: &Card) -> Vec<Key> {
-    card.silence.iter().filter_map(|_| key(card, "Use default", Tap::UseDefault)).collect()
+    own.into_iter().chain([default]).flatten().filter(|row| !row.is_empty()).collect()
 }
 
 /// One row each, in the order of the screen; a plain yes and no share a row, yes before no, unless it looks destructive.
