@@ -41,7 +41,7 @@ fn marked(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
 
 fn buttons(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let found = Styled::find(look)?;
-    dialog.anchor.is_match(&found.above(look.page)).then(|| found.reading(look.page, dialog))
+    dialog.anchor.is_match(&found.frame.words()).then(|| found.reading(dialog))
 }
 
 fn lettered(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
