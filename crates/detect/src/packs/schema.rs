@@ -157,9 +157,7 @@ impl PackChecker<'_> {
 
     /// A row of one's own must say where its label is.
     fn check_row(&mut self, dialog: &DialogRules) {
-        let Some((row, Ok(regex))) = dialog.row.as_ref().map(|row| (row, row.compiled())) else {
-            return;
-        };
+        let Some((row, Ok(regex))) = dialog.row.as_ref().map(|row| (row, row.compiled())) else { return };
         let wanted: &[&str] = match dialog.rows {
             Rows::Numbered => &["key", "label"],
             Rows::Marked => &["marker", "label"],

@@ -135,9 +135,7 @@ pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
 fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     static INVITES: Pattern = pattern!(r#"^(?:[>❯›]?\s*|●\s*▋)(Type your message|Ask \w+|Try ")"#);
     const DIM: u64 = 0x80;
-    let Some(line) = page.lines.get(row) else {
-        return false;
-    };
+    let Some(line) = page.lines.get(row) else { return false };
     // Only a person writes before the cursor, and what is written may begin as an invitation does.
     if page.cursor.row == row && page.cursor.visible && is_written_before(page, row) {
         return true;

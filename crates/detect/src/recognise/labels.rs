@@ -12,10 +12,7 @@ pub(crate) fn effect(label: &str) -> Effect {
         r"(?i)^\W*(?:don['’]?t|do not|never|stop|skip|no longer|no more)\s+(?:\w+\s+)?(?:ask|prompt|confirm|check|permission|approv|question)"
     );
     if words().refuses.is_match(label) {
-        match STOPS_ASKING.is_match(label) {
-            true => Effect::Other,
-            false => Effect::Refuses,
-        }
+        if STOPS_ASKING.is_match(label) { Effect::Other } else { Effect::Refuses }
     } else if words().accepts.is_match(label) {
         accepted(label)
     } else {

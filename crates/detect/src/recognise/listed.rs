@@ -257,9 +257,7 @@ fn entries_of(text: &str) -> Vec<(u16, String)> {
     let mut entries = Vec::new();
     let mut at = 0;
     while let Some(captures) = ENTRY.captures_at(text, at) {
-        let (Some(number), Some(label)) = (captures.get(1), captures.get(2)) else {
-            break;
-        };
+        let (Some(number), Some(label)) = (captures.get(1), captures.get(2)) else { break };
         let first = entries.is_empty();
         // The first entry of a row begins the row.
         if first && !text[..number.start()].trim_matches(['(', '[', ' ', '*', '>', '\t']).is_empty() {

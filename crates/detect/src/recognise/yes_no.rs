@@ -35,9 +35,7 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     if let Some(reading) = before_gap(look) {
         return Some(reading);
     }
-    let Some(question) = line::question(look) else {
-        return editor(look);
-    };
+    let Some(question) = line::question(look) else { return editor(look) };
     if let Some(asked) = line::asked_above(look)
         && let Some(found) = explicit(asked)
     {
