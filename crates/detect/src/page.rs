@@ -140,6 +140,11 @@ impl Page {
         words.collect::<Vec<_>>().join(" ")
     }
 
+    /// All words below this row.
+    pub(crate) fn words_below(&self, row: usize) -> String {
+        self.words(row + 1, self.lines.len())
+    }
+
     /// The terminal broke a word between the row above and this one.
     pub(crate) fn goes_on_in(&self, row: usize) -> bool {
         let above = row.checked_sub(1).and_then(|above| self.lines.get(above));

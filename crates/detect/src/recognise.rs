@@ -7,7 +7,7 @@
 use std::sync::{Arc, LazyLock};
 
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Span, Strokes};
+use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Span};
 use regex::Regex;
 
 use crate::packs::{Pack, Words};
@@ -206,14 +206,9 @@ impl Look<'_> {
         if self.kernel.canonical { Entry::Line } else { Entry::Keys }
     }
 
-    /// The strokes that give `word` as the answer to a line question.
-    pub(crate) fn answer(&self, word: &str) -> Strokes {
-        self.entry().line(word)
-    }
-
     /// The choice that this word takes as the answer to a line question.
     pub(crate) fn choice(&self, label: &str, word: &str, effect: Effect) -> Choice {
-        Choice { label: label.to_owned(), strokes: Some(self.answer(word)), effect }
+        Choice { label: label.to_owned(), strokes: Some(self.entry().line(word)), effect }
     }
 }
 

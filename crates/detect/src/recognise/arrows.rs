@@ -5,7 +5,7 @@ use regex::Regex;
 
 use super::frame::Frame;
 use super::rules::{DOWNWARDS, DialogRules, ENTER, SIDEWAYS, ShownRow, TICK_AND_ENTER, stepped, steps};
-use super::{Look, Pattern, Reading, composer, labels};
+use super::{Cut, Look, Pattern, Reading, composer, labels};
 use crate::page::{Page, indent, is_faint, is_rule, lit_one, odd_one, only_one};
 
 static MARKED: Pattern = pattern!(
@@ -70,7 +70,7 @@ pub(super) fn lowest(look: &Look<'_>) -> Option<usize> {
 pub(super) struct Menu<'a> {
     page: &'a Page,
     first: usize,
-    last: usize,
+    pub(super) last: usize,
     labels: Vec<String>,
     /// Which of them is highlighted, where that is seen.
     marked: Option<usize>,
@@ -154,16 +154,11 @@ impl<'a> Menu<'a> {
 
     /// Rows with numbers have keys of their own.
     fn is_numbered(&self) -> bool {
-        static NUMBER: Pattern = pattern!(r"^\d{1,2}[.)]\s");
-        self.labels.iter().all(|label| NUMBER.is_match(label))
+        self.labels.iter().all(|label| labels::is_numbered(label))
     }
 
     pub(super) fn frame(&self) -> Option<Frame<'a>> {
         Frame::above(self.page, self.first)
-    }
-
-    pub(super) fn below(&self) -> String {
-        self.page.words(self.last + 1, self.page.lines.len())
     }
 
     /// The dialog with all that stands above its question, where that these rows ask is known. Who sees no more than the
@@ -175,7 +170,7 @@ impl<'a> Menu<'a> {
             return Some(reading);
         }
         reading.excerpt = without_sign(&frame.with_matter()).to_owned();
-        Some(reading.told_as(frame.cut(), rules))
+        Some(reading.told_as(Cut::of_lines(frame), rules))
     }
 
     fn reading(&self) -> Option<Reading> {
@@ -485,26 +480,23 @@ fn filter(look: &Look<'_>) -> Option<Reading> {
     }
     let label = |row: usize| Some(MATCH.captures(unframed(page.text(row)))?.get(1)?.as_str().trim());
     // From the count outwards.
-    let row_of =
-        |index: usize| if upwards { counted.checked_sub(1 + index) } else { Some(counted + 1 + index) };
-    let labels: Vec<&str> = (0..page.lines.len()).map_while(|index| label(row_of(index)?)).collect();
+    let outward = |by: usize| if upwards { counted.checked_sub(by) } else { Some(counted + by) };
+    let outwards = (1..page.lines.len()).map_while(outward);
+    let (rows, labels): (Vec<usize>, Vec<&str>) = outwards.map_while(|row| Some((row, label(row)?))).unzip();
+    let furthest = *rows.last().filter(|_| rows.len() >= 2)?;
     let count = unframed(page.text(counted)).trim();
     let count = count.trim_end_matches(['─', ' ']);
     let excerpt = match prompt {
         ">" | "❯" | "›" => count.to_owned(),
         _ => format!("{prompt} {count}"),
     };
-    let detail = if upwards {
-        page.block(counted.saturating_sub(labels.len()), look.line.last)
-    } else {
-        page.block(row, counted + labels.len())
-    };
+    let detail = page.block(furthest.min(row), furthest.max(look.line.last));
     let (up, down) = DOWNWARDS;
     let keys = if upwards { (down, up) } else { (up, down) };
     let points = |row: usize| unframed(page.text(row)).starts_with(['>', '▌', '❯']);
-    let marked = (0..labels.len()).find(|&index| row_of(index).is_some_and(points));
+    let marked = rows.iter().position(|&row| points(row));
     let reading = Reading::block(Kind::MultipleChoice, 75, &excerpt, detail, "filter".to_owned());
-    (labels.len() >= 2).then(|| reading.with_choices(stepped(&labels, marked, keys)))
+    Some(reading.with_choices(stepped(&labels, marked, keys)))
 }
 
 /// The row without the border of a box around it; a bar inside it may be the marker of a row.

@@ -233,7 +233,7 @@ impl<'a> Styled<'a> {
             reading.excerpt = format!("{excerpt} · {}", matter.join(" · "));
         }
         let is_full = rules.window.is_some_and(|window| matter.len() >= usize::from(window));
-        reading.told_as(self.frame.cut().or(is_full.then_some(Cut::Full)), rules)
+        reading.told_as(Cut::of_lines(self.frame).or(is_full.then_some(Cut::Full)), rules)
     }
 }
 

@@ -3,7 +3,7 @@
 use atlasbridge_model::{Kind, MAX_INSTRUCTION};
 use regex::Regex;
 
-use super::{Look, Pattern, Place, Reading, line};
+use super::{Look, Pattern, Place, Reading, labels, line};
 use crate::page::{Page, TextRun, ground_of, is_rule, is_side};
 use crate::status::Claim;
 
@@ -69,7 +69,8 @@ fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
         // Claude Code's box for a shell command begins with `!`.
         .filter(|char| matches!(char, '❯' | '›' | '>' | '$' | '!'))?;
     let content = text[marker.len_utf8()..].trim();
-    if is_choice(content) || last - row > BELOW {
+    // A highlighted choice is no input box: `❯ 1. Yes`.
+    if labels::is_numbered(content) || last - row > BELOW {
         return None;
     }
     let framed_above = row > 0 && is_rule(page.text(row - 1));
@@ -99,12 +100,6 @@ pub(crate) fn without_marker(text: &str) -> &str {
     let is_frame = |char: char| is_side(char) || char.is_whitespace();
     let text = text.trim_start_matches(is_frame);
     text.strip_prefix(['❯', '›', '>']).unwrap_or(text)
-}
-
-/// A highlighted choice is no input box: `❯ 1. Yes`.
-fn is_choice(content: &str) -> bool {
-    static NUMBERED: Pattern = pattern!(r"^\d{1,2}[.)]\s");
-    NUMBERED.is_match(content)
 }
 
 pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
@@ -181,7 +176,9 @@ fn written_in(look: &Look<'_>) -> Option<Box> {
     let row = (last.saturating_sub(BELOW)..=last)
         .rev()
         .find(|&row| known.is_match(&page.words(row, last + 1)))
-        .filter(|&row| !is_choice(page.inner(row).trim_start().trim_start_matches(['›', '❯', '>']).trim()))?;
+        .filter(|&row| {
+            !labels::is_numbered(page.inner(row).trim_start().trim_start_matches(['›', '❯', '>']).trim())
+        })?;
     Some(Box { row, top: row, bottom: last })
 }
 

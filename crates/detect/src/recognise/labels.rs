@@ -94,6 +94,17 @@ pub(crate) fn only_key(label: &str) -> Option<Strokes> {
     hinted_key(label).or_else(tab)
 }
 
+/// Two of them are the same.
+pub(crate) fn is_any_twice<Name: PartialEq>(names: &[Name]) -> bool {
+    (1..names.len()).any(|at| names[..at].contains(&names[at]))
+}
+
+/// It begins with its number: `1. Yes`.
+pub(crate) fn is_numbered(label: &str) -> bool {
+    static NUMBER: Pattern = pattern!(r"^\d{1,2}[.)]\s");
+    NUMBER.is_match(label)
+}
+
 /// A plain yes or no, short enough to say nothing more: "Yes, and don't ask again" is neither.
 pub(crate) fn is_plain(label: &str) -> bool {
     static MORE: Pattern = pattern!(r"(?i)^\W*(yes|no)\W+(and|but|for|always|don)\b");
