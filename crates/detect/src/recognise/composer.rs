@@ -34,10 +34,7 @@ pub(super) struct Box {
 /// Finds the input box near the bottom of the screen.
 pub(super) fn find(page: &Page) -> Option<Box> {
     let last = page.last_row()?;
-    (last.saturating_sub(BELOW + 4)..=last)
-        .rev()
-        .find_map(|row| box_at(page, row, last))
-        .or_else(|| barred(page))
+    (last.saturating_sub(BELOW)..=last).rev().find_map(|row| box_at(page, row, last)).or_else(|| barred(page))
 }
 
 /// There is something to type into below this row.
@@ -67,17 +64,16 @@ fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
         .chars()
         .next()
         // Claude Code's box for a shell command begins with `!`.
-        .filter(|char| matches!(char, '❯' | '›' | '>' | '$' | '!'))?;
+        .filter(|char| matches!(char, '❯' | '›' | '>' | '!'))?;
     let content = text[marker.len_utf8()..].trim();
     // A highlighted choice is no input box: `❯ 1. Yes`.
-    if labels::is_numbered(content) || last - row > BELOW {
+    if labels::is_numbered(content) {
         return None;
     }
     let framed_above = row > 0 && is_rule(page.text(row - 1));
     // A draft of several lines grows downwards.
     let bottom = (row + 1..=last).find(|&below| is_rule(page.text(below)));
     let is_box = match (marker, framed_above, bottom) {
-        ('$', ..) => false,
         ('!', _, bottom) => framed_above && bottom.is_some(),
         (_, true, Some(_)) => true,
         // Under a rule, with nothing below: a line editor's prompt, such as aider's.

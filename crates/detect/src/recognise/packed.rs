@@ -34,7 +34,7 @@ fn numbered(look: &Look<'_>, dialog: &DialogRules, usual: Option<&Numbered<'_>>)
 fn marked(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     Menu::open(look, dialog.row.as_deref()).find_map(|menu| {
         let frame = menu.frame()?;
-        let is_it = dialog.fits(&frame.words(), &look.page.words_below(menu.last));
+        let is_it = dialog.fits(&frame.words(), &look.page.words_below(menu.last()));
         is_it.then(|| menu.reading_of(frame, dialog))
     })?
 }
