@@ -95,35 +95,26 @@ impl KeyReader {
                 self.escape(typed);
                 KeyState::Escape
             }
-            // Alt with a key.
-            (KeyState::Escape, _) => {
+            // Alt with a key, or a key of its own.
+            (KeyState::Escape | KeyState::Ss3, _) => {
                 typed.keys = true;
                 KeyState::Ground
             }
             (KeyState::Csi { private, any, dollar }, _) => self.csi(private, any, dollar, byte, typed),
             (KeyState::Mouse(left), _) if left > 1 => KeyState::Mouse(left - 1),
-            (KeyState::Mouse(_), _) => KeyState::Ground,
-            (KeyState::Ss3, _) => {
-                typed.keys = true;
-                KeyState::Ground
-            }
-            (KeyState::Text, 0x07) => KeyState::Ground,
             (KeyState::Text, 0x1b) => KeyState::TextEscape,
+            (KeyState::Mouse(_) | KeyState::TextEscape, _) | (KeyState::Text, 0x07) => KeyState::Ground,
             (KeyState::Text, _) => KeyState::Text,
-            (KeyState::TextEscape, _) => KeyState::Ground,
         };
     }
 
     fn csi(&mut self, private: u8, any: bool, dollar: bool, byte: u8, typed: &mut Typed) -> KeyState {
         match byte {
             b'?' | b'<' | b'=' | b'>' if !any => KeyState::Csi { private: byte, any: true, dollar },
-            b'$' => KeyState::Csi { private, any: true, dollar: true },
-            0x20..=0x3f => KeyState::Csi { private, any: true, dollar },
+            0x20..=0x3f => KeyState::Csi { private, any: true, dollar: dollar || byte == b'$' },
             b'M' if private == 0 && !any => KeyState::Mouse(3),
             0x40..=0x7e => {
-                if !is_reply(private, any, dollar, byte) {
-                    typed.keys = true;
-                }
+                typed.keys |= !is_reply(private, any, dollar, byte);
                 KeyState::Ground
             }
             // Not a sequence after all.

@@ -71,17 +71,14 @@ impl Packs {
     }
 
     fn add(&mut self, pack: Pack) {
-        let known = self.0.iter_mut().find(|source| source.is_named(pack.name()));
-        match known {
-            Some(source) => {
-                let under = source.pack().filter(|_| pack.tool.extends);
-                *source = PackSource::Own(Arc::new(match under {
-                    Some(under) => pack.over(&under),
-                    None => pack,
-                }));
-            }
-            None => self.0.push(PackSource::Own(Arc::new(pack))),
-        }
+        let Some(source) = self.0.iter_mut().find(|source| source.is_named(pack.name())) else {
+            return self.0.push(PackSource::Own(Arc::new(pack)));
+        };
+        let under = source.pack().filter(|_| pack.tool.extends);
+        *source = PackSource::Own(Arc::new(match under {
+            Some(under) => pack.over(&under),
+            None => pack,
+        }));
     }
 
     /// The pack of this program: by its binary, with or without a path, or by the pack's name. Where the person's

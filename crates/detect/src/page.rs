@@ -140,6 +140,11 @@ impl Page {
         words.collect::<Vec<_>>().join(" ")
     }
 
+    /// All words below this row.
+    pub(crate) fn words_below(&self, row: usize) -> String {
+        self.words(row + 1, self.lines.len())
+    }
+
     /// The terminal broke a word between the row above and this one.
     pub(crate) fn goes_on_in(&self, row: usize) -> bool {
         let above = row.checked_sub(1).and_then(|above| self.lines.get(above));
@@ -213,9 +218,7 @@ pub(crate) fn is_spinner(char: char) -> bool {
 /// The row without a spinner that turns apart from all words: alone in its row, or at the end behind a gap. A
 /// spinner before words says that these words are being worked on; this one says nothing about the row.
 pub(crate) fn without_lone_spinner(text: &str) -> &str {
-    let Some(last) = text.chars().next_back() else {
-        return text;
-    };
+    let Some(last) = text.chars().next_back() else { return text };
     let before = &text[..text.len() - last.len_utf8()];
     let apart = before.trim().is_empty() || before.ends_with("  ");
     let turns = is_spinner(last) || matches!(last, '|' | '/' | '-' | '\\');
@@ -230,10 +233,7 @@ pub(crate) fn is_side(char: char) -> bool {
 /// The row without a scroll bar at its end, behind a gap.
 pub(crate) fn without_scroll_bar(text: &str) -> &str {
     let before = text.trim_end().trim_end_matches(['█', '▓', '▒', '░']);
-    match before.len() < text.len() && before.ends_with("  ") {
-        true => before.trim_end(),
-        false => text,
-    }
+    if before.len() < text.len() && before.ends_with("  ") { before.trim_end() } else { text }
 }
 
 fn strip_frame(text: &str) -> &str {

@@ -7,7 +7,7 @@
 use std::sync::{Arc, LazyLock};
 
 use atlasbridge_model::mask::mask;
-use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Span, Strokes};
+use atlasbridge_model::{Choice, Choices, Constraints, Effect, Entry, Kind, Span};
 use regex::Regex;
 
 use crate::packs::{Pack, Words};
@@ -160,13 +160,9 @@ fn is_being_drawn(look: &Look<'_>) -> bool {
 
 /// The reading of last resort: a program that waits in a way no family knows.
 pub(crate) fn unknown(look: &Look<'_>) -> Reading {
-    let row = look.line.last;
-    let first = row.saturating_sub(5);
     let question = if look.line.before.is_empty() { last_words(look) } else { look.line.before.clone() };
-    let mut reading = Reading::line(look, Kind::Unknown, 60, &question);
-    reading.family = "nothing known";
-    reading.detail = look.page.block(first, row);
-    reading
+    let detail = look.page.block(look.line.last.saturating_sub(5), look.line.last);
+    Reading { family: "nothing known", detail, ..Reading::line(look, Kind::Unknown, 60, &question) }
 }
 
 /// The nearest line with any text, from the cursor upwards.
@@ -210,14 +206,9 @@ impl Look<'_> {
         if self.kernel.canonical { Entry::Line } else { Entry::Keys }
     }
 
-    /// The strokes that give `word` as the answer to a line question.
-    pub(crate) fn answer(&self, word: &str) -> Strokes {
-        self.entry().line(word)
-    }
-
     /// The choice that this word takes as the answer to a line question.
     pub(crate) fn choice(&self, label: &str, word: &str, effect: Effect) -> Choice {
-        Choice { label: label.to_owned(), strokes: Some(self.answer(word)), effect }
+        Choice { label: label.to_owned(), strokes: Some(self.entry().line(word)), effect }
     }
 }
 
@@ -319,10 +310,9 @@ impl Reading {
     /// as excerpts are. The identity, a hash in the end, keeps the text as it is.
     pub(crate) fn with_choices(mut self, rows: Vec<Choice>) -> Self {
         let masked = |row: Choice| Choice { label: mask(&row.label).into_owned(), ..row };
-        let count = rows.len();
         if self.kind == Kind::MultipleChoice {
             self.constraints.numbers = line::stated_numbers(&self.excerpt).or_else(|| numbers_of(&rows));
-            self.constraints.picks = stated_picks(&self.excerpt, count);
+            self.constraints.picks = stated_picks(&self.excerpt, rows.len());
         }
         let mut rows: Vec<Choice> = rows.into_iter().map(masked).collect();
         labels::beside_each_other(&mut rows);
@@ -337,13 +327,7 @@ fn numbers_of(rows: &[Choice]) -> Option<Span> {
         let keys = row.strokes.as_ref()?.to_text();
         keys.trim_end_matches('\r').parse().ok()
     };
-    let mut numbers = Vec::new();
-    for row in rows {
-        match number(row) {
-            Some(number) => numbers.push(number),
-            None if row.effect == Effect::Refuses => {}
-            None => return None,
-        }
-    }
+    let is_counted = |row: &&Choice| row.effect != Effect::Refuses || number(row).is_some();
+    let numbers: Vec<u16> = rows.iter().filter(is_counted).map(number).collect::<Option<_>>()?;
     Span::new(*numbers.iter().min()?, *numbers.iter().max()?)
 }

@@ -70,14 +70,11 @@ pub(super) fn parse_built_in(text: &str) -> Option<Pack> {
 /// A pack of the person's: all that is wrong with it is told.
 pub(super) fn parse(text: &str, file: &Path) -> Result<Pack, PackErrors> {
     let mut checker = PackChecker { text, file, errors: Vec::new() };
-    let mut pack: Pack = match toml::from_str(text) {
-        Ok(pack) => pack,
-        Err(error) => {
-            let at = error.span().map_or(0, |span| span.start);
-            checker.wrong(at, error.message(), "See docs/adapters.md for every key and its values");
-            return Err(PackErrors(checker.errors));
-        }
-    };
+    let mut pack: Pack = toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        checker.wrong(at, error.message(), "See docs/adapters.md for every key and its values");
+        PackErrors(std::mem::take(&mut checker.errors))
+    })?;
     checker.check_name(&pack.tool.name);
     pack.words = checker.words(pack.lists.as_ref());
     pack.complete(text);
@@ -126,13 +123,9 @@ impl PackChecker<'_> {
     }
 
     fn words(&mut self, lists: Option<&Lists>) -> Option<Words> {
-        match Words::new(lists?, |pattern| pattern.compiled().is_ok()) {
-            Ok(words) => Some(words),
-            Err(word) => {
-                self.wrong(0, format!("the word {word:?} is no regular expression"), "Write plain words");
-                None
-            }
-        }
+        let words = Words::new(lists?, |pattern| pattern.compiled().is_ok());
+        let wrong = |word| format!("the word {word:?} is no regular expression");
+        words.map_err(|word: String| self.wrong(0, wrong(word), "Write plain words")).ok()
     }
 
     fn check_pattern(&mut self, pattern: &LazyRegex) {
@@ -157,9 +150,7 @@ impl PackChecker<'_> {
 
     /// A row of one's own must say where its label is.
     fn check_row(&mut self, dialog: &DialogRules) {
-        let Some((row, Ok(regex))) = dialog.row.as_ref().map(|row| (row, row.compiled())) else {
-            return;
-        };
+        let Some((row, Ok(regex))) = dialog.row.as_ref().map(|row| (row, row.compiled())) else { return };
         let wanted: &[&str] = match dialog.rows {
             Rows::Numbered => &["key", "label"],
             Rows::Marked => &["marker", "label"],

@@ -113,10 +113,8 @@ const SIGN: &str = r"[ -/:-@\[-^`{-\u{bf}\u{2000}-\u{2bff}\u{3000}-\u{303f}\u{fe
 
 /// As a word of its own, where the script has such words.
 fn whole(word: &str) -> String {
-    match word.starts_with(|char: char| char.is_ascii_alphanumeric()) {
-        true => format!(r"\b{word}\b"),
-        false => word.to_owned(),
-    }
+    let is_word = word.starts_with(|char: char| char.is_ascii_alphanumeric());
+    if is_word { format!(r"\b{word}\b") } else { word.to_owned() }
 }
 
 /// One of these; of none, nothing.

@@ -5,7 +5,7 @@ use regex::Regex;
 
 use super::frame::Frame;
 use super::rules::{DOWNWARDS, DialogRules, ENTER, SIDEWAYS, ShownRow, TICK_AND_ENTER, stepped, steps};
-use super::{Look, Pattern, Reading, composer, labels};
+use super::{Cut, Look, Pattern, Reading, composer, labels};
 use crate::page::{Page, indent, is_faint, is_rule, lit_one, odd_one, only_one};
 
 static MARKED: Pattern = pattern!(
@@ -63,27 +63,26 @@ pub(super) fn menu(look: &Look<'_>) -> Option<Reading> {
 /// The first row of the lowest menu with a marker that asks.
 pub(super) fn lowest(look: &Look<'_>) -> Option<usize> {
     let mut menus = Menu::all(look, None).filter(|menu| !menu.is_numbered());
-    menus.find_map(|menu| menu.reading().map(|_| menu.first))
+    menus.find_map(|menu| menu.reading().map(|_| menu.first()))
 }
 
 /// Rows of which one is highlighted.
 pub(super) struct Menu<'a> {
     page: &'a Page,
-    first: usize,
-    last: usize,
-    labels: Vec<String>,
+    rows: Vec<MenuRow<'a>>,
     /// Which of them is highlighted, where that is seen.
     marked: Option<usize>,
     /// Rows are ticked with the space bar; Enter alone would send what is ticked already.
     ticks: bool,
-    /// Which of them are ticked already, where that is known.
-    filled: Vec<bool>,
 }
 
 impl<'a> Menu<'a> {
-    fn new(page: &'a Page, first: usize, labels: Vec<String>, marked: usize) -> Self {
-        let last = (first + labels.len()).saturating_sub(1);
-        Self { page, first, last, labels, marked: Some(marked), ticks: false, filled: Vec::new() }
+    fn first(&self) -> usize {
+        self.rows.first().map_or(0, |row| row.row)
+    }
+
+    pub(super) fn last(&self) -> usize {
+        self.rows.last().map_or(0, |row| row.row)
     }
 
     /// Menus near the end of the screen that the program has not gone on below, the lowest first.
@@ -100,8 +99,8 @@ impl<'a> Menu<'a> {
             patterns.find_map(|pattern| Self::at(page, row, pattern))
         });
         menus.filter(|menu| {
-            let is_past = look.is_past(menu.last) && !HINT.is_match(&look.line.before);
-            !is_past && !look.is_left_behind(menu.last, |text| HINT.is_match(text))
+            let is_past = look.is_past(menu.last()) && !HINT.is_match(&look.line.before);
+            !is_past && !look.is_left_behind(menu.last(), |text| HINT.is_match(text))
         })
     }
 
@@ -109,37 +108,37 @@ impl<'a> Menu<'a> {
     pub(super) fn open<'l>(look: &'l Look<'a>, row: Option<&'l Regex>) -> impl Iterator<Item = Self> + 'l {
         let composer = composer::find(look.page).map_or(0, |found| found.row);
         let bottom = look.page.last_row().unwrap_or(0);
-        Self::all(look, row)
-            .filter(move |menu| composer <= menu.last && bottom - menu.last <= BELOW && !menu.is_numbered())
+        Self::all(look, row).filter(move |menu| {
+            composer <= menu.last() && bottom - menu.last() <= BELOW && !menu.is_numbered()
+        })
     }
 
     /// The menu whose highlighted row this is.
     fn at(page: &'a Page, row: usize, marked: &Regex) -> Option<Self> {
-        let MenuRow { column, label, .. } = MenuRow::at(page, row, marked)?;
-        let mut menu = Self {
-            ticks: TICKS.is_match(page.inner(row)),
-            ..Self::new(page, row, vec![label.to_owned()], 0)
-        };
+        let ticks = TICKS.is_match(page.inner(row));
+        let marked = MenuRow { marked: true, ..MenuRow::at(page, row, marked)? };
+        let column = marked.column;
+        let mut menu = Self { page, rows: vec![marked], marked: None, ticks };
         let near = 1..=APART + 1;
-        while let Some(above) =
-            near.clone().map_while(|by| menu.first.checked_sub(by)).find_map(|row| menu.sibling(row, column))
+        while let Some(above) = near
+            .clone()
+            .map_while(|by| menu.first().checked_sub(by))
+            .find_map(|row| menu.sibling(row, column))
         {
-            menu.labels.insert(0, above.label.to_owned());
-            menu.first = above.row;
-            menu.marked = menu.marked.map(|marked| marked + 1);
+            menu.rows.insert(0, above);
         }
-        while let Some(below) = near.clone().find_map(|by| menu.sibling(menu.last + by, column)) {
-            menu.labels.push(below.label.to_owned());
-            menu.last = below.row;
+        while let Some(below) = near.clone().find_map(|by| menu.sibling(menu.last() + by, column)) {
+            menu.rows.push(below);
         }
-        (menu.labels.len() >= 2).then_some(menu)
+        menu.marked = menu.rows.iter().position(|row| row.marked);
+        (menu.rows.len() >= 2).then_some(menu)
     }
 
     /// The choice in this row, if nothing but separators and choices that cannot be taken stands between.
     fn sibling(&self, row: usize, column: usize) -> Option<MenuRow<'a>> {
         let page = self.page;
-        let mut between = if row < self.first { row + 1..self.first } else { self.last + 1..row };
-        let dashed = self.labels.iter().all(|label| label.starts_with("- "));
+        let mut between = if row < self.first() { row + 1..self.first() } else { self.last() + 1..row };
+        let dashed = self.rows.iter().all(|row| row.label.starts_with("- "));
         let is_apart = |row: usize| {
             let text = page.inner(row);
             is_rule(text) && column > 0 || !dashed && is_disabled(text, column)
@@ -154,16 +153,11 @@ impl<'a> Menu<'a> {
 
     /// Rows with numbers have keys of their own.
     fn is_numbered(&self) -> bool {
-        static NUMBER: Pattern = pattern!(r"^\d{1,2}[.)]\s");
-        self.labels.iter().all(|label| NUMBER.is_match(label))
+        self.rows.iter().all(|row| labels::is_numbered(row.label))
     }
 
     pub(super) fn frame(&self) -> Option<Frame<'a>> {
-        Frame::above(self.page, self.first)
-    }
-
-    pub(super) fn below(&self) -> String {
-        self.page.words(self.last + 1, self.page.lines.len())
+        Frame::above(self.page, self.first())
     }
 
     /// The dialog with all that stands above its question, where that these rows ask is known. Who sees no more than the
@@ -175,7 +169,7 @@ impl<'a> Menu<'a> {
             return Some(reading);
         }
         reading.excerpt = without_sign(&frame.with_matter()).to_owned();
-        Some(reading.told_as(frame.cut(), rules))
+        Some(reading.told_as(Cut::of_lines(frame), rules))
     }
 
     fn reading(&self) -> Option<Reading> {
@@ -193,21 +187,21 @@ impl<'a> Menu<'a> {
             text.starts_with('(') && without_key_hint(text).is_empty()
         };
         let asking = |row: &usize| is_text(row) && !is_hint(row);
-        let mut above = (top..self.first).rev();
+        let mut above = (top..self.first()).rev();
         let nearest = above.clone().find(asking).or_else(|| above.find(is_text))?;
-        let close = self.first - nearest <= 3;
+        let close = self.first() - nearest <= 3;
         // A library that wraps its question itself leaves only its first line to know it by.
         let begins = (nearest.saturating_sub(2).max(top)..=nearest)
             .rev()
             .take_while(|row| is_text(row))
             .find(|&row| QUESTION.is_match(page.inner(row).trim_start()));
         let asks = close && (begins.is_some() || ASKING.is_match(&wrapped_line(page, nearest)));
-        let hinted = (self.last + 1..=bottom).take(4).any(|row| HINT.is_match(page.text(row)));
-        let on_cursor = (self.first..=self.last).contains(&page.cursor.row);
+        let hinted = (self.last() + 1..=bottom).take(4).any(|row| HINT.is_match(page.text(row)));
+        let on_cursor = (self.first()..=self.last()).contains(&page.cursor.row);
         let near = on_cursor || (begins.unwrap_or(nearest)..=bottom + 2).contains(&page.cursor.row);
         let below = if on_cursor { 12 } else { 4 };
         let is_asked = asks || hinted || self.decides(top) || on_cursor && !page.cursor.visible;
-        if !near || bottom - self.last > below || !is_asked || composer::stands_below(page, self.last) {
+        if !near || bottom - self.last() > below || !is_asked || composer::stands_below(page, self.last()) {
             return None;
         }
         frame.asks = match begins {
@@ -222,8 +216,8 @@ impl<'a> Menu<'a> {
 
     /// One row accepts, one refuses, and a question stands above: an approval, however it is drawn.
     fn decides(&self, top: usize) -> bool {
-        let effects = || self.labels.iter().map(|label| labels::effect(label));
-        let asked = (top..self.first).any(|row| self.page.inner(row).trim_end().ends_with('?'));
+        let effects = || self.rows.iter().map(|row| labels::effect(row.label));
+        let asked = (top..self.first()).any(|row| self.page.inner(row).trim_end().ends_with('?'));
         asked && effects().any(Effect::is_accepting) && effects().any(|effect| effect == Effect::Refuses)
     }
 
@@ -234,18 +228,17 @@ impl<'a> Menu<'a> {
     }
 
     fn build(&self, excerpt: &str, subject: &str, detail: String, rules: &DialogRules) -> Reading {
-        let labels: Vec<&str> = self.labels.iter().map(|label| rules.label(label)).collect();
+        let labels: Vec<&str> = self.rows.iter().map(|row| rules.label(row.label)).collect();
         let kind = rules.kind(&labels);
         let base = if kind == Kind::YesNo { 90 } else { 80 } + if rules.is_packed() { 5 } else { 0 };
         let identity = format!("{subject}\n{}", labels.join("\n"));
-        let choices = self.labels.iter().enumerate().filter_map(|(index, label)| {
-            let highlighted = self.marked;
+        let choices = self.rows.iter().enumerate().filter_map(|(index, row)| {
+            let (label, highlighted) = (row.label, self.marked);
             let mut choice =
                 rules.choice(&ShownRow { label, number: None, index, highlighted, footer: "" })?;
             if self.ticks {
-                let is_filled = self.filled.get(index).is_some_and(|filled| *filled);
-                choice.strokes =
-                    steps(highlighted, index, DOWNWARDS, if is_filled { ENTER } else { TICK_AND_ENTER });
+                let then = if row.is_filled() { ENTER } else { TICK_AND_ENTER };
+                choice.strokes = steps(highlighted, index, DOWNWARDS, then);
             }
             Some(choice)
         });
@@ -293,6 +286,10 @@ impl<'a> MenuRow<'a> {
             marked: captures.name("marker").is_some(),
             tick: captures.name("box").map_or("", |tick| tick.as_str().trim_end()),
         })
+    }
+
+    fn plain(row: usize, label: &'a str) -> Self {
+        Self { row, column: 0, label, marked: false, tick: "" }
     }
 
     fn is_filled(&self) -> bool {
@@ -357,9 +354,7 @@ fn ticked(look: &Look<'_>) -> Option<Reading> {
         Some(row) => Frame { page, top, asks: row, first }.question(),
         None => page.inner(hint?).trim().to_owned(),
     };
-    let filled = boxes.iter().map(MenuRow::is_filled).collect();
-    let labels = boxes.iter().map(|one| one.label.to_owned()).collect();
-    let menu = Menu { page, first, last, labels, marked, ticks: true, filled };
+    let menu = Menu { page, rows: boxes, marked, ticks: true };
     Some(menu.asked(&question, page.block(top, bottom)))
 }
 
@@ -420,8 +415,8 @@ fn by_ink(look: &Look<'_>) -> Option<Reading> {
         .last()?;
     let styles: Vec<u64> = (first..=end).map(|row| page.style_at(row, column)).collect();
     let marked = odd_one(&styles).filter(|_| end == bottom || end + 2 >= bottom)?;
-    let labels: Vec<String> = (first..=end).map(|row| page.text(row).trim().to_owned()).collect();
-    let menu = Menu::new(page, first, labels, marked);
+    let rows = (first..=end).map(|row| MenuRow::plain(row, page.text(row).trim())).collect();
+    let menu = Menu { page, rows, marked: Some(marked), ticks: false };
     (!menu.is_numbered()).then(|| menu.asked(&question, page.block(look.line.first, bottom)))
 }
 
@@ -434,7 +429,7 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
         let label = |row: usize| {
             let text = page.inner(row).trim();
             let button = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
-            button.unwrap_or(text).trim().to_owned()
+            button.unwrap_or(text).trim()
         };
         let is_sibling = |at: usize| {
             let text = page.text(at);
@@ -446,17 +441,18 @@ fn by_colour(look: &Look<'_>) -> Option<Reading> {
         };
         let first = (0..row).rev().take_while(|&at| is_sibling(at)).last().unwrap_or(row);
         let end = (row + 1..=last).take_while(|&at| is_sibling(at)).last().unwrap_or(row);
-        (end > first).then(|| Menu::new(page, first, (first..=end).map(label).collect(), row - first))
+        let rows = (first..=end).map(|row| MenuRow::plain(row, label(row))).collect();
+        (end > first).then_some(Menu { page, rows, marked: Some(row - first), ticks: false })
     })?;
-    let above = menu.first.checked_sub(1)?;
+    let above = menu.first().checked_sub(1)?;
     let nearest = (above.saturating_sub(1)..=above).rev().find(|&row| !page.text(row).trim().is_empty());
     let asks = nearest.is_some_and(|row| ASKING.is_match(page.text(row).trim()));
-    let hinted = (menu.last + 1..=last).take(3).any(|row| HINT.is_match(page.text(row)));
-    if !(asks || hinted) || last - menu.last > 4 || composer::find(page).is_some() {
+    let hinted = (menu.last() + 1..=last).take(3).any(|row| HINT.is_match(page.text(row)));
+    if !(asks || hinted) || last - menu.last() > 4 || composer::find(page).is_some() {
         return None;
     }
     let question = nearest.map(|row| page.inner(row).trim()).unwrap_or_default();
-    let detail = page.block(nearest.unwrap_or(menu.first), last);
+    let detail = page.block(nearest.unwrap_or(menu.first()), last);
     Some(menu.build(question, question, detail, &DialogRules::default()))
 }
 
@@ -485,26 +481,23 @@ fn filter(look: &Look<'_>) -> Option<Reading> {
     }
     let label = |row: usize| Some(MATCH.captures(unframed(page.text(row)))?.get(1)?.as_str().trim());
     // From the count outwards.
-    let row_of =
-        |index: usize| if upwards { counted.checked_sub(1 + index) } else { Some(counted + 1 + index) };
-    let labels: Vec<&str> = (0..page.lines.len()).map_while(|index| label(row_of(index)?)).collect();
+    let outward = |by: usize| if upwards { counted.checked_sub(by) } else { Some(counted + by) };
+    let outwards = (1..page.lines.len()).map_while(outward);
+    let (rows, labels): (Vec<usize>, Vec<&str>) = outwards.map_while(|row| Some((row, label(row)?))).unzip();
+    let furthest = *rows.last().filter(|_| rows.len() >= 2)?;
     let count = unframed(page.text(counted)).trim();
     let count = count.trim_end_matches(['─', ' ']);
     let excerpt = match prompt {
         ">" | "❯" | "›" => count.to_owned(),
         _ => format!("{prompt} {count}"),
     };
-    let detail = if upwards {
-        page.block(counted.saturating_sub(labels.len()), look.line.last)
-    } else {
-        page.block(row, counted + labels.len())
-    };
+    let detail = page.block(furthest.min(row), furthest.max(look.line.last));
     let (up, down) = DOWNWARDS;
     let keys = if upwards { (down, up) } else { (up, down) };
     let points = |row: usize| unframed(page.text(row)).starts_with(['>', '▌', '❯']);
-    let marked = (0..labels.len()).find(|&index| row_of(index).is_some_and(points));
+    let marked = rows.iter().position(|&row| points(row));
     let reading = Reading::block(Kind::MultipleChoice, 75, &excerpt, detail, "filter".to_owned());
-    (labels.len() >= 2).then(|| reading.with_choices(stepped(&labels, marked, keys)))
+    Some(reading.with_choices(stepped(&labels, marked, keys)))
 }
 
 /// The row without the border of a box around it; a bar inside it may be the marker of a row.

@@ -1,7 +1,9 @@
 //! Buttons: `<Yes>  <No>` of whiptail, dialog and pinentry, buttons told apart by colour, and bars of shortcuts.
 
 use atlasbridge_model::{Choice, Kind, Strokes};
+use regex::Match;
 
+use super::frame::Frame;
 use super::rules::{DOWNWARDS, DialogRules, ENTER, SIDEWAYS, TICK_AND_ENTER, stepped, steps};
 use super::{Cut, Look, Pattern, Reading, labels};
 use crate::packs::words;
@@ -10,6 +12,7 @@ use crate::page::{Page, indent, is_rule, is_side, odd_one, only_one};
 static BUTTON: Pattern = pattern!(r"<\s*([^<>\s](?:[^<>]*[^<>\s])?)\s*>");
 static ONLY_BUTTONS: Pattern = pattern!(r"^(?:<\s*[^<>\s][^<>]*>\s*)+$");
 static FIELD: Pattern = pattern!(r"_{5,}");
+static SECRET: Pattern = pattern!(r"(?i)pass|pin\b|secret|token");
 /// The box of a row that is ticked; and of any row.
 static TICKED: Pattern = pattern!(r"[\[(][*xX][\])]");
 static TICK: Pattern = pattern!(r"^[\[(]([ *xX])[\])]");
@@ -31,20 +34,15 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
     let field = (top + 1..row)
         .find(|&row| FIELD.is_match(page.text(row)) || row == look.page.cursor.row && row > top);
     let by_buttons = || button_choices(look, row, &buttons);
-    let is_name = |item: &Item| item.label.ends_with(':');
-    let (kind, base, choices) = match items_of(look, top + 1, row) {
+    let (kind, base, choices) = match choices_within(page, top + 1, row) {
         _ if labels::is_yes_no_pair(&names) => (Kind::YesNo, 90, by_buttons()),
         // Names of fields to fill in are no choices.
-        Some((items, _)) if items.iter().all(is_name) => (Kind::FreeText, 75, Vec::new()),
-        Some((items, highlighted)) => {
-            let choice = |(index, item): (usize, &Item)| {
-                let then = if item.ticked == Some(false) { TICK_AND_ENTER } else { ENTER };
-                labels::choice(&item.label, steps(highlighted, index, DOWNWARDS, then))
-            };
-            (Kind::MultipleChoice, 80, items.iter().enumerate().map(choice).collect())
+        Some(choices) if choices.iter().all(|choice| choice.label.ends_with(':')) => {
+            (Kind::FreeText, 75, Vec::new())
         }
+        Some(choices) => (Kind::MultipleChoice, 80, choices),
         None => match field {
-            Some(field) if is_secret(page.inner(field)) || words().secrets.is_match(&question) => {
+            Some(field) if SECRET.is_match(page.inner(field)) || words().secrets.is_match(&question) => {
                 (Kind::Password, 85, Vec::new())
             }
             Some(_) => (Kind::FreeText, 75, Vec::new()),
@@ -57,11 +55,6 @@ pub(super) fn boxed(look: &Look<'_>) -> Option<Reading> {
 
 fn is_top(text: &str) -> bool {
     text.trim_start().starts_with(['┌', '╭', '╔', '┏']) && is_rule(text)
-}
-
-fn is_secret(text: &str) -> bool {
-    static SECRET: Pattern = pattern!(r"(?i)pass|pin\b|secret|token");
-    SECRET.is_match(text)
 }
 
 fn first_paragraph(page: &Page, first: usize, end: usize) -> String {
@@ -109,18 +102,10 @@ fn form_ground(page: &Page, row: usize) -> u64 {
     page.ground_at(row, border.map_or(0, |border| border + 1))
 }
 
-/// A row of a list inside a form.
-struct Item {
-    label: String,
-    /// Whether it is ticked, where it has a box for that.
-    ticked: Option<bool>,
-}
-
-/// Rows of a list inside the form, and which one is highlighted.
-fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, Option<usize>)> {
+/// The rows of a list inside the form.
+fn choices_within(page: &Page, first: usize, end: usize) -> Option<Vec<Choice>> {
     /// What a scroll bar draws at the right of a list.
     static BAR: Pattern = pattern!(r"\s{2,}[\^v▲▼↑↓█▒░▮]$");
-    let page = look.page;
     let is_gap = |row: usize| page.is_blank(row) || is_rule(page.inner(row));
     let text_from = (first..end).find(|&row| !is_gap(row))?;
     // The last rows before the buttons that stand together, with something above them.
@@ -140,22 +125,19 @@ fn items_of(look: &Look<'_>, first: usize, end: usize) -> Option<(Vec<Item>, Opt
     {
         return None;
     }
-    let texts: Vec<&str> = rows
-        .iter()
-        .map(|&row| {
-            let text = page.inner(row).trim();
-            BAR.find(text).map_or(text, |bar| &text[..bar.start()])
-        })
-        .collect();
-    let tag = tag_width(&texts);
-    let item = |text: &&str| {
-        let tick = TICK.captures(text).and_then(|captures| captures.get(1));
-        Item {
-            label: text.chars().skip(tag).collect::<String>().trim().to_owned(),
-            ticked: tick.map(|tick| tick.as_str() != " "),
-        }
+    let without_bar = |row: &usize| {
+        let text = page.inner(*row).trim();
+        BAR.find(text).map_or(text, |bar| &text[..bar.start()])
     };
-    Some((texts.iter().map(item).collect(), highlighted))
+    let texts: Vec<&str> = rows.iter().map(without_bar).collect();
+    let tag = tag_width(&texts);
+    let choice = |(index, text): (usize, &&str)| {
+        let is_to_tick = TICK.captures(text).is_some_and(|tick| &tick[1] == " ");
+        let then = if is_to_tick { TICK_AND_ENTER } else { ENTER };
+        let label: String = text.chars().skip(tag).collect();
+        labels::choice(label.trim(), steps(highlighted, index, DOWNWARDS, then))
+    };
+    Some(texts.iter().enumerate().map(choice).collect())
 }
 
 /// How wide the column of tags before the labels is, box included: the words behind it begin in one column.
@@ -168,9 +150,7 @@ fn tag_width(texts: &[&str]) -> usize {
         Some((box_width, tag.map(|tag| box_width + tag)))
     };
     let found: Vec<(usize, Option<usize>)> = texts.iter().filter_map(widths).collect();
-    let Some(&(box_width, tag)) = found.first() else {
-        return 0;
-    };
+    let Some(&(box_width, tag)) = found.first() else { return 0 };
     let agree = tag.is_some() && found.iter().all(|(_, other)| *other == tag);
     tag.filter(|_| agree).unwrap_or(box_width)
 }
@@ -184,7 +164,7 @@ fn label_column(page: &Page, row: usize) -> usize {
 
 pub(super) fn styled(look: &Look<'_>) -> Option<Reading> {
     match Styled::find(look) {
-        Some(found) => Some(found.reading(look.page, &DialogRules::default())),
+        Some(found) => Some(found.reading(&DialogRules::default())),
         None => bracketed(look),
     }
 }
@@ -199,13 +179,10 @@ fn bracketed(look: &Look<'_>) -> Option<Reading> {
     if look.kernel.canonical || !page.alternate || !ONLY_BRACKETS.is_match(text.trim()) {
         return None;
     }
-    let found: Vec<regex::Captures<'_>> = BRACKETS.captures_iter(text).collect();
-    let labels: Vec<&str> = found.iter().filter_map(|captures| Some(captures.get(1)?.as_str())).collect();
-    let grounds: Vec<u64> = found
-        .iter()
-        .filter_map(|captures| Some(text[..captures.get(1)?.start()].chars().count()))
-        .map(|column| page.ground_at(row, column))
-        .collect();
+    let found: Vec<Match<'_>> = BRACKETS.captures_iter(text).filter_map(|found| found.get(1)).collect();
+    let labels: Vec<&str> = found.iter().map(Match::as_str).collect();
+    let columns = found.iter().map(|found| text[..found.start()].chars().count());
+    let grounds: Vec<u64> = columns.map(|column| page.ground_at(row, column)).collect();
     let focused = odd_one(&grounds)?;
     let title = first_paragraph(page, 0, row);
     let choices = stepped(&labels, Some(focused), SIDEWAYS);
@@ -213,59 +190,50 @@ fn bracketed(look: &Look<'_>) -> Option<Reading> {
 }
 
 /// Buttons side by side, told apart by colour, with a hint that Enter confirms.
-pub(super) struct Styled {
-    row: usize,
-    top: usize,
+pub(super) struct Styled<'a> {
+    /// It begins with its question.
+    pub(super) frame: Frame<'a>,
     labels: Vec<String>,
     focused: usize,
 }
 
-impl Styled {
-    pub(super) fn find(look: &Look<'_>) -> Option<Self> {
+impl<'a> Styled<'a> {
+    pub(super) fn find(look: &Look<'a>) -> Option<Self> {
         static CONFIRM: Pattern = pattern!(r"(?i)\benter\s+(confirm|select|submit)\b");
         let page = look.page;
         let last = page.last_row().filter(|_| !look.kernel.canonical)?;
         let row = (last.saturating_sub(6)..=last).rev().find(|&row| CONFIRM.is_match(page.text(row)))?;
-        let segments = segments_of(page.text(row));
-        let grounds: Vec<u64> = segments.iter().map(|(from, _)| page.ground_at(row, *from)).collect();
-        let focused = odd_one(&grounds).filter(|_| segments.len() >= 2)?;
-        let top =
-            (0..row).rev().find(|&above| !page.text(above).contains(is_side)).map_or(0, |above| above + 1);
-        Some(Self { row, top, labels: segments.into_iter().map(|(_, label)| label).collect(), focused })
+        let (columns, labels): (Vec<usize>, Vec<String>) = segments_of(page.text(row)).into_iter().unzip();
+        let grounds: Vec<u64> = columns.iter().map(|column| page.ground_at(row, *column)).collect();
+        let focused = odd_one(&grounds)?;
+        let above = (0..row).rev().find(|&above| !page.text(above).contains(is_side));
+        let top = above.map_or(0, |above| above + 1);
+        Some(Self { frame: Frame { page, top, asks: top, first: row }, labels, focused })
     }
 
-    pub(super) fn above(&self, page: &Page) -> String {
-        page.words(self.top, self.row)
-    }
-
-    pub(super) fn reading(&self, page: &Page, rules: &DialogRules) -> Reading {
-        let detail = page.block(self.top, self.row.saturating_sub(1));
-        let question = first_paragraph(page, self.top, self.row);
+    pub(super) fn reading(&self, rules: &DialogRules) -> Reading {
+        let Frame { page, top, first, .. } = self.frame;
+        let detail = page.block(top, first.saturating_sub(1));
+        let question = first_paragraph(page, top, first);
         let labels: Vec<&str> = self.labels.iter().map(String::as_str).collect();
-        let choices = stepped(&labels, Some(self.focused), SIDEWAYS).into_iter();
-        let choices =
-            choices.map(|choice| Choice { effect: rules.effect(&choice.label), ..choice }).collect();
+        let mut choices = stepped(&labels, Some(self.focused), SIDEWAYS);
+        choices.iter_mut().for_each(|choice| choice.effect = rules.effect(&choice.label));
         let excerpt = question.trim_start_matches(['△', '▲', '!']).trim_start();
         let mut reading =
             Reading::rows(rules.kind(&labels), 85, excerpt, &detail.clone(), detail, choices).by(rules);
         if !reading.asks_for_consent() {
             return reading;
         }
-        let matter = self.matter(page);
+        // The lines below the first paragraph: what consent is asked for.
+        let lines = (top..first).map(|row| page.words(row, row + 1));
+        let below = lines.skip_while(String::is_empty).skip_while(|line| !line.is_empty());
+        let matter: Vec<String> = below.filter(|line| !line.is_empty() && !is_rule(line)).collect();
         reading.is_bare = matter.is_empty();
         if !matter.is_empty() {
             reading.excerpt = format!("{excerpt} · {}", matter.join(" · "));
         }
         let is_full = rules.window.is_some_and(|window| matter.len() >= usize::from(window));
-        let cut = Cut::of_lines(page, self.top, self.row).or(is_full.then_some(Cut::Full));
-        reading.told_as(cut, rules)
-    }
-
-    /// The lines below the first paragraph: what consent is asked for.
-    fn matter(&self, page: &Page) -> Vec<String> {
-        let lines = (self.top..self.row).map(|row| page.words(row, row + 1));
-        let below = lines.skip_while(String::is_empty).skip_while(|line| !line.is_empty());
-        below.filter(|line| !line.is_empty() && !is_rule(line)).collect()
+        reading.told_as(Cut::of_lines(self.frame).or(is_full.then_some(Cut::Full)), rules)
     }
 }
 

@@ -3,7 +3,7 @@
 use atlasbridge_model::{Kind, MAX_INSTRUCTION};
 use regex::Regex;
 
-use super::{Look, Pattern, Place, Reading, line};
+use super::{Look, Pattern, Place, Reading, labels, line};
 use crate::page::{Page, TextRun, ground_of, is_rule, is_side};
 use crate::status::Claim;
 
@@ -34,10 +34,7 @@ pub(super) struct Box {
 /// Finds the input box near the bottom of the screen.
 pub(super) fn find(page: &Page) -> Option<Box> {
     let last = page.last_row()?;
-    (last.saturating_sub(BELOW + 4)..=last)
-        .rev()
-        .find_map(|row| box_at(page, row, last))
-        .or_else(|| barred(page))
+    (last.saturating_sub(BELOW)..=last).rev().find_map(|row| box_at(page, row, last)).or_else(|| barred(page))
 }
 
 /// There is something to type into below this row.
@@ -67,16 +64,16 @@ fn box_at(page: &Page, row: usize, last: usize) -> Option<Box> {
         .chars()
         .next()
         // Claude Code's box for a shell command begins with `!`.
-        .filter(|char| matches!(char, '❯' | '›' | '>' | '$' | '!'))?;
+        .filter(|char| matches!(char, '❯' | '›' | '>' | '!'))?;
     let content = text[marker.len_utf8()..].trim();
-    if is_choice(content) || last - row > BELOW {
+    // A highlighted choice is no input box: `❯ 1. Yes`.
+    if labels::is_numbered(content) {
         return None;
     }
     let framed_above = row > 0 && is_rule(page.text(row - 1));
     // A draft of several lines grows downwards.
     let bottom = (row + 1..=last).find(|&below| is_rule(page.text(below)));
     let is_box = match (marker, framed_above, bottom) {
-        ('$', ..) => false,
         ('!', _, bottom) => framed_above && bottom.is_some(),
         (_, true, Some(_)) => true,
         // Under a rule, with nothing below: a line editor's prompt, such as aider's.
@@ -99,12 +96,6 @@ pub(crate) fn without_marker(text: &str) -> &str {
     let is_frame = |char: char| is_side(char) || char.is_whitespace();
     let text = text.trim_start_matches(is_frame);
     text.strip_prefix(['❯', '›', '>']).unwrap_or(text)
-}
-
-/// A highlighted choice is no input box: `❯ 1. Yes`.
-fn is_choice(content: &str) -> bool {
-    static NUMBERED: Pattern = pattern!(r"^\d{1,2}[.)]\s");
-    NUMBERED.is_match(content)
 }
 
 pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
@@ -135,9 +126,7 @@ pub(super) fn idle(look: &Look<'_>) -> Option<Reading> {
 fn is_drafted(page: &Page, row: usize, invitation: Option<&Regex>) -> bool {
     static INVITES: Pattern = pattern!(r#"^(?:[>❯›]?\s*|●\s*▋)(Type your message|Ask \w+|Try ")"#);
     const DIM: u64 = 0x80;
-    let Some(line) = page.lines.get(row) else {
-        return false;
-    };
+    let Some(line) = page.lines.get(row) else { return false };
     // Only a person writes before the cursor, and what is written may begin as an invitation does.
     if page.cursor.row == row && page.cursor.visible && is_written_before(page, row) {
         return true;
@@ -183,7 +172,9 @@ fn written_in(look: &Look<'_>) -> Option<Box> {
     let row = (last.saturating_sub(BELOW)..=last)
         .rev()
         .find(|&row| known.is_match(&page.words(row, last + 1)))
-        .filter(|&row| !is_choice(page.inner(row).trim_start().trim_start_matches(['›', '❯', '>']).trim()))?;
+        .filter(|&row| {
+            !labels::is_numbered(page.inner(row).trim_start().trim_start_matches(['›', '❯', '>']).trim())
+        })?;
     Some(Box { row, top: row, bottom: last })
 }
 

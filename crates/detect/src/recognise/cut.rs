@@ -2,6 +2,7 @@
 //! knowing that.
 
 use super::Pattern;
+use super::frame::Frame;
 use crate::page::Page;
 
 /// What is missing.
@@ -26,9 +27,9 @@ static SCROLLS: Pattern =
     pattern!(r"(?i)^(?:[▲▼△▽↑↓⌃⌄⬆⬇](?:\s*\(?\d+ more\b.*)?|\d+ more (?:below|above)\b.*)$");
 
 impl Cut {
-    /// Lines `top..end` of a dialog say, or show, that they are not all.
-    pub(super) fn of_lines(page: &Page, top: usize, end: usize) -> Option<Self> {
-        let says = (top..end).any(|row| LEFT_OUT.is_match(page.inner(row)));
+    /// The lines above the rows of a dialog say, or show, that they are not all.
+    pub(super) fn of_lines(Frame { page, top, first, .. }: Frame<'_>) -> Option<Self> {
+        let says = (top..first).any(|row| LEFT_OUT.is_match(page.inner(row)));
         (says || has_scrolled(page, top)).then_some(Cut::Lines)
     }
 

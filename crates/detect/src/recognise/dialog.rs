@@ -63,7 +63,7 @@ pub(super) struct Dialog<'a> {
     pub(super) frame: Frame<'a>,
     rows: Vec<NumberedRow<'a>>,
     /// The last screen row of them.
-    last: usize,
+    pub(super) last: usize,
     highlighted: Option<usize>,
     footer: Option<usize>,
     /// The program itself says that a dialog is open.
@@ -94,11 +94,6 @@ impl<'a> Dialog<'a> {
         }
         let scrolls = Cut::of_answers(page, first, last).is_some();
         Some(Self { frame: Frame::above(page, first)?, scrolls, highlighted, footer, claimed, rows, last })
-    }
-
-    /// The lines below the rows, in one line.
-    pub(super) fn below(&self) -> String {
-        self.frame.page.words(self.last + 1, self.frame.page.lines.len())
     }
 
     pub(super) fn reading(&self, frame: Frame<'_>, rules: &DialogRules) -> Option<Reading> {
@@ -147,7 +142,7 @@ impl<'a> Dialog<'a> {
         if reading.asks_for_consent() {
             reading.excerpt = frame.with_matter();
             reading.is_bare = reading.excerpt == question && POINTS.is_match(&question);
-            cut = cut.or_else(|| frame.cut());
+            cut = cut.or_else(|| Cut::of_lines(frame));
             if reading.is_bare {
                 let above = frame.top.saturating_sub(ABOVE_BARE);
                 reading.detail = page.block_without_rules(above, end);

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::Pattern;
 use super::rules::DialogRules;
-use super::{Cut, Pattern};
 use crate::page::{Page, indent, is_dashed, is_rule, is_side, without_scroll_bar};
 
 /// A dialog from its first line down to its rows.
@@ -109,11 +109,6 @@ impl<'a> Frame<'a> {
             subject.push_str(text);
         }
         subject.replace(['☐', '☑', '☒', '✔'], "")
-    }
-
-    /// It says, or shows, that it is not the whole.
-    pub(super) fn cut(&self) -> Option<Cut> {
-        Cut::of_lines(self.page, self.top, self.first)
     }
 }
 

@@ -12,10 +12,7 @@ pub(crate) fn effect(label: &str) -> Effect {
         r"(?i)^\W*(?:don['’]?t|do not|never|stop|skip|no longer|no more)\s+(?:\w+\s+)?(?:ask|prompt|confirm|check|permission|approv|question)"
     );
     if words().refuses.is_match(label) {
-        match STOPS_ASKING.is_match(label) {
-            true => Effect::Other,
-            false => Effect::Refuses,
-        }
+        if STOPS_ASKING.is_match(label) { Effect::Other } else { Effect::Refuses }
     } else if words().accepts.is_match(label) {
         accepted(label)
     } else {
@@ -95,6 +92,17 @@ pub(crate) fn only_key(label: &str) -> Option<Strokes> {
     static TAB: Pattern = pattern!(r"(?i)\s\(((?:shift\s?\+\s?)?tab)\)$");
     let tab = || TAB.captures(label.trim()).map(|captures| named_key(&captures[1]));
     hinted_key(label).or_else(tab)
+}
+
+/// Two of them are the same.
+pub(crate) fn is_any_twice<Name: PartialEq>(names: &[Name]) -> bool {
+    (1..names.len()).any(|at| names[..at].contains(&names[at]))
+}
+
+/// It begins with its number: `1. Yes`.
+pub(crate) fn is_numbered(label: &str) -> bool {
+    static NUMBER: Pattern = pattern!(r"^\d{1,2}[.)]\s");
+    NUMBER.is_match(label)
 }
 
 /// A plain yes or no, short enough to say nothing more: "Yes, and don't ask again" is neither.

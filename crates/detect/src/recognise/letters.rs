@@ -64,11 +64,7 @@ fn option_label(letter: char, rest: &str) -> String {
 /// What is typed for each of these letters: in lower case, unless `n` and `N` mean different things.
 fn keys_of(letters: &[char]) -> Vec<char> {
     let small: Vec<char> = letters.iter().map(char::to_ascii_lowercase).collect();
-    if is_any_twice(&small) { letters.to_vec() } else { small }
-}
-
-fn is_any_twice(letters: &[char]) -> bool {
-    (1..letters.len()).any(|at| letters[..at].contains(&letters[at]))
+    if labels::is_any_twice(&small) { letters.to_vec() } else { small }
 }
 
 fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
@@ -84,10 +80,10 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
         return None;
     }
     // The lines above may say what each letter does.
-    let (first_row, explained) = listed::lettered(look).unwrap_or_default();
+    let list = listed::lettered(look, question);
     let explanation = |letter: &char| {
         let named = |(key, _): &&(String, String)| key.eq_ignore_ascii_case(&letter.to_string());
-        explained.iter().find(named).map(|(_, label)| label.as_str())
+        list.as_ref()?.entries.iter().find(named).map(|(_, label)| label.as_str())
     };
     let labels: Option<Vec<&str>> = letters.iter().map(explanation).collect();
     let choices = keys_of(&letters).into_iter().enumerate().map(|(index, key)| {
@@ -97,10 +93,11 @@ fn letter_list(look: &Look<'_>, question: &str) -> Option<Reading> {
         }
     });
     let choices = choices.collect();
-    let mut reading = Reading::line(look, Kind::MultipleChoice, 80, question);
-    if labels.is_some() {
-        reading = listed::announced(look, reading, first_row);
-    }
+    let reading = Reading::line(look, Kind::MultipleChoice, 80, question);
+    let reading = match list.as_ref().filter(|_| labels.is_some()) {
+        Some(list) => list.announced(look, reading),
+        None => reading,
+    };
     Some(reading.with_choices(choices))
 }
 
@@ -123,7 +120,7 @@ fn expands(look: &Look<'_>, question: &str) -> Option<Reading> {
     let keys: Vec<char> = letters.to_ascii_lowercase().chars().collect();
     let capitals = letters.chars().filter(|letter| letter.is_uppercase()).count();
     let decides = letters.contains('y') && letters.contains('n');
-    if is_any_twice(&keys) || capitals > 1 || COMPACT.is_match(question) && !decides {
+    if labels::is_any_twice(&keys) || capitals > 1 || COMPACT.is_match(question) && !decides {
         return None;
     }
     let choices = keys.into_iter().map(|key| letter_choice(look, key, key)).collect();
@@ -135,14 +132,14 @@ fn word_list(look: &Look<'_>, question: &str) -> Option<Reading> {
     let captures = WORD_LIST.captures(question).or_else(|| COMMA_LIST.captures(question))?;
     let words: Vec<&str> = captures.get(1)?.as_str().split(['/', '|', ',']).map(str::trim).collect();
     let default = captures.get(2).map(|default| default.as_str().trim());
-    let effects: Vec<Effect> = words.iter().map(|word| labels::effect(word)).collect();
-    let accepts = effects.iter().any(|effect| effect.is_accepting());
-    let decides = accepts && effects.contains(&Effect::Refuses);
+    let choice = |word: &&str| look.choice(word, word, labels::effect(word));
+    let choices: Vec<Choice> = words.iter().map(choice).collect();
+    let accepts = choices.iter().any(|choice| choice.effect.is_accepting());
+    let decides = accepts && choices.iter().any(|choice| choice.effect == Effect::Refuses);
     let listed = words.len() >= 3 || decides || default.is_some_and(|default| words.contains(&default));
     let is_yes_no = words.len() >= 2 && labels::is_yes_no_pair(&words[..2]);
     if !listed || is_yes_no {
         return None;
     }
-    let choices = words.iter().map(|word| labels::choice(word, look.answer(word))).collect();
     Some(Reading::line(look, Kind::MultipleChoice, 80, question).with_choices(choices))
 }

@@ -37,10 +37,7 @@ pub(crate) fn asked_before_gap<'a>(look: &'a Look<'_>) -> Option<(usize, &'a str
         return None;
     }
     let above = (row.saturating_sub(GAP)..row).rev().find(|&above| !page.text(above).trim().is_empty())?;
-    let place = match typed.is_empty() {
-        true => page.cursor.column,
-        false => indent(page.text(row)),
-    };
+    let place = if typed.is_empty() { page.cursor.column } else { indent(page.text(row)) };
     let asked = page.text(above);
     let is_aligned = page.cursor.visible && place > 0 && indent(asked) == place;
     let reads = match look.kernel.wait {

@@ -42,28 +42,12 @@ fn above(look: &Look<'_>) -> Option<Reading> {
     let list = List::above(look, question)?;
     let mut reading = Reading::line(look, Kind::MultipleChoice, 80, question);
     reading.identity = format!("{}\n{}", reading.identity, list.labels());
-    let reading = announced(look, reading, list.first_row);
+    let reading = list.announced(look, reading);
     let mut choices = list.choices(look);
     if let Some(does) = ENTER_DOES.captures(question).and_then(|captures| captures.get(1)) {
         choices.insert(0, labels::choice(does.as_str(), Strokes::enter()));
     }
     Some(reading.with_choices(choices))
-}
-
-/// With the text that leads to the list: it often is the question, and the line of the cursor only `Your choice:`.
-pub(super) fn announced(look: &Look<'_>, mut reading: Reading, first_row: usize) -> Reading {
-    let lead = lead_of(look, first_row);
-    reading.detail = look.page.block(lead.unwrap_or(first_row), look.line.last);
-    let text = lead.map(|row| look.page.words(row, first_row));
-    // A line right above the list is its title, though it may end in no sign.
-    let is_title = lead.is_some_and(|row| row + 1 == first_row);
-    let is_bare = reading.excerpt.chars().count() <= 2;
-    let leads =
-        |text: &String| (is_title || is_bare || text.ends_with(['?', ':'])) && text.len() <= LONGEST_LEAD;
-    if let Some(text) = text.filter(leads) {
-        reading.excerpt = format!("{text} {}", reading.excerpt);
-    }
-    reading
 }
 
 /// A line editor's question with its list below: `? Pick one`, `  1) npm`.
@@ -113,18 +97,16 @@ fn lead_of(look: &Look<'_>, first_row: usize) -> Option<usize> {
     rows.clone().find(|&row| begins_line(row)).or(rows.last())
 }
 
-struct List {
+pub(super) struct List {
     first_row: usize,
     /// What is typed, and what it means; in the order of the numbers.
-    entries: Vec<(String, String)>,
+    pub(super) entries: Vec<(String, String)>,
     by_letter: bool,
 }
 
-/// The letters that the lines above explain, and where these begin: `a) Install`, `(r) Retry`.
-pub(super) fn lettered(look: &Look<'_>) -> Option<(usize, Vec<(String, String)>)> {
-    let question = line::question(look)?;
-    let list = List::of_pattern(look, question, &LETTER_ENTRY)?;
-    Some((list.first_row, list.entries))
+/// The letters that the lines above explain: `a) Install`, `(r) Retry`.
+pub(super) fn lettered(look: &Look<'_>, question: &str) -> Option<List> {
+    List::of_pattern(look, question, &LETTER_ENTRY)
 }
 
 impl List {
@@ -176,11 +158,28 @@ impl List {
     fn by_column(mut self) -> Self {
         let columns = |label: &str| label.split("  ").next().unwrap_or(label).trim_end().to_owned();
         let short: Vec<String> = self.entries.iter().map(|(_, label)| columns(label)).collect();
-        let differ = (1..short.len()).all(|index| !short[..index].contains(&short[index]));
+        let differ = !labels::is_any_twice(&short);
         for ((_, label), short) in self.entries.iter_mut().zip(short) {
             *label = if differ { short } else { label.split_whitespace().collect::<Vec<_>>().join(" ") };
         }
         self
+    }
+
+    /// With the text that leads to the list: it often is the question, and the line of the cursor only `Your choice:`.
+    pub(super) fn announced(&self, look: &Look<'_>, mut reading: Reading) -> Reading {
+        let first_row = self.first_row;
+        let lead = lead_of(look, first_row);
+        reading.detail = look.page.block(lead.unwrap_or(first_row), look.line.last);
+        let text = lead.map(|row| look.page.words(row, first_row));
+        // A line right above the list is its title, though it may end in no sign.
+        let is_title = lead.is_some_and(|row| row + 1 == first_row);
+        let is_bare = reading.excerpt.chars().count() <= 2;
+        let leads =
+            |text: &String| (is_title || is_bare || text.ends_with(['?', ':'])) && text.len() <= LONGEST_LEAD;
+        if let Some(text) = text.filter(leads) {
+            reading.excerpt = format!("{text} {}", reading.excerpt);
+        }
+        reading
     }
 
     fn labels(&self) -> String {
@@ -257,9 +256,7 @@ fn entries_of(text: &str) -> Vec<(u16, String)> {
     let mut entries = Vec::new();
     let mut at = 0;
     while let Some(captures) = ENTRY.captures_at(text, at) {
-        let (Some(number), Some(label)) = (captures.get(1), captures.get(2)) else {
-            break;
-        };
+        let (Some(number), Some(label)) = (captures.get(1), captures.get(2)) else { break };
         let first = entries.is_empty();
         // The first entry of a row begins the row.
         if first && !text[..number.start()].trim_matches(['(', '[', ' ', '*', '>', '\t']).is_empty() {

@@ -28,11 +28,11 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     }
     let rows = (first..=lowest).flat_map(|row| KEY.captures_iter(page.inner(row)));
     let keys: Vec<[&str; 2]> = rows.map(|captures| captures.extract().1).collect();
-    let is_twice = |at: usize| keys[..at].iter().any(|[key, _]| key.eq_ignore_ascii_case(keys[at][0]));
+    let names: Vec<String> = keys.iter().map(|[key, _]| key.to_ascii_lowercase()).collect();
     let choices = keys.iter().map(|[key, label]| labels::choice(label, labels::named_key(key)));
     let choices: Vec<Choice> = choices.collect();
     let has = |effect: Effect| choices.iter().any(|choice| choice.effect == effect);
-    if (0..keys.len()).any(is_twice) || !has(Effect::Accepts) || !has(Effect::Refuses) {
+    if labels::is_any_twice(&names) || !has(Effect::Accepts) || !has(Effect::Refuses) {
         return None;
     }
     let frame = Frame::above(page, first).filter(|frame| page.inner(frame.asks).contains('?'))?;

@@ -27,21 +27,21 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
 fn numbered(look: &Look<'_>, dialog: &DialogRules, usual: Option<&Numbered<'_>>) -> Option<Reading> {
     let own = dialog.row.as_ref().map(|row| Numbered::find(look, row));
     let found = own.as_ref().map_or(usual, Option::as_ref)?;
-    let is_it = dialog.fits(&found.frame.words(), &found.below());
+    let is_it = dialog.fits(&found.frame.words(), &look.page.words_below(found.last));
     is_it.then(|| found.reading(found.frame.told_by(dialog), dialog))?
 }
 
 fn marked(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     Menu::open(look, dialog.row.as_deref()).find_map(|menu| {
         let frame = menu.frame()?;
-        let is_it = dialog.fits(&frame.words(), &menu.below());
+        let is_it = dialog.fits(&frame.words(), &look.page.words_below(menu.last()));
         is_it.then(|| menu.reading_of(frame, dialog))
     })?
 }
 
 fn buttons(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {
     let found = Styled::find(look)?;
-    dialog.anchor.is_match(&found.above(look.page)).then(|| found.reading(look.page, dialog))
+    dialog.anchor.is_match(&found.frame.words()).then(|| found.reading(dialog))
 }
 
 fn lettered(look: &Look<'_>, dialog: &DialogRules) -> Option<Reading> {

@@ -35,9 +35,7 @@ pub(super) fn read(look: &Look<'_>) -> Option<Reading> {
     if let Some(reading) = before_gap(look) {
         return Some(reading);
     }
-    let Some(question) = line::question(look) else {
-        return editor(look);
-    };
+    let Some(question) = line::question(look) else { return editor(look) };
     if let Some(asked) = line::asked_above(look)
         && let Some(found) = explicit(asked)
     {
@@ -107,14 +105,9 @@ fn explicit(question: &str) -> Option<YesNoAnswers> {
         if !words().is_pair(yes, no) {
             return None;
         }
-        let further: Vec<String> = captures
-            .get(3)
-            .map_or("", |rest| rest.as_str())
-            .split(['/', '|', ','])
-            .map(str::trim)
-            .filter(|word| !word.is_empty())
-            .map(str::to_owned)
-            .collect();
+        let rest = captures.get(3).map_or("", |rest| rest.as_str());
+        let further = rest.split(['/', '|', ',']).map(str::trim).filter(|word| !word.is_empty());
+        let further: Vec<String> = further.map(str::to_owned).collect();
         // Many letters are a menu, not a yes or no.
         let found = YesNoAnswers::new(95, &yes.to_lowercase(), &no.to_lowercase());
         return (further.len() <= 3).then_some(YesNoAnswers { further, ..found });
