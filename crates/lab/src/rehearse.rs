@@ -74,7 +74,7 @@ pub enum RehearseError {
     #[error("starting the hub of the rehearsal; {} may say why", log.display())]
     Hub { log: PathBuf, source: io::Error },
     #[error("talking to the hub of the rehearsal")]
-    Talk(#[source] io::Error),
+    Talk(#[from] io::Error),
     #[error("starting `atlasbridge run`")]
     Spawn(#[from] SpawnError),
     #[error("waiting for the rehearsal")]

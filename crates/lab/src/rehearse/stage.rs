@@ -27,8 +27,6 @@ const SIZE: WindowSize = WindowSize { ws_col: 100, ws_row: 30, ws_xpixel: 0, ws_
 const HUB_START: Duration = Duration::from_secs(30);
 /// How long a killed process may take to be gone: as long as the kernel needs, and no longer than anybody waits.
 const KILLED: Duration = Duration::from_secs(30);
-/// What is kept of the terminal's output, to show what stood there when something failed.
-const KEPT_OUTPUT: usize = 32 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Stage {
@@ -38,8 +36,8 @@ pub(crate) struct Stage {
     speaker: Peer,
     host: Option<i32>,
     has_ended: bool,
-    /// The latest output of the terminal.
-    shown: Vec<u8>,
+    /// Asked only for what stood there when something failed.
+    terminal: Detector,
     memory: Vec<u64>,
 }
 
@@ -48,9 +46,10 @@ impl Stage {
         adopt_orphans().map_err(RehearseError::Adopt)?;
         let home = Home::make(scenario, config)?;
         home.start_hub(config)?;
-        let mut watcher = home.connect()?;
-        let speaker = home.connect()?;
-        watcher.send(&Request::Watch).map_err(RehearseError::Talk)?;
+        let socket = home.path("home/hub.sock");
+        let mut watcher = Peer::connect(&socket)?;
+        let speaker = Peer::connect(&socket)?;
+        watcher.send(&Request::Watch)?;
         let session = spawn(&SpawnConfig {
             program: config.program.as_os_str(),
             args: &home.run_arguments(scenario),
@@ -67,7 +66,7 @@ impl Stage {
             speaker,
             host: None,
             has_ended: false,
-            shown: Vec::new(),
+            terminal: Detector::new(DetectorConfig::default(), SIZE.ws_col, SIZE.ws_row),
             memory: Vec::new(),
         })
     }
@@ -94,7 +93,7 @@ impl Stage {
             self.follow_child(operator);
         }
         if !operator.problems.is_empty() {
-            operator.fail(format!("the terminal showed:\n{}", self.screen()));
+            operator.fail(format!("the terminal showed:\n{}", self.terminal.screen().text()));
         }
         Ok(())
     }
@@ -113,23 +112,22 @@ impl Stage {
     fn take_output(&mut self) {
         let mut buffer = [0; 64 * 1024];
         if let Ok(ReadOutcome::Data(count)) = self.session.reader.read(&mut buffer) {
-            self.shown.extend_from_slice(buffer.get(..count).unwrap_or_default());
-            let old = self.shown.len().saturating_sub(KEPT_OUTPUT);
-            self.shown.drain(..old);
+            let output = buffer.get(..count).unwrap_or_default();
+            self.terminal.observe(Observation::Output(output), Moment::default());
         }
     }
 
     fn attend(&mut self, operator: &mut Operator) -> Result<(), RehearseError> {
         let offered_before = operator.offered.len();
         let mut effects = Vec::new();
-        for response in self.watcher.hear().map_err(RehearseError::Talk)? {
+        for response in self.watcher.hear()? {
             if let Response::Approvals { prompts } = response {
                 effects.extend(operator.watched(prompts, SystemTime::now()));
             } else {
                 operator.fail(format!("the hub does not let us watch: {response:?}"));
             }
         }
-        for response in self.speaker.hear().map_err(RehearseError::Talk)? {
+        for response in self.speaker.hear()? {
             effects.extend(operator.responded(response, SystemTime::now()));
         }
         if operator.offered.len() > offered_before {
@@ -137,7 +135,7 @@ impl Stage {
         }
         for effect in effects {
             match effect {
-                OperatorAct::Ask(request) => self.speaker.send(&request).map_err(RehearseError::Talk)?,
+                OperatorAct::Ask(request) => self.speaker.send(&request)?,
                 OperatorAct::Type(keys) => self.type_keys(&keys, operator),
             }
         }
@@ -206,13 +204,6 @@ impl Stage {
     pub(crate) fn memory(&self) -> Option<(u64, u64)> {
         Some((*self.memory.first()?, *self.memory.last()?))
     }
-
-    /// What the terminal shows, rendered.
-    fn screen(&self) -> String {
-        let mut detector = Detector::new(DetectorConfig::default(), SIZE.ws_col, SIZE.ws_row);
-        detector.observe(Observation::Output(&self.shown), Moment::default());
-        detector.screen().text()
-    }
 }
 
 /// The directory of one rehearsal, and its hub.
@@ -273,10 +264,6 @@ impl Home {
             Ok(_) => Err(failed(io::ErrorKind::UnexpectedEof.into())),
             Err(error) => Err(failed(error)),
         }
-    }
-
-    fn connect(&self) -> Result<Peer, RehearseError> {
-        Peer::connect(&self.path("home/hub.sock")).map_err(RehearseError::Talk)
     }
 
     /// The prompts that the session host saw, also those that were gone before anybody could be told.
