@@ -5,8 +5,9 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use atlasbridge_detect::recording::{NotARecording, Recording};
-use atlasbridge_detect::{KernelWait, Moment};
+use atlasbridge_detect::recording::{NotARecording, Recording, Viewer};
+use atlasbridge_detect::{KernelWait, Moment, Observation, without_text};
+use atlasbridge_pty::WindowSize;
 use serde_json::{Value, json};
 
 /// Why there is no recording to play.
@@ -33,7 +34,8 @@ pub fn read_cast(path: &Path) -> Result<Recording, CastError> {
     Recording::parse(text).map_err(|source| CastError::Broken { path: path.to_owned(), source })
 }
 
-/// A recording that is being written. What was not flushed is lost with the process, no more.
+/// A recording that is being made: everything that happens is written down, and shown to the detector. What was not flushed
+/// is lost with the process, no more.
 #[derive(Debug)]
 pub(crate) struct CastWriter {
     file: BufWriter<File>,
@@ -41,16 +43,19 @@ pub(crate) struct CastWriter {
     split: Vec<u8>,
     /// The kernel's word as it was last written.
     kernel: Option<KernelWait>,
+    pub(crate) viewer: Viewer,
+    /// Keys were typed while the terminal did not show them.
+    pub(crate) hides_keys: bool,
     /// The first failure to write.
     pub(crate) trouble: Option<io::Error>,
 }
 
 impl CastWriter {
     /// For its owner alone: it holds everything that will be shown.
-    pub(crate) fn create(path: &Path, header: &Value) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path, header: &Value, viewer: Viewer) -> io::Result<Self> {
         let mut file = BufWriter::new(create_private(path)?);
         writeln!(file, "{header}")?;
-        Ok(Self { file, split: Vec::new(), kernel: None, trouble: None })
+        Ok(Self { file, split: Vec::new(), kernel: None, viewer, hides_keys: false, trouble: None })
     }
 
     /// A character that is cut by the end of a read is written with its other half.
@@ -62,14 +67,37 @@ impl CastWriter {
         if !text.is_empty() {
             self.event(at, "o", &text);
         }
+        self.viewer.give(Observation::Output(bytes), at);
     }
 
-    /// Written only if it is another than before.
-    pub(crate) fn kernel(&mut self, at: Moment, kernel: KernelWait) {
+    /// Text that the terminal does not show is hidden here as well.
+    pub(crate) fn keys(&mut self, at: Moment, keys: &[u8], is_shown: bool) {
+        let text = String::from_utf8_lossy(keys).into_owned();
+        let noted = if is_shown { text.clone() } else { without_text(&text) };
+        self.hides_keys |= noted != text;
+        self.event(at, "i", &noted);
+        self.viewer.give(Observation::LocalInput(keys), at);
+    }
+
+    pub(crate) fn resized(&mut self, at: Moment, size: WindowSize) {
+        let WindowSize { ws_col: cols, ws_row: rows, .. } = size;
+        self.event(at, "r", &format!("{cols}x{rows}"));
+        self.viewer.give(Observation::Resized { cols, rows }, at);
+    }
+
+    /// A deadline has come, which needs no event. The kernel's word does, if it is another than before: it may be asked for.
+    pub(crate) fn look(&mut self, due: Moment, kernel: KernelWait) {
         if self.kernel != Some(kernel) {
             self.kernel = Some(kernel);
-            self.event(at, "k", &serde_json::to_string(&kernel).unwrap_or_default());
+            self.event(due, "k", &serde_json::to_string(&kernel).unwrap_or_default());
         }
+        self.viewer.kernel = kernel;
+        self.viewer.give(Observation::Deadline, due);
+    }
+
+    pub(crate) fn ended(&mut self, at: Moment) {
+        self.event(at, "m", "the tool has ended");
+        self.viewer.give(Observation::ToolEnded, at);
     }
 
     pub(crate) fn flush(&mut self) {
@@ -77,7 +105,7 @@ impl CastWriter {
         self.keep(flushed);
     }
 
-    pub(crate) fn event(&mut self, at: Moment, kind: &str, text: &str) {
+    fn event(&mut self, at: Moment, kind: &str, text: &str) {
         // Six digits: the clock of a recording counts whole microseconds.
         let seconds = format!("{}.{:06}", at.0.as_secs(), at.0.subsec_micros());
         let written = writeln!(self.file, "[{seconds}, {}, {}]", json!(kind), json!(text));

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use atlasbridge_detect::recording::Viewer;
-use atlasbridge_detect::{DetectorConfig, KernelWait, Moment, Observation, without_text};
+use atlasbridge_detect::{DetectorConfig, Moment};
 use atlasbridge_model::mask::mask;
 use atlasbridge_pty::{
     Child, ChildEvent, Control, GuardianNote, HostInput, HostOutput, PollFd, PollFlags, RawTerminal,
@@ -73,7 +73,7 @@ pub enum RecordError {
     #[error("creating {}", path.display())]
     Create { path: PathBuf, source: io::Error },
     #[error("using the terminal")]
-    Terminal(#[source] io::Error),
+    Terminal(#[from] io::Error),
     #[error("starting the tool")]
     Spawn(#[from] SpawnError),
     #[error("waiting for terminal and tool")]
@@ -98,10 +98,10 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
         Signal::QUIT,
         Signal::TSTP,
         Signal::CONT,
-    ])
-    .map_err(RecordError::Terminal)?;
-    let size = window_size(&stdout).map_err(RecordError::Terminal)?;
-    let writer = CastWriter::create(&config.output, &header(config, size))
+    ])?;
+    let size = window_size(&stdout)?;
+    let viewer = Viewer::new(config.detector.clone(), size.ws_col, size.ws_row);
+    let cast = CastWriter::create(&config.output, &header(config, size), viewer)
         .map_err(|source| RecordError::Create { path: config.output.clone(), source })?;
     let session = spawn(&SpawnConfig {
         program: &config.program,
@@ -112,20 +112,16 @@ pub fn record(config: &RecordConfig) -> Result<RecordingResult, RecordError> {
         foreground: true,
         outer_terminal: Some(std::os::fd::AsFd::as_fd(&stdin)),
     })?;
-    let terminal = HostOutput::open(&stdout).map_err(RecordError::Terminal)?;
+    let terminal = HostOutput::open(&stdout)?;
     let mut recorder = Recorder {
         began: monotonic(),
-        notes: Notes {
-            writer,
-            viewer: Viewer::new(config.detector.clone(), size.ws_col, size.ws_row),
-            hides_keys: false,
-        },
+        cast,
         child: session.child,
         control: session.control,
         writer: session.writer,
         signals,
-        raw: RawTerminal::enter(&stdin, false).map_err(RecordError::Terminal)?,
-        keyboard: HostInput::open(&stdin).map_err(RecordError::Terminal)?,
+        raw: RawTerminal::enter(&stdin, false)?,
+        keyboard: HostInput::open(&stdin)?,
         keyboard_open: true,
         relay: Relay::new(session.reader, terminal, true),
         untyped: Vec::new(),
@@ -164,7 +160,7 @@ fn command_line(config: &RecordConfig) -> Vec<String> {
 #[derive(Debug)]
 struct Recorder {
     began: Duration,
-    notes: Notes,
+    cast: CastWriter,
     child: Child,
     control: Control,
     writer: WriteHalf,
@@ -209,10 +205,10 @@ impl Recorder {
     /// As in `run`, the kernel's word counts only for the screen that was read. Output that it is ahead of is read
     /// first, and noted as of the deadline, so that a replay takes it before the look, too.
     fn let_come(&mut self, now: Moment) -> io::Result<()> {
-        while let Some(due) = self.notes.viewer.detector.next_deadline().filter(|due| *due <= now) {
+        while let Some(due) = self.cast.viewer.detector.next_deadline().filter(|due| *due <= now) {
             self.last_due = due;
             match self.relay.ask_kernel(&self.control) {
-                Some(kernel) => self.notes.look(kernel, due),
+                Some(kernel) => self.cast.look(due, kernel),
                 None => self.read_tool(due)?,
             }
         }
@@ -229,13 +225,13 @@ impl Recorder {
 
     fn wait(&mut self, now: Moment) -> io::Result<()> {
         let deadline = [
-            self.notes.viewer.detector.next_deadline(),
+            self.cast.viewer.detector.next_deadline(),
             self.kill_at,
             self.end.map(|(_, until)| until).filter(|_| !self.relay.wants_to_write()),
         ];
         let limit = deadline.into_iter().flatten().min().map(|due| due - now);
         if limit.is_none_or(|limit| !limit.is_zero()) {
-            self.notes.writer.flush();
+            self.cast.flush();
         }
         let mut tool = PollFlags::empty();
         tool.set(PollFlags::IN, self.relay.wants_to_read());
@@ -273,7 +269,7 @@ impl Recorder {
             return Ok(());
         }
         match self.relay.pump()? {
-            ReadOutcome::Data(count) => self.notes.observe(Observation::Output(self.relay.read(count)), at),
+            ReadOutcome::Data(count) => self.cast.output(at, self.relay.read(count)),
             ReadOutcome::WouldBlock => {}
             ReadOutcome::End => self.on_child(),
         }
@@ -289,7 +285,7 @@ impl Recorder {
                     let is_shown = self.control.line_mode().echo;
                     let now = self.now();
                     self.let_come(now)?;
-                    self.notes.keys(keys, is_shown, now);
+                    self.cast.keys(now, keys, is_shown);
                     self.untyped.extend_from_slice(keys);
                 }
                 ReadOutcome::WouldBlock => {}
@@ -330,7 +326,7 @@ impl Recorder {
             let _ = self.control.resize(size);
             let now = self.now();
             let _ = self.let_come(now);
-            self.notes.observe(Observation::Resized { cols: size.ws_col, rows: size.ws_row }, now);
+            self.cast.resized(now, size);
         }
     }
 
@@ -355,7 +351,7 @@ impl Recorder {
     fn stop(&mut self) {
         let _ = self.raw.suspend();
         self.tell_guardian();
-        self.notes.writer.flush();
+        self.cast.flush();
         if !matches!(stop_self(Signal::TSTP), Ok(Stop::Continued)) {
             self.come_back();
         }
@@ -371,7 +367,7 @@ impl Recorder {
     fn tell_guardian(&self) {
         let _ = self.child.note(&GuardianNote {
             restore: self.raw.change(),
-            alternate_screen: self.notes.viewer.detector.screen().is_alternate(),
+            alternate_screen: self.cast.viewer.detector.screen().is_alternate(),
         });
     }
 
@@ -383,12 +379,12 @@ impl Recorder {
         label: PathBuf,
     ) -> RecordingResult {
         let now = self.now();
-        self.notes.observe(Observation::ToolEnded, now);
+        self.cast.ended(now);
         let _ = self.raw.suspend();
         self.tell_guardian();
-        let mut notes = self.notes;
-        notes.writer.flush();
-        let draft = label::draft(config, size, end.code(), now, &notes.viewer.seen);
+        self.cast.flush();
+        let cast = self.cast;
+        let draft = label::draft(config, size, end.code(), now, &cast.viewer.seen);
         let written = label::write(&label, &draft);
         RecordingResult {
             code: end.code(),
@@ -397,49 +393,10 @@ impl Recorder {
                 End::Exited { .. } | End::Signaled { .. } | End::Terminated { .. } => None,
             },
             label,
-            prompts: notes.viewer.seen.len(),
+            prompts: cast.viewer.seen.len(),
             length: now.0,
-            hides_keys: notes.hides_keys,
-            trouble: notes.writer.trouble.or(written.err()),
+            hides_keys: cast.hides_keys,
+            trouble: cast.trouble.or(written.err()),
         }
-    }
-}
-
-/// What is written down, and what the detector made of it.
-#[derive(Debug)]
-struct Notes {
-    writer: CastWriter,
-    viewer: Viewer,
-    hides_keys: bool,
-}
-
-impl Notes {
-    fn keys(&mut self, keys: &[u8], is_shown: bool, at: Moment) {
-        let text = String::from_utf8_lossy(keys).into_owned();
-        let noted = if is_shown { text.clone() } else { without_text(&text) };
-        self.hides_keys |= noted != text;
-        self.writer.event(at, "i", &noted);
-        self.observe(Observation::LocalInput(keys), at);
-    }
-
-    /// A deadline has come, which needs no event. The kernel's word does: it may be asked for.
-    fn look(&mut self, kernel: KernelWait, due: Moment) {
-        self.writer.kernel(due, kernel);
-        self.viewer.kernel = kernel;
-        self.viewer.give(Observation::Deadline, due);
-    }
-
-    /// What the detector observes is what the file holds.
-    fn observe(&mut self, observation: Observation<'_>, at: Moment) {
-        match observation {
-            Observation::Output(bytes) => self.writer.output(at, bytes),
-            Observation::Resized { cols, rows } => self.writer.event(at, "r", &format!("{cols}x{rows}")),
-            Observation::ToolEnded => self.writer.event(at, "m", "the tool has ended"),
-            // Keys are written by `keys`, which knows whether they are hidden, and the kernel's word by `look`; the others
-            // are of `run` alone.
-            Observation::LocalInput(_) | Observation::Kernel(_) | Observation::Deadline => {}
-            Observation::Injected { .. } | Observation::Untaken | Observation::Told(_) => {}
-        }
-        self.viewer.give(observation, at);
     }
 }
