@@ -1,8 +1,8 @@
 //! When things happened, and when the screen is worth another look.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
+use super::hash_of;
 use crate::moment::Moment;
 use crate::page::{Page, is_spinner, without_lone_spinner};
 
@@ -27,18 +27,10 @@ pub(super) struct TextHash {
 
 impl TextHash {
     pub(super) fn of(page: &Page) -> Self {
-        let (mut all, mut words) = (DefaultHasher::new(), DefaultHasher::new());
-        let mut shown = DefaultHasher::new();
-        for line in &page.lines {
-            line.text.hash(&mut shown);
-            let text = without_lone_spinner(&line.text);
-            text.hash(&mut all);
-            match text.contains(is_spinner) {
-                true => text.replace(is_spinner, "").trim_end().hash(&mut words),
-                false => text.hash(&mut words),
-            }
-        }
-        Self { shown: shown.finish(), all: all.finish(), words: words.finish() }
+        let shown = || page.lines.iter().map(|line| line.text.as_str());
+        let all = || shown().map(without_lone_spinner);
+        let words = all().map(|text| text.replace(is_spinner, "").trim_end().to_owned());
+        Self { shown: hash_of(shown()), all: hash_of(all()), words: hash_of(words) }
     }
 }
 

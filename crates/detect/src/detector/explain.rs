@@ -119,9 +119,7 @@ impl Explanation {
 
     fn tell_rest(&mut self, rest: Duration) {
         let said = format!("the visible text has rested for {}", seconds(rest));
-        let evidence =
-            if rest >= verdict::SETTLE { &mut self.evidence_for } else { &mut self.evidence_against };
-        evidence.push(said);
+        if rest >= verdict::SETTLE { self.speaks_for(said) } else { self.against(said) }
     }
 }
 
