@@ -10,7 +10,7 @@
 mod label;
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use atlasbridge_session_host::Relay;
 use atlasbridge_wire::session::End;
 use serde_json::json;
 
-use crate::cast::CastWriter;
+use crate::cast::{CastWriter, create_private};
 
 /// Between a polite request to end and SIGKILL, as in `run`.
 const STOP_GRACE: Duration = Duration::from_secs(3);
@@ -385,7 +385,7 @@ impl Recorder {
         self.cast.flush();
         let cast = self.cast;
         let draft = label::draft(config, size, end.code(), now, &cast.viewer.seen);
-        let written = label::write(&label, &draft);
+        let written = create_private(&label).and_then(|mut file| writeln!(file, "{draft:#}"));
         RecordingResult {
             code: end.code(),
             not_started: match end {

@@ -1,15 +1,11 @@
 //! The draft of a recording's label: what the detector saw, for a person to correct.
 
-use std::io::{self, Write};
-use std::path::Path;
-
 use atlasbridge_detect::Moment;
 use atlasbridge_detect::recording::{Replayed, prompt_label};
 use atlasbridge_pty::WindowSize;
 use serde_json::{Value, json};
 
 use super::{RecordConfig, command_line};
-use crate::cast::create_private;
 
 const NOTE: &str = "A draft: what the detector saw. Correct it by what you saw: `from` is when the question was fully \
                     visible, `to` when it was answered; `quiet` takes windows in which nothing waited. Then remove \
@@ -39,8 +35,4 @@ pub(super) fn draft(
 fn prompt(seen: &Replayed, end: Moment) -> Value {
     let to = seen.gone_at.unwrap_or(end);
     prompt_label(&seen.sighting, seen.t.0.as_secs_f64(), to.0.as_secs_f64(), str::to_owned)
-}
-
-pub(super) fn write(path: &Path, draft: &Value) -> io::Result<()> {
-    writeln!(create_private(path)?, "{draft:#}")
 }
