@@ -65,8 +65,8 @@ pub struct HookRequest {
 /// Who speaks, and what only its decisions need.
 #[derive(Debug, Clone, PartialEq)]
 enum Asker {
-    Claude(claude::Request),
-    Codex(codex::Request),
+    Claude(claude::ClaudeRequest),
+    Codex(codex::CodexRequest),
 }
 
 /// What the tool is told: the text that its hook prints, or that our bridge sends to its server.

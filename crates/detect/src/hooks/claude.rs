@@ -14,7 +14,7 @@ const PLAN: &str = "ExitPlanMode";
 
 /// Of Claude Code, by its hook.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Request {
+pub(super) struct ClaudeRequest {
     pub(super) tool: ToolUse,
     /// Where the tool works: it writes paths as they are from there.
     directory: String,
@@ -31,7 +31,7 @@ pub(super) fn event(name: &str, event: &Json) -> Option<HookEvent> {
     Some(match name {
         "PermissionRequest" => {
             let suggestions = event["permission_suggestions"].as_array().cloned().unwrap_or_default();
-            let request = Request { tool: tool()?, directory: text("cwd"), suggestions };
+            let request = ClaudeRequest { tool: tool()?, directory: text("cwd"), suggestions };
             HookEvent::Asks(Box::new(HookRequest {
                 title: title(&request.tool),
                 detail: detail(&request.tool),
@@ -100,7 +100,7 @@ fn subject(tool: &ToolUse) -> Option<(&'static str, &str)> {
     keys.into_iter().find_map(|key| Some((key, tool.input[key].as_str()?)))
 }
 
-impl Request {
+impl ClaudeRequest {
     /// Each way in which a dialog writes what is asked for, of the versions that are known. One that writes it otherwise is
     /// answered by its keys.
     pub(super) fn written(&self) -> Vec<String> {
@@ -224,7 +224,7 @@ fn picks(tool: &ToolUse) -> Option<Span> {
 }
 
 /// Answers of the request's own, where no dialog could be read.
-fn rows(request: &Request) -> Vec<(String, Effect)> {
+fn rows(request: &ClaudeRequest) -> Vec<(String, Effect)> {
     let no = ("No".to_owned(), Effect::Refuses);
     if request.tool.name == QUESTION {
         let options = question(&request.tool).into_iter().flat_map(options);
@@ -298,7 +298,7 @@ fn planned(tool: &ToolUse, Choice { label, effect, .. }: &Choice) -> Option<Json
     }
 }
 
-fn permitted(request: &Request, choice: &Choice) -> Option<Json> {
+fn permitted(request: &ClaudeRequest, choice: &Choice) -> Option<Json> {
     match choice.effect {
         Effect::Refuses => Some(interrupt()),
         Effect::Accepts if choice.label == "Yes" => Some(said(json!({"behavior": "allow"}))),
@@ -309,7 +309,7 @@ fn permitted(request: &Request, choice: &Choice) -> Option<Json> {
 }
 
 /// The suggestion that a row stands for, where exactly one is of the row's kind.
-fn remembered<'a>(request: &'a Request, label: &str) -> Option<&'a Json> {
+fn remembered<'a>(request: &'a ClaudeRequest, label: &str) -> Option<&'a Json> {
     let own = |suggestion: &&Json| remembering(suggestion).as_deref() == Some(label);
     if let Some(suggestion) = request.suggestions.iter().find(own) {
         return Some(suggestion);

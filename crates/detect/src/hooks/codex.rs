@@ -16,7 +16,7 @@ pub(super) const EVENTS: &str = "codex/";
 
 /// What Codex wants, by its app-server.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Request {
+pub(super) enum CodexRequest {
     Command {
         /// As the dialog shows it: without the shell that runs it.
         command: String,
@@ -70,7 +70,7 @@ fn text(object: &Json, key: &str) -> Option<String> {
 
 /// A plain command, and what a person reads of it. Input for a program that runs, and hosts that one may reach, are asked
 /// for by other dialogs: those are left to the screen.
-fn command(params: &Json) -> Option<(Request, Vec<String>)> {
+fn command(params: &Json) -> Option<(CodexRequest, Vec<String>)> {
     let is_command = text(params, "kind").is_none_or(|kind| kind == "command");
     if !is_command || !params["networkApprovalContext"].is_null() {
         return None;
@@ -81,11 +81,11 @@ fn command(params: &Json) -> Option<(Request, Vec<String>)> {
     let detail = std::iter::once(format!("$ {command}")).chain(directory).collect();
     let amendment = params["proposedExecpolicyAmendment"].clone();
     let offered = params["availableDecisions"].as_array().cloned();
-    Some((Request::Command { command, amendment, offered }, detail))
+    Some((CodexRequest::Command { command, amendment, offered }, detail))
 }
 
 /// Changes of files, and what a person reads of them.
-fn edits(item: &Json) -> Option<(Request, Vec<String>)> {
+fn edits(item: &Json) -> Option<(CodexRequest, Vec<String>)> {
     let changes = item["changes"].as_array().filter(|changes| !changes.is_empty())?;
     let paths: Vec<String> = changes.iter().map(|change| text(change, "path")).collect::<Option<_>>()?;
     let told = |(change, path): (&Json, &String)| {
@@ -94,7 +94,7 @@ fn edits(item: &Json) -> Option<(Request, Vec<String>)> {
         format!("{kind} {path}\n{}", diff.trim_end())
     };
     let detail = changes.iter().zip(&paths).map(told).collect();
-    Some((Request::Edits(paths), detail))
+    Some((CodexRequest::Edits(paths), detail))
 }
 
 /// The script in `/bin/bash -lc '…'`. `None`: it is no such command.
@@ -132,11 +132,11 @@ fn squeezed(text: &str) -> String {
     text.chars().filter(|char| char.is_alphanumeric() || *char == '$').collect()
 }
 
-impl Request {
+impl CodexRequest {
     fn title(&self) -> String {
         match self {
-            Request::Command { command, .. } => format!("Command: {command}"),
-            Request::Edits(paths) => format!("Edit: {}", paths.join(", ")),
+            CodexRequest::Command { command, .. } => format!("Command: {command}"),
+            CodexRequest::Edits(paths) => format!("Edit: {}", paths.join(", ")),
         }
     }
 
@@ -146,11 +146,11 @@ impl Request {
     /// lists every file, and no other.
     pub(super) fn shown_by(&self, lines: Lines, sighting: &Sighting) -> Option<Extent> {
         match self {
-            Request::Command { command, .. } => {
+            CodexRequest::Command { command, .. } => {
                 let first = sighting.choices.as_ref()?.get(0)?;
                 lines.above(&first.label).end_in(&format!("$ {command}"))
             }
-            Request::Edits(paths) => {
+            CodexRequest::Edits(paths) => {
                 let shown = |path: &String| lines.show(&format!("{DESTINATION} {path}"));
                 let is_all = lines.count(DESTINATION) == paths.len()
                     && paths.iter().all(|path| shown(path) == Some(Extent::Whole));
@@ -162,10 +162,10 @@ impl Request {
     /// Answers of the request's own, where no dialog could be read.
     fn rows(&self) -> Vec<(String, Effect)> {
         let remembering = match self {
-            Request::Command { .. } => {
+            CodexRequest::Command { .. } => {
                 self.amended().map(|words| (format!("{REMEMBER} `{words}`"), Effect::Widens(Grant::Always)))
             }
-            Request::Edits(_) => Some((REMEMBER_FILES.to_owned(), Effect::Widens(Grant::Session))),
+            CodexRequest::Edits(_) => Some((REMEMBER_FILES.to_owned(), Effect::Widens(Grant::Session))),
         };
         std::iter::once((PROCEED.to_owned(), Effect::Accepts))
             .chain(remembering)
@@ -175,7 +175,7 @@ impl Request {
 
     /// What would be remembered of a command, in words.
     fn amended(&self) -> Option<String> {
-        let Request::Command { amendment, .. } = self else {
+        let CodexRequest::Command { amendment, .. } = self else {
             return None;
         };
         let words: Option<Vec<&str>> = amendment.as_array()?.iter().map(Json::as_str).collect();
@@ -184,7 +184,11 @@ impl Request {
 
     pub(super) fn chosen(&self, choice: &Choice) -> Option<Json> {
         let decision = self.meant(&choice.label, choice.effect)?;
-        self.is_taken(&decision).then(|| json!({ "decision": decision }))
+        let is_taken = match self {
+            CodexRequest::Command { offered: Some(offered), .. } => offered.contains(&decision),
+            CodexRequest::Command { offered: None, .. } | CodexRequest::Edits(_) => true,
+        };
+        is_taken.then(|| json!({ "decision": decision }))
     }
 
     /// What a row of the dialog means. `None`: one that is not known; its key says it.
@@ -195,24 +199,15 @@ impl Request {
             Effect::Refuses => Some(json!("cancel")),
             Effect::Accepts if label == PROCEED => Some(json!("accept")),
             Effect::Accepts | Effect::Widens(_) => match self {
-                Request::Command { amendment, .. } => {
+                CodexRequest::Command { amendment, .. } => {
                     let words = label.strip_prefix(REMEMBER)?;
                     // The row speaks of exactly what would be remembered, or it is not remembered by us.
                     (squeezed(words) == squeezed(&mask(&self.amended()?))).then_some(())?;
                     Some(json!({ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": amendment } }))
                 }
-                Request::Edits(_) => (label == REMEMBER_FILES).then(|| json!("acceptForSession")),
+                CodexRequest::Edits(_) => (label == REMEMBER_FILES).then(|| json!("acceptForSession")),
             },
             Effect::Other => None,
-        }
-    }
-
-    fn is_taken(&self, decision: &Json) -> bool {
-        match self {
-            Request::Command { offered, .. } => {
-                offered.as_ref().is_none_or(|offered| offered.contains(decision))
-            }
-            Request::Edits(_) => true,
         }
     }
 }
