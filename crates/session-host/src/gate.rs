@@ -82,12 +82,10 @@ impl Field {
 /// How a reply reaches the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
+    /// Stroke by stroke, as they are now.
     Type(Strokes),
     /// A marker is led to a row, each key as the rows show it then; `strokes` as they are needed now.
-    Steer {
-        aim: Aim,
-        strokes: Strokes,
-    },
+    Steer { aim: Aim, strokes: Strokes },
     /// Said by the tool's own hook; nothing is typed.
     Say(Decision),
 }
@@ -121,11 +119,10 @@ pub(crate) struct Aim {
 /// How an injection that is under way goes on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
+    /// For something to happen, or for its time.
     Waits,
     /// A further stroke was written. `whole`: the last one.
-    Pressed {
-        whole: bool,
-    },
+    Pressed { whole: bool },
     /// This became of it.
     Over(Delivery, Outcome),
 }
@@ -143,13 +140,14 @@ pub(crate) struct Gate {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct GateConfig {
+pub struct GateConfig {
     /// Longest time for which an injection holds the keyboard.
-    pub(crate) echo_window: Duration,
+    pub echo_window: Duration,
     /// How long the tool gets to react to one stroke before the next.
-    pub(crate) settle: Duration,
-    /// The tool is known to ask whether its status is wanted (OSC 7501).
-    pub(crate) answers_status_query: bool,
+    pub settle: Duration,
+    /// The tool reports its status to whoever says that it is wanted (OSC 7501). Only for a tool that is known to
+    /// ask: for any other the answer would be stray input.
+    pub answers_status_query: bool,
 }
 
 impl Gate {
