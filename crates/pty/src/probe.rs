@@ -329,10 +329,8 @@ impl Thread {
 enum BlockedIn {
     /// It runs, or waits outside of any call.
     Nothing,
-    Call {
-        number: i64,
-        arguments: [u64; 6],
-    },
+    /// This call, with its arguments.
+    Call { number: i64, arguments: [u64; 6] },
     /// A call of a 32-bit program, whose numbers mean other things.
     Unreadable,
 }

@@ -49,11 +49,10 @@ pub(crate) struct Hooks {
 /// What the tool has said of its turn.
 #[derive(Debug)]
 enum ToolTurn {
+    /// It is at work, and may ask.
     Works,
     /// It has finished, or nothing was heard of it.
-    Over {
-        last_words: Option<String>,
-    },
+    Over { last_words: Option<String> },
 }
 
 #[derive(Debug)]

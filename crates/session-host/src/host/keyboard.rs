@@ -43,13 +43,12 @@ pub(super) struct Keyboard {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KeyboardState {
+    /// More may come.
     Open,
     /// A file or pipe has ended. The tool is told so when it reads next: typed while a shell is still starting, the
     /// end of file would be a NUL by the time it reads.
-    Ending {
-        look_at: Moment,
-        again_after: Duration,
-    },
+    Ending { look_at: Moment, again_after: Duration },
+    /// Nothing comes any more, and the tool was told so where it had to be.
     Ended,
 }
 
