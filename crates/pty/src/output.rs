@@ -119,10 +119,8 @@ impl HostInput {
     pub fn open(input: impl AsFd) -> io::Result<Self> {
         let input = input.as_fd();
         let file = FileType::from_raw_mode(fstat(input)?.st_mode);
-        let descriptor = match opened_anew(file, input, OFlags::RDONLY) {
-            Some(descriptor) => descriptor,
-            None => fcntl_dupfd_cloexec(input, 3)?,
-        };
+        let ours = opened_anew(file, input, OFlags::RDONLY);
+        let descriptor = ours.map_or_else(|| fcntl_dupfd_cloexec(input, 3), Ok)?;
         Ok(Self { descriptor, kind: InputKind::of(input, file) })
     }
 
