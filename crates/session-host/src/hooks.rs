@@ -47,12 +47,14 @@ pub(crate) struct Hooks {
 }
 
 /// What the tool has said of its turn.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum ToolTurn {
+    #[default]
+    Unknown,
     /// It is at work, and may ask.
     Works,
-    /// It has finished, or nothing was heard of it.
-    Over { last_words: Option<String> },
+    /// It has finished, with these words.
+    Over(String),
 }
 
 #[derive(Debug)]
@@ -84,12 +86,6 @@ pub(crate) enum FromHook {
     Asked(RequestId),
     /// The tool has taken a request back.
     Withdrawn,
-}
-
-impl Default for ToolTurn {
-    fn default() -> Self {
-        ToolTurn::Over { last_words: None }
-    }
 }
 
 impl PendingRequest {
@@ -150,10 +146,8 @@ impl Hooks {
                 return FromHook::Asked(id);
             }
             HookEvent::Works => self.turn = ToolTurn::Works,
-            HookEvent::Finished { message } => {
-                self.turn = ToolTurn::Over { last_words: Some(message.clone()) };
-            }
-            HookEvent::Ended if matches!(self.turn, ToolTurn::Works) => self.turn = ToolTurn::default(),
+            HookEvent::Finished { message } => self.turn = ToolTurn::Over(message.clone()),
+            HookEvent::Ended if matches!(self.turn, ToolTurn::Works) => self.turn = ToolTurn::Unknown,
             HookEvent::Ended | HookEvent::Done(_) | HookEvent::Waits { .. } | HookEvent::Other => {}
         }
         // Its connection closes here: the hook has nothing to wait for.
@@ -174,8 +168,8 @@ impl Hooks {
     /// What the tool said last before it finished.
     pub(crate) fn last_words(&self) -> Option<&str> {
         match &self.turn {
-            ToolTurn::Works => None,
-            ToolTurn::Over { last_words } => last_words.as_deref().filter(|words| !words.trim().is_empty()),
+            ToolTurn::Over(words) if !words.trim().is_empty() => Some(words),
+            ToolTurn::Unknown | ToolTurn::Works | ToolTurn::Over(_) => None,
         }
     }
 

@@ -123,13 +123,9 @@ impl Host {
     fn end_request(&mut self, no: SightingNo, fate: RequestFate) {
         let has_changed = match fate {
             RequestFate::WaitsOn => self.hooks.dialog_lost(no),
-            RequestFate::Over => self.hooks.dialog_gone(no),
-            RequestFate::Answered => {
-                self.hooks.dialog_gone(no);
-                true
-            }
+            RequestFate::Over | RequestFate::Answered => self.hooks.dialog_gone(no),
         };
-        if has_changed {
+        if has_changed || fate == RequestFate::Answered {
             self.tell_what_waits();
         }
     }
