@@ -34,23 +34,6 @@ pub struct LineMode {
     pub eof: u8,
 }
 
-impl LineMode {
-    fn of(settings: &Termios) -> Self {
-        Self {
-            canonical: settings.has_local_flag(libc::ICANON),
-            echo: settings.has_local_flag(libc::ECHO),
-            eof: settings.special(libc::VEOF),
-        }
-    }
-}
-
-impl Default for LineMode {
-    /// What the kernel gives a fresh terminal.
-    fn default() -> Self {
-        Self { canonical: true, echo: true, eof: 0x04 }
-    }
-}
-
 impl Control {
     /// Gives the terminal these settings, those of the outer one, unless the tool has made its own. A job that comes
     /// to the front finds the terminal as the shell hands it over, and not as it was while the shell edited a line.
@@ -85,7 +68,12 @@ impl Control {
     /// The settings that matter to a typist. The kernel refuses them to no holder of a master; if it did,
     /// the settings of a fresh terminal are the answer.
     pub fn line_mode(&self) -> LineMode {
-        self.termios().map(|settings| LineMode::of(&settings)).unwrap_or_default()
+        let fresh = LineMode { canonical: true, echo: true, eof: 0x04 };
+        self.termios().map_or(fresh, |settings| LineMode {
+            canonical: settings.has_local_flag(libc::ICANON),
+            echo: settings.has_local_flag(libc::ECHO),
+            eof: settings.special(libc::VEOF),
+        })
     }
 
     /// The process group in front of the terminal, if there is one.
