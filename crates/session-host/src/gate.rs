@@ -363,7 +363,7 @@ impl Gate {
         let around = Surroundings { is_injecting: self.injection.is_some(), is_typed_at, ..around };
         let keys = match self.remote.judge(id, keys, around) {
             Ok(keys) => keys,
-            Err(progress) => return progress,
+            Err(outcome) => return RemoteProgress { is_written: false, outcome },
         };
         pause::point("gate-before-typing-intent");
         let typing_id = id.to_string();
@@ -378,15 +378,15 @@ impl Gate {
         pause::point("gate-after-typing");
         if keys.then_enter {
             self.remote.await_enter(id, now + injection::BEFORE_ENTER);
-            return RemoteProgress::EnterFollows;
+            return RemoteProgress { is_written: true, outcome: None };
         }
         self.note_typed(id);
-        RemoteProgress::Typed
+        RemoteProgress { is_written: true, outcome: Some(TypingOutcome::Typed) }
     }
 
     fn end_remote(&mut self, id: TypingId, outcome: TypingOutcome) -> RemoteProgress {
         self.remote.settle(id, outcome);
-        RemoteProgress::Over(outcome)
+        RemoteProgress { is_written: false, outcome: Some(outcome) }
     }
 
     fn note_typed(&mut self, id: TypingId) {

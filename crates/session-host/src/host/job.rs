@@ -12,8 +12,7 @@ impl Host {
             match signal {
                 Signal::WINCH => self.resize(),
                 Signal::CHILD => self.child.reap(),
-                Signal::TERM => self.stop(Signal::TERM),
-                Signal::HUP => self.stop(Signal::HUP),
+                Signal::TERM | Signal::HUP => self.stop(signal),
                 Signal::INT | Signal::QUIT | Signal::TSTP => self.pass_on(signal),
                 Signal::USR1 | Signal::USR2 => drop(self.child.signal_tool_alone(signal)),
                 Signal::CONT => self.come_back(),
