@@ -237,23 +237,18 @@ impl Thread {
             BlockedIn::Call { number, arguments } => (number, arguments),
         };
         let [first, second, ..] = arguments;
-        match number {
-            _ if READS.contains(&number) => self.among(Some(vec![first]), terminal, TtyWait::Read),
-            libc::SYS_sendfile => self.among(Some(vec![second]), terminal, TtyWait::Read),
-            _ if POLLS.contains(&number) => self.among(self.poll_set(first, second), terminal, TtyWait::Poll),
-            _ if SELECTS.contains(&number) => {
-                self.among(self.select_set(first, second), terminal, TtyWait::Poll)
-            }
-            _ if EPOLLS.contains(&number) => self.among(self.epoll_set(first), terminal, TtyWait::Poll),
+        let (descriptors, so) = match number {
+            _ if READS.contains(&number) => (Some(vec![first]), TtyWait::Read),
+            libc::SYS_sendfile => (Some(vec![second]), TtyWait::Read),
+            _ if POLLS.contains(&number) => (self.poll_set(first, second), TtyWait::Poll),
+            _ if SELECTS.contains(&number) => (self.select_set(first, second), TtyWait::Poll),
+            _ if EPOLLS.contains(&number) => (self.epoll_set(first), TtyWait::Poll),
             // What is waited for lies in a ring that we cannot walk.
-            libc::SYS_io_uring_enter => TtyWait::Unknown,
-            _ => TtyWait::None,
-        }
-    }
-
-    /// Waits so if the terminal is among these descriptors, which could perhaps not be read.
-    fn among(&self, descriptors: Option<Vec<u64>>, terminal: TerminalId, so: TtyWait) -> TtyWait {
+            libc::SYS_io_uring_enter => return TtyWait::Unknown,
+            _ => return TtyWait::None,
+        };
         match descriptors {
+            // They could not be read.
             None => TtyWait::Unknown,
             Some(all) if all.iter().any(|&descriptor| self.is_terminal(descriptor, terminal)) => so,
             Some(_) => TtyWait::None,

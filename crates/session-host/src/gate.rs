@@ -173,33 +173,33 @@ impl Gate {
     }
 
     /// What a person typed, or a terminal answered: passed on as it is.
-    pub(crate) fn type_local(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn type_local(&mut self, bytes: &[u8]) {
         self.unsent.extend(bytes);
-        self.flush()
+        self.flush();
     }
 
     /// The one query of a tool that we answer in the terminal's place: whether its status is wanted (OSC 7501).
-    pub(crate) fn answer_query(&mut self, answer: &[u8]) -> io::Result<()> {
+    pub(crate) fn answer_query(&mut self, answer: &[u8]) {
         if self.config.answers_status_query {
-            self.unsent.extend(answer);
+            self.type_local(answer);
         }
-        self.flush()
     }
 
     pub(crate) fn wants_to_write(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    /// A terminal that takes no input, or fails, shows as keys that wait and a prompt that does not react; the tool's end
+    /// clears them.
+    pub(crate) fn flush(&mut self) {
         while !self.unsent.is_empty() {
-            match self.writer.write(self.unsent.make_contiguous())? {
-                WriteOutcome::Wrote(count) => drop(self.unsent.drain(..count)),
-                WriteOutcome::WouldBlock => break,
+            match self.writer.write(self.unsent.make_contiguous()) {
+                Ok(WriteOutcome::Wrote(count)) => drop(self.unsent.drain(..count)),
+                Ok(WriteOutcome::WouldBlock) | Err(_) => break,
                 // The tool is gone; nobody will ever read this.
-                WriteOutcome::Closed => self.unsent.clear(),
+                Ok(WriteOutcome::Closed) => self.unsent.clear(),
             }
         }
-        Ok(())
     }
 
     /// The injection that is under way.
@@ -337,8 +337,7 @@ impl Gate {
                 let whole = injection.is_whole();
                 injection.look_at = now + injection::REACTION_LIMIT;
                 self.unsent.extend(&stroke.bytes);
-                // A failing terminal shows itself as a prompt that does not react.
-                let _ = self.flush();
+                self.flush();
                 Progress::Pressed { whole }
             }
             Next::Over(outcome) => {
@@ -400,7 +399,7 @@ impl Gate {
         let id = self.remote.take_due(Some(now))?;
         self.unsent.push_back(b'\r');
         // A terminal that takes nothing now takes it behind what it has not taken either.
-        let _ = self.flush();
+        self.flush();
         self.note_typed(id);
         Some(id)
     }

@@ -117,9 +117,9 @@ impl Hooks {
         heard.extend((self.waiting.len()..before).map(|_| FromHook::Withdrawn));
         for mut arriving in std::mem::take(&mut self.arriving) {
             match arriving.read() {
-                Arrival::Open => self.arriving.push(arriving),
-                Arrival::Gone => {}
-                Arrival::Whole => heard.push(self.hear(arriving)),
+                Ok(true) => heard.push(self.hear(arriving)),
+                Ok(false) => self.arriving.push(arriving),
+                Err(_) => {}
             }
         }
         heard
@@ -290,28 +290,21 @@ impl Drop for Listening {
     }
 }
 
-enum Arrival {
-    Open,
-    Whole,
-    Gone,
-}
-
 impl Arriving {
-    fn read(&mut self) -> Arrival {
+    /// Whether the event is whole. An error: who brought it has gone, or brings too much.
+    fn read(&mut self) -> io::Result<bool> {
         let mut buffer = [0; 64 * 1024];
-        loop {
-            match ReadOutcome::of_read(&self.stream, &mut buffer) {
-                Ok(ReadOutcome::Data(count)) => self.bytes.extend_from_slice(&buffer[..count]),
-                Ok(ReadOutcome::WouldBlock) => return Arrival::Open,
-                Ok(ReadOutcome::End) | Err(_) => return Arrival::Gone,
-            }
-            if self.bytes.ends_with(b"\n") {
-                return Arrival::Whole;
-            }
+        while !self.bytes.ends_with(b"\n") {
             if self.bytes.len() > LONGEST_EVENT {
-                return Arrival::Gone;
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            match ReadOutcome::of_read(&self.stream, &mut buffer)? {
+                ReadOutcome::Data(count) => self.bytes.extend_from_slice(&buffer[..count]),
+                ReadOutcome::WouldBlock => return Ok(false),
+                ReadOutcome::End => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
         }
+        Ok(true)
     }
 }
 

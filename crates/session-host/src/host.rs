@@ -311,8 +311,7 @@ impl Host {
 
     fn on_tool(&mut self, flags: PollFlags) {
         if flags.contains(PollFlags::OUT) {
-            // A terminal that takes no input shows as keys that wait; the tool's end clears them.
-            let _ = self.gate.flush();
+            self.gate.flush();
         }
         if !flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) || !self.relay.wants_to_read() {
             return;

@@ -113,7 +113,7 @@ impl Host {
             let _ = self.control.stop_echo();
         }
         self.keyboard.ends_in_line = keys.ends_with(b"\n");
-        let _ = self.gate.type_local(keys);
+        self.gate.type_local(keys);
         let before = self.now();
         self.took_keys(keys);
         // Somebody is there: a terminal's own replies and a pipe are nobody.
@@ -143,7 +143,7 @@ impl Host {
         let mut keys = [0; KEYS];
         while let Ok(ReadOutcome::Data(count)) = self.keyboard.input.read(&mut keys) {
             if !holds_keys(&keys[..count]) {
-                let _ = self.gate.type_local(&keys[..count]);
+                self.gate.type_local(&keys[..count]);
             }
         }
     }
@@ -179,7 +179,7 @@ impl Host {
         // In the middle of a line the first one only hands over what there is of it.
         let count = if mode.canonical && !self.keyboard.ends_in_line { 2 } else { 1 };
         let ends = &[mode.eof; 2][..count];
-        let _ = self.gate.type_local(ends);
+        self.gate.type_local(ends);
         self.observe(Observation::LocalInput(ends));
         self.keyboard.state = KeyboardState::Ended;
     }

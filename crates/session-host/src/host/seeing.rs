@@ -27,7 +27,7 @@ impl Host {
                         more.extend(self.detector.observe(Observation::Kernel(kernel), self.now()));
                     }
                     // A terminal that takes nothing now would have lost a reply of the outer one as well.
-                    DetectorEvent::AnswerStatusQuery(answer) => drop(self.gate.answer_query(&answer)),
+                    DetectorEvent::AnswerStatusQuery(answer) => self.gate.answer_query(&answer),
                     DetectorEvent::Drift { no, how } => self.on_drift(no, how),
                     DetectorEvent::Seen(sighting) => {
                         let by = self.control.foreground_group();
