@@ -104,16 +104,6 @@ pub enum InputKind {
     Nobody,
 }
 
-impl InputKind {
-    fn of(input: BorrowedFd<'_>, file: FileType) -> Self {
-        match file == FileType::CharacterDevice {
-            true if is_terminal(input) => Self::Terminal,
-            true => Self::Nobody,
-            false => Self::Stream,
-        }
-    }
-}
-
 impl HostInput {
     /// Finds out what `input` is; it is neither changed nor kept.
     pub fn open(input: impl AsFd) -> io::Result<Self> {
@@ -121,7 +111,12 @@ impl HostInput {
         let file = FileType::from_raw_mode(fstat(input)?.st_mode);
         let ours = opened_anew(file, input, OFlags::RDONLY);
         let descriptor = ours.map_or_else(|| fcntl_dupfd_cloexec(input, 3), Ok)?;
-        Ok(Self { descriptor, kind: InputKind::of(input, file) })
+        let kind = match file == FileType::CharacterDevice {
+            true if is_terminal(input) => InputKind::Terminal,
+            true => InputKind::Nobody,
+            false => InputKind::Stream,
+        };
+        Ok(Self { descriptor, kind })
     }
 
     pub fn kind(&self) -> InputKind {

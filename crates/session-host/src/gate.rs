@@ -261,10 +261,9 @@ impl Gate {
     /// Puts on disk that this reply is about to be typed. On failure nothing may be typed.
     pub(crate) fn intend(&mut self, ticket: &Ticket) -> io::Result<()> {
         pause::point("gate-before-intent");
-        self.journal.intend(&JournalEntry::Intent {
-            reply_id: ticket.delivery.reply.to_string(),
-            prompt_id: ticket.delivery.prompt.to_string(),
-        })?;
+        let Delivery { reply, prompt, .. } = ticket.delivery;
+        let (reply_id, prompt_id) = (reply.to_string(), prompt.to_string());
+        self.journal.intend(&JournalEntry::Intent { reply_id, prompt_id })?;
         pause::point("gate-after-intent");
         Ok(())
     }

@@ -144,7 +144,7 @@ impl Host {
             terminal.take_or_leave().map_err(RunError::Raw)?;
         }
         let info = info(&config, spawned.child.leader_pid());
-        let mut link = Link::new(files.socket.clone(), config.hub.clone(), config.version.clone(), info);
+        let mut link = Link::new(files.socket.clone(), config.hub.clone(), &config.version, info);
         if let Err(error) = &hooks {
             link.notice(&format!(
                 "the tool's hooks were not heard ({error}); its dialogs were read off the screen alone"

@@ -88,7 +88,7 @@ impl Host {
                     lifecycle::Departure::Withdrawn => "withdrawn",
                     lifecycle::Departure::ToolEnded => "tool_ended",
                 });
-                self.events.gone(no, word, self.now());
+                self.events.happened("gone", no, word, self.now());
             }
             PromptEffect::ReportLeft(no, how) => {
                 self.link.report(Report::Left { sighting: no.0, how });
@@ -132,19 +132,15 @@ impl Host {
 
     /// What the tool says of itself and what its screen shows disagree: for whoever improves the detector.
     fn on_drift(&mut self, no: SightingNo, how: Drift) {
-        self.events.drift(no, how.as_str(), self.now());
+        self.events.happened("drift", no, how.as_str(), self.now());
         self.captures.drift = Some((no, how));
         if !self.captures.is_on() {
-            self.link.notice(match how {
-                Drift::Unrecognised => {
-                    "the tool said that it waits, and its dialog was not recognised; \
-                     ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment"
-                }
-                Drift::Unannounced => {
-                    "a dialog was seen while the tool said that it works; \
-                     ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment"
-                }
-            });
+            let what = match how {
+                Drift::Unrecognised => "the tool said that it waits, and its dialog was not recognised",
+                Drift::Unannounced => "a dialog was seen while the tool said that it works",
+            };
+            let keeps = "ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment";
+            self.link.notice(&format!("{what}; {keeps}"));
         }
     }
 }
