@@ -92,10 +92,7 @@ pub(crate) fn unblock_signals() {
 
 /// Makes `descriptor` the process's standard input, output and error. It must itself be none of them.
 pub(crate) fn become_stdio(descriptor: RawFd) -> io::Result<()> {
-    for standard in 0..=2 {
-        duplicate_to(descriptor, standard)?;
-    }
-    Ok(())
+    (0..=2).try_for_each(|standard| duplicate_to(descriptor, standard))
 }
 
 pub(crate) fn duplicate_to(descriptor: RawFd, number: RawFd) -> io::Result<()> {

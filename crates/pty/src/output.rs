@@ -151,8 +151,8 @@ fn opened_anew(kind: FileType, descriptor: BorrowedFd<'_>, access: OFlags) -> Op
     may_be.then(|| reopen(descriptor, access).ok()).flatten()
 }
 
-/// An error or a hang-up is also something to be told by reading or writing.
-fn is_ready(descriptor: &OwnedFd, interest: PollFlags) -> io::Result<bool> {
-    let mut descriptors = [PollFd::new(descriptor, interest)];
+/// Whether it can be read or written now. An error or a hang-up is also something to be told by that.
+pub fn is_ready(descriptor: impl AsFd, interest: PollFlags) -> io::Result<bool> {
+    let mut descriptors = [PollFd::new(&descriptor, interest)];
     Ok(poll(&mut descriptors, Some(Duration::ZERO))? > 0)
 }

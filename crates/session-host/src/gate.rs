@@ -320,7 +320,8 @@ impl Gate {
     /// When [`Gate::look`] or [`Gate::press_enter`] wants to be called although nothing happened.
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
         let look_at = self.injection.as_ref().map(|injection| injection.look_at);
-        [look_at, self.remote.enter_at()].into_iter().flatten().min()
+        let enter_at = self.remote.pending.map(|(_, at)| at);
+        [look_at, enter_at].into_iter().flatten().min()
     }
 
     /// The screen was looked at: go on with the strokes, or say how it ended.
@@ -375,7 +376,7 @@ impl Gate {
         }
         pause::point("gate-after-typing");
         if keys.then_enter {
-            self.remote.await_enter(id, now + injection::BEFORE_ENTER);
+            self.remote.pending = Some((id, now + injection::BEFORE_ENTER));
             return RemoteProgress { is_written: true, outcome: None };
         }
         self.note_typed(id);

@@ -48,7 +48,7 @@ pub(crate) struct RemoteProgress {
 pub(crate) struct RemoteKeys {
     outcomes: VecDeque<(TypingId, TypingOutcome)>,
     /// A text was typed, and its Enter is due then.
-    pending: Option<(TypingId, Moment)>,
+    pub(super) pending: Option<(TypingId, Moment)>,
 }
 
 impl RemoteKeys {
@@ -78,14 +78,6 @@ impl RemoteKeys {
 
     pub(crate) fn is_under_way(&self) -> bool {
         self.pending.is_some()
-    }
-
-    pub(crate) fn enter_at(&self) -> Option<Moment> {
-        self.pending.map(|(_, at)| at)
-    }
-
-    pub(crate) fn await_enter(&mut self, id: TypingId, at: Moment) {
-        self.pending = Some((id, at));
     }
 
     /// The typing whose Enter is due, or every one that is under way if `now` is not given.
@@ -193,7 +185,7 @@ mod tests {
         let mut remote = RemoteKeys::default();
         let free = Surroundings::default();
         assert!(remote.judge(id(1), key().as_ref(), free).is_ok());
-        remote.await_enter(id(1), Moment(Duration::from_millis(200)));
+        remote.pending = Some((id(1), Moment(Duration::from_millis(200))));
         assert_eq!(remote.judge(id(1), key().as_ref(), free), Err(None));
         assert_eq!(remote.judge(id(2), key().as_ref(), free), Err(Some(TypingOutcome::Busy)));
         assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(199)))), None);

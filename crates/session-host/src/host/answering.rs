@@ -127,10 +127,7 @@ impl Host {
             | twin::Outcome::NotRecorded
             | twin::Outcome::Unknown => false,
         };
-        let stands = || {
-            let seen = self.detector.current_now();
-            seen.is_some_and(|seen| seen.no == request.sighting)
-        };
+        let stands = || self.detector.current_now().is_some_and(|seen| seen.no == request.sighting);
         is_untyped && self.hooks.request_for(request.sighting).is_none() && stands()
     }
 
