@@ -92,8 +92,7 @@ impl Host {
         }
         self.show_what_was_said();
         self.leave_terminal();
-        let stop = stop_self(signal.unwrap_or(Signal::TSTP));
-        if matches!(stop, Ok(Stop::Continued)) {
+        if matches!(stop_self(signal.unwrap_or(Signal::TSTP)), Ok(Stop::Continued)) {
             self.come_back();
         } else if wants_terminal {
             // Nobody will ever bring us in front: it may wait for a key, but not ask for the terminal in a circle.

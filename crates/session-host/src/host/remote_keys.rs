@@ -43,8 +43,7 @@ impl Host {
     }
 
     fn tell_typing(&mut self, id: TypingId, outcome: TypingOutcome) {
-        let now = self.now();
-        self.events.typed(&id.to_string(), &serde_json::json!(outcome), now);
+        self.events.typed(&id.to_string(), &serde_json::json!(outcome), self.now());
         self.link.send(&FromSession::TypingDone { typing_id: id.to_string(), outcome });
     }
 }
