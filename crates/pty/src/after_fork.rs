@@ -2,8 +2,9 @@
 //!
 //! A forked copy of a process with several threads has one of them, and a lock that another one held stays locked
 //! for ever. So code that runs after a fork allocates nothing, takes no lock, prints nothing and never panics: it
-//! makes system calls on memory that was prepared before. That holds for this file, for `leader.rs` and what it calls
-//! (`ExecImage::exec`, the packets of `link.rs`, `Termios`), and for `become_detached`.
+//! makes system calls on memory that was prepared before; rustix's functions are bare system calls, too. That holds for
+//! this file, for `leader.rs` and what it calls (`ExecImage::exec`, the packets of `link.rs`, `Termios`), and for
+//! `become_detached`.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -92,10 +93,7 @@ pub(crate) fn unblock_signals() {
 
 /// Makes `descriptor` the process's standard input, output and error. It must itself be none of them.
 pub(crate) fn become_stdio(descriptor: RawFd) -> io::Result<()> {
-    for standard in 0..=2 {
-        duplicate_to(descriptor, standard)?;
-    }
-    Ok(())
+    (0..=2).try_for_each(|standard| duplicate_to(descriptor, standard))
 }
 
 pub(crate) fn duplicate_to(descriptor: RawFd, number: RawFd) -> io::Result<()> {

@@ -53,18 +53,14 @@ impl ChildEvent {
 /// say so in a [note](Child::note): to the guardian, a socket that ends is a host that died.
 #[derive(Debug)]
 pub struct Child {
-    link: OwnedFd,
-    master: Arc<OwnedFd>,
-    leader: Pid,
+    pub(super) link: OwnedFd,
+    pub(super) master: Arc<OwnedFd>,
+    pub(super) leader: Pid,
     /// The tool's end was told.
-    is_over: bool,
+    pub(super) is_over: bool,
 }
 
 impl Child {
-    pub(crate) fn new(link: OwnedFd, master: Arc<OwnedFd>, leader: Pid) -> Self {
-        Self { link, master, leader, is_over: false }
-    }
-
     /// The process between us and the tool.
     pub fn leader_pid(&self) -> i32 {
         self.leader.as_raw_pid()

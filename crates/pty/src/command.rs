@@ -1,6 +1,7 @@
 //! The program to execute, prepared so far that after the fork nothing is left but to execute it.
 
 use std::ffi::{CStr, CString, NulError, OsStr, OsString, c_char};
+use std::iter;
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
@@ -38,20 +39,18 @@ impl ExecImage {
         arguments: &[OsString],
         environment: &[(OsString, OsString)],
     ) -> Result<Self, NulError> {
-        let mut words = vec![CString::new(program.as_bytes())?];
-        for argument in arguments {
-            words.push(CString::new(argument.as_bytes())?);
-        }
-        let arguments = PointerList::new(words);
-
+        let words = iter::once(program).chain(arguments.iter().map(OsString::as_os_str));
+        let arguments = PointerList::new(words.map(|word| word.as_bytes().to_vec()))?;
         let mut shell_arguments = vec![SHELL.as_ptr(), ptr::null()];
         shell_arguments.extend(arguments.pointers.iter().skip(1));
 
+        let variables =
+            environment.iter().map(|(key, value)| [key.as_bytes(), b"=", value.as_bytes()].concat());
         Ok(Self {
             candidates: candidates(program, environment)?,
             is_searched: is_searched(program),
             arguments,
-            environment: PointerList::new(variables(environment)?),
+            environment: PointerList::new(variables)?,
             shell_arguments,
         })
     }
@@ -89,9 +88,10 @@ struct PointerList {
 }
 
 impl PointerList {
-    fn new(strings: Vec<CString>) -> Self {
+    fn new(strings: impl Iterator<Item = Vec<u8>>) -> Result<Self, NulError> {
+        let strings: Vec<_> = strings.map(CString::new).collect::<Result<_, _>>()?;
         let pointers = strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect();
-        Self { pointers, _strings: strings }
+        Ok(Self { pointers, _strings: strings })
     }
 }
 
@@ -116,13 +116,6 @@ fn candidate(directory: &[u8], name: &[u8]) -> Result<CString, NulError> {
     // An empty entry of PATH means the current directory.
     let directory = if directory.is_empty() { b"." } else { directory };
     CString::new([directory, b"/", name].concat())
-}
-
-fn variables(environment: &[(OsString, OsString)]) -> Result<Vec<CString>, NulError> {
-    environment
-        .iter()
-        .map(|(key, value)| CString::new([key.as_bytes(), b"=", value.as_bytes()].concat()))
-        .collect()
 }
 
 fn execute(file: &CStr, arguments: &[*const c_char], environment: &[*const c_char]) -> i32 {

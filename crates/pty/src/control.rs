@@ -1,5 +1,5 @@
 //! Everything about the inner terminal that is neither reading nor typing: its size, its settings, who is in front of
-//! it.
+//! it. Who waits for it is in `probe.rs`.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -9,7 +9,7 @@ use rustix::pty::OpenptFlags;
 use rustix::termios::{QueueSelector, tcsetwinsize};
 
 use crate::host::WindowSize;
-use crate::probe::{Probe, TerminalId, WaitingThread, probe, probe_elsewhere};
+use crate::probe::TerminalId;
 use crate::terminal::Termios;
 
 /// The inner terminal, to be asked and resized.
@@ -32,23 +32,6 @@ pub struct LineMode {
     pub echo: bool,
     /// The character that ends the input; zero where there is none.
     pub eof: u8,
-}
-
-impl LineMode {
-    fn of(settings: &Termios) -> Self {
-        Self {
-            canonical: settings.has_local_flag(libc::ICANON),
-            echo: settings.has_local_flag(libc::ECHO),
-            eof: settings.special(libc::VEOF),
-        }
-    }
-}
-
-impl Default for LineMode {
-    /// What the kernel gives a fresh terminal.
-    fn default() -> Self {
-        Self { canonical: true, echo: true, eof: 0x04 }
-    }
 }
 
 impl Control {
@@ -85,7 +68,12 @@ impl Control {
     /// The settings that matter to a typist. The kernel refuses them to no holder of a master; if it did,
     /// the settings of a fresh terminal are the answer.
     pub fn line_mode(&self) -> LineMode {
-        self.termios().map(|settings| LineMode::of(&settings)).unwrap_or_default()
+        let fresh = LineMode { canonical: true, echo: true, eof: 0x04 };
+        self.termios().map_or(fresh, |settings| LineMode {
+            canonical: settings.has_local_flag(libc::ICANON),
+            echo: settings.has_local_flag(libc::ECHO),
+            eof: settings.special(libc::VEOF),
+        })
     }
 
     /// The process group in front of the terminal, if there is one.
@@ -110,22 +98,6 @@ impl Control {
     fn tools_side(&self) -> io::Result<OwnedFd> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         Ok(rustix::pty::ioctl_tiocgptpeer(&self.master, flags)?)
-    }
-
-    /// Whether a process of another session waits for the terminal: the server of tmux or screen, a pinentry. They
-    /// read for the program in front, so [`Control::probe`] finds no waiting process.
-    pub fn is_awaited_elsewhere(&self) -> bool {
-        probe_elsewhere(self.foreground_group(), self.terminal)
-    }
-
-    /// Whether a process in front of the terminal waits for it: see [`Probe`].
-    pub fn probe(&self) -> Probe {
-        probe(self.foreground_group(), self.terminal, self.line_mode())
-    }
-
-    /// Whether who waited for the terminal still does.
-    pub fn still_waits(&self, waiting: WaitingThread) -> bool {
-        waiting.still_waits(self.terminal)
     }
 }
 

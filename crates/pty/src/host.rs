@@ -63,11 +63,19 @@ impl RawTerminal {
     }
 
     /// Restores the terminal for a while, as before stopping.
+    ///
+    /// # Only what is ours
+    ///
+    /// Settings that are no longer as we made them were changed by another program, most likely a shell that took the
+    /// terminal back while we were stopped and is editing a line: ours to leave alone. SIGTTOU is blocked meanwhile, or
+    /// restoring from the background would stop us, on our way out, for ever.
     pub fn suspend(&mut self) -> io::Result<()> {
-        match self.raw.take() {
-            Some(raw) => restore(&self.terminal, &self.saved, &raw),
-            None => Ok(()),
-        }
+        let Some(raw) = self.raw.take() else { return Ok(()) };
+        let before = SignalSet::of(Signal::TTOU).block()?;
+        let now = Termios::of(&self.terminal);
+        let restored = now.and_then(|now| if now == raw { self.saved.apply(&self.terminal) } else { Ok(()) });
+        before.replace_mask()?;
+        restored
     }
 
     /// Makes it raw again. What it was meanwhile is what will be restored: the user may have changed it, or a shell
@@ -79,7 +87,7 @@ impl RawTerminal {
         }
         self.saved = now;
         self.saved.raw(self.keep_output_processing).apply(&self.terminal)?;
-        // What the terminal made of it: it may keep settings that we asked to change, and `restore` compares.
+        // What the terminal made of it: it may keep settings that we asked to change, and `suspend` compares.
         self.raw = Some(Termios::of(&self.terminal)?);
         Ok(())
     }
@@ -100,20 +108,4 @@ pub fn window_size(terminal: impl AsFd) -> io::Result<WindowSize> {
 /// Whether this is a terminal at all.
 pub fn is_terminal(descriptor: impl AsFd) -> bool {
     Termios::of(descriptor).is_ok()
-}
-
-/// # Only what is ours
-///
-/// Settings that are no longer as we made them were changed by another program, most likely a shell that took the
-/// terminal back while we were stopped and is editing a line: ours to leave alone. SIGTTOU is blocked meanwhile, or
-/// restoring from the background would stop us, on our way out, for ever.
-fn restore(terminal: &OwnedFd, saved: &Termios, raw: &Termios) -> io::Result<()> {
-    let before = SignalSet::of(Signal::TTOU).block()?;
-    let restored = match Termios::of(terminal) {
-        Ok(now) if now == *raw => saved.apply(terminal),
-        Ok(_) => Ok(()),
-        Err(error) => Err(error),
-    };
-    before.replace_mask()?;
-    restored
 }

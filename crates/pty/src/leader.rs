@@ -90,13 +90,10 @@ struct Leader {
 #[derive(Clone, Copy)]
 enum ToolProcess {
     /// Forked; `outcome` will say why it could not execute, or end without a word when it did.
-    Starting {
-        pid: libc::pid_t,
-        outcome: RawFd,
-    },
-    Running {
-        pid: libc::pid_t,
-    },
+    Starting { pid: libc::pid_t, outcome: RawFd },
+    /// It is the tool.
+    Running { pid: libc::pid_t },
+    /// It has ended, or never was.
     Over,
 }
 

@@ -71,7 +71,7 @@ pub use halves::{ReadHalf, WriteHalf};
 pub use harden::{adopt_orphans, boot_time, end_children, monotonic, protect_this_process};
 pub use host::{RawTerminal, WindowSize, is_terminal, window_size};
 pub use link::{GuardianNote, TerminalChange};
-pub use output::{HostInput, HostOutput, InputKind};
+pub use output::{HostInput, HostOutput, InputKind, is_ready};
 pub use probe::{Probe, TtyWait, WaitingThread};
 pub use session::{Session, SpawnConfig, SpawnError, spawn};
 pub use signals::{Signal, Signals, Stop, stop_self};

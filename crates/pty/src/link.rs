@@ -50,21 +50,19 @@ impl HostRequest {
 
     pub(crate) fn encode(self) -> [u8; Self::BYTES] {
         let mut packet = [0; Self::BYTES];
-        match self {
-            Self::Signal(signal) => packet[..2].copy_from_slice(&[Self::SIGNAL, signal.as_raw() as u8]),
-            Self::SignalTool(signal) => {
-                packet[..2].copy_from_slice(&[Self::SIGNAL_TOOL, signal.as_raw() as u8])
+        let (kind, detail) = match self {
+            Self::Signal(signal) => (Self::SIGNAL, signal.as_raw() as u8),
+            Self::SignalTool(signal) => (Self::SIGNAL_TOOL, signal.as_raw() as u8),
+            Self::Foreground(is_front) => (Self::FOREGROUND, is_front.into()),
+            Self::Note(GuardianNote { restore: None, alternate_screen }) => {
+                (Self::CLEAR, alternate_screen.into())
             }
-            Self::Foreground(is_front) => packet[..2].copy_from_slice(&[Self::FOREGROUND, is_front.into()]),
-            Self::Note(note) => {
-                packet[1] = note.alternate_screen.into();
-                if let Some(change) = note.restore {
-                    packet[0] = Self::RESTORE;
-                    packet[2..2 + Termios::BYTES].copy_from_slice(&change.from.to_bytes());
-                    packet[2 + Termios::BYTES..].copy_from_slice(&change.to.to_bytes());
-                }
+            Self::Note(GuardianNote { restore: Some(TerminalChange { from, to }), alternate_screen }) => {
+                packet[2..].copy_from_slice([from.to_bytes(), to.to_bytes()].as_flattened());
+                (Self::RESTORE, alternate_screen.into())
             }
-        }
+        };
+        packet[..2].copy_from_slice(&[kind, detail]);
         packet
     }
 

@@ -104,26 +104,19 @@ pub enum InputKind {
     Nobody,
 }
 
-impl InputKind {
-    fn of(input: BorrowedFd<'_>, file: FileType) -> Self {
-        match file == FileType::CharacterDevice {
-            true if is_terminal(input) => Self::Terminal,
-            true => Self::Nobody,
-            false => Self::Stream,
-        }
-    }
-}
-
 impl HostInput {
     /// Finds out what `input` is; it is neither changed nor kept.
     pub fn open(input: impl AsFd) -> io::Result<Self> {
         let input = input.as_fd();
         let file = FileType::from_raw_mode(fstat(input)?.st_mode);
-        let descriptor = match opened_anew(file, input, OFlags::RDONLY) {
-            Some(descriptor) => descriptor,
-            None => fcntl_dupfd_cloexec(input, 3)?,
+        let ours = opened_anew(file, input, OFlags::RDONLY);
+        let descriptor = ours.map_or_else(|| fcntl_dupfd_cloexec(input, 3), Ok)?;
+        let kind = match file == FileType::CharacterDevice {
+            true if is_terminal(input) => InputKind::Terminal,
+            true => InputKind::Nobody,
+            false => InputKind::Stream,
         };
-        Ok(Self { descriptor, kind: InputKind::of(input, file) })
+        Ok(Self { descriptor, kind })
     }
 
     pub fn kind(&self) -> InputKind {
@@ -158,8 +151,8 @@ fn opened_anew(kind: FileType, descriptor: BorrowedFd<'_>, access: OFlags) -> Op
     may_be.then(|| reopen(descriptor, access).ok()).flatten()
 }
 
-/// An error or a hang-up is also something to be told by reading or writing.
-fn is_ready(descriptor: &OwnedFd, interest: PollFlags) -> io::Result<bool> {
-    let mut descriptors = [PollFd::new(descriptor, interest)];
+/// Whether it can be read or written now. An error or a hang-up is also something to be told by that.
+pub fn is_ready(descriptor: impl AsFd, interest: PollFlags) -> io::Result<bool> {
+    let mut descriptors = [PollFd::new(&descriptor, interest)];
     Ok(poll(&mut descriptors, Some(Duration::ZERO))? > 0)
 }

@@ -13,12 +13,12 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::Stat;
 
-use crate::control::LineMode;
+use crate::control::{Control, LineMode};
 
 /// Most processes of one group, threads of all of them, and descriptors of one set that are looked at; beyond, the
 /// answer is `Unknown`.
@@ -78,14 +78,6 @@ pub struct WaitingThread {
 }
 
 impl WaitingThread {
-    pub(crate) fn still_waits(self, terminal: TerminalId) -> bool {
-        let thread = Thread {
-            directory: PathBuf::from(format!("/proc/{}/task/{}", self.process, self.thread)),
-            names: Names::Both,
-        };
-        matches!(thread.waits_for(terminal), TtyWait::Read | TtyWait::Poll)
-    }
-
     /// How long the threads of its process have been ready to run and without a processor so far, all together: on a busy
     /// machine it is no sign of anything that they were slow by as much. Nothing where the kernel does not count it.
     pub fn queued(self) -> Duration {
@@ -125,34 +117,31 @@ impl TerminalId {
     }
 }
 
-/// Looks at everybody in this group.
-pub(crate) fn probe(foreground_group: Option<i32>, terminal: TerminalId, mode: LineMode) -> Probe {
-    let mut search = WaiterSearch::new(terminal, Names::Both);
-    let wait = foreground_group.map_or(TtyWait::None, |group| search.in_group(group));
-    let WaiterSearch { waiting, is_running, .. } = search;
-    Probe { wait, mode, waiting, is_running }
-}
-
-impl WaiterSearch {
-    fn new(terminal: TerminalId, names: Names) -> Self {
-        Self { terminal, names, threads_left: MOST_THREADS, waiting: None, is_running: false }
+impl Control {
+    /// Whether a process in front of the terminal waits for it: see [`Probe`].
+    pub fn probe(&self) -> Probe {
+        let mut search = WaiterSearch::new(self.terminal, Names::Both);
+        let wait = self.foreground_group().map_or(TtyWait::None, |group| search.in_group(group));
+        Probe { wait, mode: self.line_mode(), waiting: search.waiting, is_running: search.is_running }
     }
 
-    fn in_group(&mut self, group: i32) -> TtyWait {
-        // The first of the group first: mostly it is the one, and then the rest of the machine need not be looked
-        // through. It may have left the group that it gave its number to.
-        let first = if group_of(group) == Some(group) { self.in_process(group) } else { TtyWait::None };
-        if first == TtyWait::Read { first } else { first.max(self.in_others(group)) }
+    /// Whether a process of another session waits for this very terminal: the server of tmux or screen, a pinentry. They
+    /// read for the program in front, so [`Control::probe`] finds no waiting process. `/dev/tty` does not count: there it is
+    /// another terminal. Nor does who is in the session, behind: the kernel stops it when it reads.
+    pub fn is_awaited_elsewhere(&self) -> bool {
+        let session = self.foreground_group().and_then(session_of);
+        let (Ok(processes), Some(session)) = (processes(), session) else { return false };
+        let mut search = WaiterSearch::new(self.terminal, Names::ItsOwn);
+        let mut others = processes.filter(|&process| session_of(process).is_some_and(|of| of != session));
+        others.any(|process| matches!(search.in_process(process), TtyWait::Read | TtyWait::Poll))
     }
-}
 
-/// Looks at everybody outside of this group's session who waits for this very terminal. `/dev/tty` does not count: there
-/// it is another terminal. Nor does who is in the session, behind: the kernel stops it when it reads.
-pub(crate) fn probe_elsewhere(group: Option<i32>, terminal: TerminalId) -> bool {
-    let (Ok(processes), Some(session)) = (processes(), group.and_then(session_of)) else { return false };
-    let mut search = WaiterSearch::new(terminal, Names::ItsOwn);
-    let mut others = processes.filter(|&process| session_of(process).is_some_and(|of| of != session));
-    others.any(|process| matches!(search.in_process(process), TtyWait::Read | TtyWait::Poll))
+    /// Whether who waited for the terminal still does.
+    pub fn still_waits(&self, WaitingThread { process, thread }: WaitingThread) -> bool {
+        let directory = PathBuf::from(format!("/proc/{process}/task/{thread}"));
+        let thread = Thread { directory, names: Names::Both };
+        matches!(thread.waits_for(self.terminal), TtyWait::Read | TtyWait::Poll)
+    }
 }
 
 struct WaiterSearch {
@@ -174,47 +163,61 @@ enum Names {
 }
 
 impl WaiterSearch {
+    fn new(terminal: TerminalId, names: Names) -> Self {
+        Self { terminal, names, threads_left: MOST_THREADS, waiting: None, is_running: false }
+    }
+
+    fn in_group(&mut self, group: i32) -> TtyWait {
+        // The first of the group first: mostly it is the one, and then the rest of the machine need not be looked
+        // through. It may have left the group that it gave its number to.
+        let first = if group_of(group) == Some(group) { self.in_process(group) } else { TtyWait::None };
+        if first == TtyWait::Read { first } else { first.max(self.in_others(group)) }
+    }
+
     fn in_others(&mut self, group: i32) -> TtyWait {
         let Ok(processes) = processes() else { return TtyWait::Unknown };
         let mut members = processes.filter(|&process| process != group && group_of(process) == Some(group));
-        let mut strongest = TtyWait::None;
-        for process in members.by_ref().take(MOST_PROCESSES) {
-            strongest = strongest.max(self.in_process(process));
-            if strongest == TtyWait::Read {
-                return strongest;
-            }
-        }
-        if members.next().is_some() { strongest.max(TtyWait::Unknown) } else { strongest }
+        let found = strongest(members.by_ref().take(MOST_PROCESSES).map(|process| self.in_process(process)));
+        if members.next().is_some() { found.max(TtyWait::Unknown) } else { found }
     }
 
     fn in_process(&mut self, process: i32) -> TtyWait {
         let tasks = PathBuf::from(format!("/proc/{process}/task"));
-        let entries = match fs::read_dir(&tasks) {
-            Ok(entries) => entries,
+        match fs::read_dir(&tasks) {
+            Ok(entries) => {
+                // One more than may be looked at says that there are more.
+                let entries = entries.flatten().take(self.threads_left + 1);
+                strongest(entries.map(|entry| self.in_thread(process, &tasks, &entry.file_name())))
+            }
             // Gone; or, where procfs hides other users' processes, there and unseen.
-            Err(_) if group_of(process).is_none() => return TtyWait::None,
-            Err(_) => return TtyWait::Unknown,
-        };
-        let mut strongest = TtyWait::None;
-        for entry in entries.flatten() {
-            if self.threads_left == 0 {
-                return strongest.max(TtyWait::Unknown);
-            }
-            self.threads_left -= 1;
-            let thread = Thread { directory: tasks.join(entry.file_name()), names: self.names };
-            let wait = thread.waits_for(self.terminal);
-            self.is_running |= wait == TtyWait::None && thread.runs();
-            strongest = strongest.max(wait);
-            if matches!(wait, TtyWait::Read | TtyWait::Poll) {
-                let thread = number(&entry.file_name());
-                self.waiting = thread.map(|thread| WaitingThread { process, thread });
-            }
-            if wait == TtyWait::Read {
-                return strongest;
-            }
+            Err(_) if group_of(process).is_none() => TtyWait::None,
+            Err(_) => TtyWait::Unknown,
         }
-        strongest
     }
+
+    fn in_thread(&mut self, process: i32, tasks: &Path, name: &OsStr) -> TtyWait {
+        let Some(left) = self.threads_left.checked_sub(1) else { return TtyWait::Unknown };
+        self.threads_left = left;
+        let thread = Thread { directory: tasks.join(name), names: self.names };
+        let wait = thread.waits_for(self.terminal);
+        self.is_running |= wait == TtyWait::None && thread.runs();
+        if matches!(wait, TtyWait::Read | TtyWait::Poll) {
+            self.waiting = number(name).map(|thread| WaitingThread { process, thread });
+        }
+        wait
+    }
+}
+
+/// Nothing overrules a read: the rest is not looked at.
+fn strongest(waits: impl Iterator<Item = TtyWait>) -> TtyWait {
+    let mut strongest = TtyWait::None;
+    for wait in waits {
+        strongest = strongest.max(wait);
+        if strongest == TtyWait::Read {
+            break;
+        }
+    }
+    strongest
 }
 
 /// One thread, as a directory of procfs.
@@ -248,23 +251,18 @@ impl Thread {
             BlockedIn::Call { number, arguments } => (number, arguments),
         };
         let [first, second, ..] = arguments;
-        match number {
-            _ if READS.contains(&number) => self.among(Some(vec![first]), terminal, TtyWait::Read),
-            libc::SYS_sendfile => self.among(Some(vec![second]), terminal, TtyWait::Read),
-            _ if POLLS.contains(&number) => self.among(self.poll_set(first, second), terminal, TtyWait::Poll),
-            _ if SELECTS.contains(&number) => {
-                self.among(self.select_set(first, second), terminal, TtyWait::Poll)
-            }
-            _ if EPOLLS.contains(&number) => self.among(self.epoll_set(first), terminal, TtyWait::Poll),
+        let (descriptors, so) = match number {
+            _ if READS.contains(&number) => (Some(vec![first]), TtyWait::Read),
+            libc::SYS_sendfile => (Some(vec![second]), TtyWait::Read),
+            _ if POLLS.contains(&number) => (self.poll_set(first, second), TtyWait::Poll),
+            _ if SELECTS.contains(&number) => (self.select_set(first, second), TtyWait::Poll),
+            _ if EPOLLS.contains(&number) => (self.epoll_set(first), TtyWait::Poll),
             // What is waited for lies in a ring that we cannot walk.
-            libc::SYS_io_uring_enter => TtyWait::Unknown,
-            _ => TtyWait::None,
-        }
-    }
-
-    /// Waits so if the terminal is among these descriptors, which could perhaps not be read.
-    fn among(&self, descriptors: Option<Vec<u64>>, terminal: TerminalId, so: TtyWait) -> TtyWait {
+            libc::SYS_io_uring_enter => return TtyWait::Unknown,
+            _ => return TtyWait::None,
+        };
         match descriptors {
+            // They could not be read.
             None => TtyWait::Unknown,
             Some(all) if all.iter().any(|&descriptor| self.is_terminal(descriptor, terminal)) => so,
             Some(_) => TtyWait::None,
@@ -341,10 +339,8 @@ impl Thread {
 enum BlockedIn {
     /// It runs, or waits outside of any call.
     Nothing,
-    Call {
-        number: i64,
-        arguments: [u64; 6],
-    },
+    /// This call, with its arguments.
+    Call { number: i64, arguments: [u64; 6] },
     /// A call of a 32-bit program, whose numbers mean other things.
     Unreadable,
 }

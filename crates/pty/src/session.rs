@@ -85,7 +85,7 @@ pub fn spawn(config: &SpawnConfig<'_>) -> Result<Session, SpawnError> {
     Ok(Session {
         reader: ReadHalf { master: Arc::clone(&master) },
         writer: WriteHalf { master: Arc::clone(&master) },
-        child: Child::new(ours, Arc::clone(&master), leader),
+        child: Child { link: ours, master: Arc::clone(&master), leader, is_over: false },
         control: Control { master, terminal, lent: settings, fresh },
     })
 }

@@ -53,13 +53,9 @@ impl Events {
         );
     }
 
-    /// Comes right before the prompt that it speaks of.
-    pub(crate) fn drift(&mut self, sighting: SightingNo, how: &str, now: Moment) {
-        self.write(now, json!({ "event": "drift", "sighting": sighting.0, "how": how }));
-    }
-
-    pub(crate) fn gone(&mut self, sighting: SightingNo, how: &str, now: Moment) {
-        self.write(now, json!({ "event": "gone", "sighting": sighting.0, "how": how }));
+    /// `gone`, or `drift`, which comes right before the prompt that it speaks of.
+    pub(crate) fn happened(&mut self, event: &str, sighting: SightingNo, how: &str, now: Moment) {
+        self.write(now, json!({ "event": event, "sighting": sighting.0, "how": how }));
     }
 
     /// `by` is told while the reply is on its way: `hook` or `keys`.

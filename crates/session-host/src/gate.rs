@@ -82,12 +82,10 @@ impl Field {
 /// How a reply reaches the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
+    /// Stroke by stroke, as they are now.
     Type(Strokes),
     /// A marker is led to a row, each key as the rows show it then; `strokes` as they are needed now.
-    Steer {
-        aim: Aim,
-        strokes: Strokes,
-    },
+    Steer { aim: Aim, strokes: Strokes },
     /// Said by the tool's own hook; nothing is typed.
     Say(Decision),
 }
@@ -121,11 +119,10 @@ pub(crate) struct Aim {
 /// How an injection that is under way goes on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
+    /// For something to happen, or for its time.
     Waits,
     /// A further stroke was written. `whole`: the last one.
-    Pressed {
-        whole: bool,
-    },
+    Pressed { whole: bool },
     /// This became of it.
     Over(Delivery, Outcome),
 }
@@ -143,13 +140,14 @@ pub(crate) struct Gate {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct GateConfig {
+pub struct GateConfig {
     /// Longest time for which an injection holds the keyboard.
-    pub(crate) echo_window: Duration,
+    pub echo_window: Duration,
     /// How long the tool gets to react to one stroke before the next.
-    pub(crate) settle: Duration,
-    /// The tool is known to ask whether its status is wanted (OSC 7501).
-    pub(crate) answers_status_query: bool,
+    pub settle: Duration,
+    /// The tool reports its status to whoever says that it is wanted (OSC 7501). Only for a tool that is known to
+    /// ask: for any other the answer would be stray input.
+    pub answers_status_query: bool,
 }
 
 impl Gate {
@@ -175,33 +173,33 @@ impl Gate {
     }
 
     /// What a person typed, or a terminal answered: passed on as it is.
-    pub(crate) fn type_local(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn type_local(&mut self, bytes: &[u8]) {
         self.unsent.extend(bytes);
-        self.flush()
+        self.flush();
     }
 
     /// The one query of a tool that we answer in the terminal's place: whether its status is wanted (OSC 7501).
-    pub(crate) fn answer_query(&mut self, answer: &[u8]) -> io::Result<()> {
+    pub(crate) fn answer_query(&mut self, answer: &[u8]) {
         if self.config.answers_status_query {
-            self.unsent.extend(answer);
+            self.type_local(answer);
         }
-        self.flush()
     }
 
     pub(crate) fn wants_to_write(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    /// A terminal that takes no input, or fails, shows as keys that wait and a prompt that does not react; the tool's end
+    /// clears them.
+    pub(crate) fn flush(&mut self) {
         while !self.unsent.is_empty() {
-            match self.writer.write(self.unsent.make_contiguous())? {
-                WriteOutcome::Wrote(count) => drop(self.unsent.drain(..count)),
-                WriteOutcome::WouldBlock => break,
+            match self.writer.write(self.unsent.make_contiguous()) {
+                Ok(WriteOutcome::Wrote(count)) => drop(self.unsent.drain(..count)),
+                Ok(WriteOutcome::WouldBlock) | Err(_) => break,
                 // The tool is gone; nobody will ever read this.
-                WriteOutcome::Closed => self.unsent.clear(),
+                Ok(WriteOutcome::Closed) => self.unsent.clear(),
             }
         }
-        Ok(())
     }
 
     /// The injection that is under way.
@@ -263,10 +261,9 @@ impl Gate {
     /// Puts on disk that this reply is about to be typed. On failure nothing may be typed.
     pub(crate) fn intend(&mut self, ticket: &Ticket) -> io::Result<()> {
         pause::point("gate-before-intent");
-        self.journal.intend(&JournalEntry::Intent {
-            reply_id: ticket.delivery.reply.to_string(),
-            prompt_id: ticket.delivery.prompt.to_string(),
-        })?;
+        let Delivery { reply, prompt, .. } = ticket.delivery;
+        let (reply_id, prompt_id) = (reply.to_string(), prompt.to_string());
+        self.journal.intend(&JournalEntry::Intent { reply_id, prompt_id })?;
         pause::point("gate-after-intent");
         Ok(())
     }
@@ -323,7 +320,8 @@ impl Gate {
     /// When [`Gate::look`] or [`Gate::press_enter`] wants to be called although nothing happened.
     pub(crate) fn next_deadline(&self) -> Option<Moment> {
         let look_at = self.injection.as_ref().map(|injection| injection.look_at);
-        [look_at, self.remote.enter_at()].into_iter().flatten().min()
+        let enter_at = self.remote.pending.map(|(_, at)| at);
+        [look_at, enter_at].into_iter().flatten().min()
     }
 
     /// The screen was looked at: go on with the strokes, or say how it ended.
@@ -339,8 +337,7 @@ impl Gate {
                 let whole = injection.is_whole();
                 injection.look_at = now + injection::REACTION_LIMIT;
                 self.unsent.extend(&stroke.bytes);
-                // A failing terminal shows itself as a prompt that does not react.
-                let _ = self.flush();
+                self.flush();
                 Progress::Pressed { whole }
             }
             Next::Over(outcome) => {
@@ -365,7 +362,7 @@ impl Gate {
         let around = Surroundings { is_injecting: self.injection.is_some(), is_typed_at, ..around };
         let keys = match self.remote.judge(id, keys, around) {
             Ok(keys) => keys,
-            Err(progress) => return progress,
+            Err(outcome) => return RemoteProgress { is_written: false, outcome },
         };
         pause::point("gate-before-typing-intent");
         let typing_id = id.to_string();
@@ -379,16 +376,16 @@ impl Gate {
         }
         pause::point("gate-after-typing");
         if keys.then_enter {
-            self.remote.await_enter(id, now + injection::BEFORE_ENTER);
-            return RemoteProgress::EnterFollows;
+            self.remote.pending = Some((id, now + injection::BEFORE_ENTER));
+            return RemoteProgress { is_written: true, outcome: None };
         }
         self.note_typed(id);
-        RemoteProgress::Typed
+        RemoteProgress { is_written: true, outcome: Some(TypingOutcome::Typed) }
     }
 
     fn end_remote(&mut self, id: TypingId, outcome: TypingOutcome) -> RemoteProgress {
         self.remote.settle(id, outcome);
-        RemoteProgress::Over(outcome)
+        RemoteProgress { is_written: false, outcome: Some(outcome) }
     }
 
     fn note_typed(&mut self, id: TypingId) {
@@ -402,7 +399,7 @@ impl Gate {
         let id = self.remote.take_due(Some(now))?;
         self.unsent.push_back(b'\r');
         // A terminal that takes nothing now takes it behind what it has not taken either.
-        let _ = self.flush();
+        self.flush();
         self.note_typed(id);
         Some(id)
     }

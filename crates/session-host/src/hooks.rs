@@ -47,13 +47,14 @@ pub(crate) struct Hooks {
 }
 
 /// What the tool has said of its turn.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum ToolTurn {
+    #[default]
+    Unknown,
+    /// It is at work, and may ask.
     Works,
-    /// It has finished, or nothing was heard of it.
-    Over {
-        last_words: Option<String>,
-    },
+    /// It has finished, with these words.
+    Over(String),
 }
 
 #[derive(Debug)]
@@ -87,12 +88,6 @@ pub(crate) enum FromHook {
     Withdrawn,
 }
 
-impl Default for ToolTurn {
-    fn default() -> Self {
-        ToolTurn::Over { last_words: None }
-    }
-}
-
 impl PendingRequest {
     fn is_shown_as(&self, no: SightingNo) -> bool {
         self.dialog.as_ref().is_some_and(|dialog| dialog.no == no)
@@ -122,9 +117,9 @@ impl Hooks {
         heard.extend((self.waiting.len()..before).map(|_| FromHook::Withdrawn));
         for mut arriving in std::mem::take(&mut self.arriving) {
             match arriving.read() {
-                Arrival::Open => self.arriving.push(arriving),
-                Arrival::Gone => {}
-                Arrival::Whole => heard.push(self.hear(arriving)),
+                Ok(true) => heard.push(self.hear(arriving)),
+                Ok(false) => self.arriving.push(arriving),
+                Err(_) => {}
             }
         }
         heard
@@ -151,10 +146,8 @@ impl Hooks {
                 return FromHook::Asked(id);
             }
             HookEvent::Works => self.turn = ToolTurn::Works,
-            HookEvent::Finished { message } => {
-                self.turn = ToolTurn::Over { last_words: Some(message.clone()) };
-            }
-            HookEvent::Ended if matches!(self.turn, ToolTurn::Works) => self.turn = ToolTurn::default(),
+            HookEvent::Finished { message } => self.turn = ToolTurn::Over(message.clone()),
+            HookEvent::Ended if matches!(self.turn, ToolTurn::Works) => self.turn = ToolTurn::Unknown,
             HookEvent::Ended | HookEvent::Done(_) | HookEvent::Waits { .. } | HookEvent::Other => {}
         }
         // Its connection closes here: the hook has nothing to wait for.
@@ -175,8 +168,8 @@ impl Hooks {
     /// What the tool said last before it finished.
     pub(crate) fn last_words(&self) -> Option<&str> {
         match &self.turn {
-            ToolTurn::Works => None,
-            ToolTurn::Over { last_words } => last_words.as_deref().filter(|words| !words.trim().is_empty()),
+            ToolTurn::Over(words) if !words.trim().is_empty() => Some(words),
+            ToolTurn::Unknown | ToolTurn::Works | ToolTurn::Over(_) => None,
         }
     }
 
@@ -297,28 +290,21 @@ impl Drop for Listening {
     }
 }
 
-enum Arrival {
-    Open,
-    Whole,
-    Gone,
-}
-
 impl Arriving {
-    fn read(&mut self) -> Arrival {
+    /// Whether the event is whole. An error: who brought it has gone, or brings too much.
+    fn read(&mut self) -> io::Result<bool> {
         let mut buffer = [0; 64 * 1024];
-        loop {
-            match ReadOutcome::of_read(&self.stream, &mut buffer) {
-                Ok(ReadOutcome::Data(count)) => self.bytes.extend_from_slice(&buffer[..count]),
-                Ok(ReadOutcome::WouldBlock) => return Arrival::Open,
-                Ok(ReadOutcome::End) | Err(_) => return Arrival::Gone,
-            }
-            if self.bytes.ends_with(b"\n") {
-                return Arrival::Whole;
-            }
+        while !self.bytes.ends_with(b"\n") {
             if self.bytes.len() > LONGEST_EVENT {
-                return Arrival::Gone;
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            match ReadOutcome::of_read(&self.stream, &mut buffer)? {
+                ReadOutcome::Data(count) => self.bytes.extend_from_slice(&buffer[..count]),
+                ReadOutcome::WouldBlock => return Ok(false),
+                ReadOutcome::End => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
         }
+        Ok(true)
     }
 }
 

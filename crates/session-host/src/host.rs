@@ -24,7 +24,7 @@ use atlasbridge_wire::session::{End, Report, SessionInfo};
 
 use crate::captures::Captures;
 use crate::events::Events;
-use crate::gate::{Gate, GateConfig};
+use crate::gate::Gate;
 use crate::hooks::Hooks;
 use crate::journal::Journal;
 use crate::link::Link;
@@ -98,23 +98,14 @@ struct Host {
 
 /// Where the session stands.
 enum Phase {
+    /// The tool runs, or starts.
     Running,
     /// Somebody asked the tool to end; it is killed then.
-    Ending {
-        kill_at: Moment,
-        hung_up: bool,
-    },
-    /// The tool has ended; its last words are still coming.
-    LastWords {
-        end: End,
-        until: Moment,
-        heard: usize,
-    },
+    Ending { kill_at: Moment, hung_up: bool },
+    /// The tool has ended; its last words are still coming. So many bytes of them were heard.
+    LastWords { end: End, until: Moment, heard: usize },
     /// Everything is shown; the hub may still note it.
-    LastNotes {
-        end: End,
-        until: Moment,
-    },
+    LastNotes { end: End, until: Moment },
 }
 
 /// What is done when a descriptor is ready.
@@ -153,21 +144,16 @@ impl Host {
             terminal.take_or_leave().map_err(RunError::Raw)?;
         }
         let info = info(&config, spawned.child.leader_pid());
-        let mut link = Link::new(files.socket.clone(), config.hub.clone(), config.version.clone(), info);
+        let mut link = Link::new(files.socket.clone(), config.hub.clone(), &config.version, info);
         if let Err(error) = &hooks {
             link.notice(&format!(
                 "the tool's hooks were not heard ({error}); its dialogs were read off the screen alone"
             ));
         }
-        let gate = GateConfig {
-            echo_window: config.echo_window,
-            settle: config.inject_settle,
-            answers_status_query: config.answers_status_query,
-        };
         Ok(Self {
             began: monotonic(),
             relay: Relay::new(spawned.reader, output, shows_terminal),
-            gate: Gate::new(spawned.writer, Journal::new(files.journal.clone()), gate),
+            gate: Gate::new(spawned.writer, Journal::new(files.journal.clone()), config.gate),
             child: spawned.child,
             control: spawned.control,
             prompts: Prompts::new(config.keys_after),
@@ -325,8 +311,7 @@ impl Host {
 
     fn on_tool(&mut self, flags: PollFlags) {
         if flags.contains(PollFlags::OUT) {
-            // A terminal that takes no input shows as keys that wait; the tool's end clears them.
-            let _ = self.gate.flush();
+            self.gate.flush();
         }
         if !flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) || !self.relay.wants_to_read() {
             return;

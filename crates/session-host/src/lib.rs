@@ -30,6 +30,7 @@ use atlasbridge_detect::DetectorConfig;
 use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_pty::SpawnError;
 
+pub use gate::GateConfig;
 pub use host::run;
 pub use link::HubStart;
 pub use relay::Relay;
@@ -47,15 +48,9 @@ pub struct HostConfig {
     pub files: HostFiles,
     pub hub: HubStart,
     pub detector: DetectorConfig,
-    /// The tool reports its status to whoever says that it is wanted (OSC 7501). Only for a tool that is known to
-    /// ask: for any other the answer would be stray input.
-    pub answers_status_query: bool,
+    pub gate: GateConfig,
     /// A dialog that was just drawn takes no keys yet: how long to wait, where the tool is known for it.
     pub keys_after: Duration,
-    /// Longest time for which an injection holds the keyboard.
-    pub echo_window: Duration,
-    /// How long the tool gets to react to one stroke before the next.
-    pub inject_settle: Duration,
 }
 
 /// What is run, and where.

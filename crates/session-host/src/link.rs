@@ -46,8 +46,8 @@ const MOST_KEPT: usize = 1024;
 pub(crate) struct Link {
     socket: PathBuf,
     start: HubStart,
-    version: String,
-    info: SessionInfo,
+    /// What is said first on each connection.
+    introduction: Vec<u8>,
     state: LinkState,
     kept: VecDeque<(u64, Report)>,
     next_n: u64,
@@ -77,12 +77,12 @@ pub(crate) enum FromHub {
 }
 
 impl Link {
-    pub(crate) fn new(socket: PathBuf, start: HubStart, version: String, info: SessionInfo) -> Self {
+    pub(crate) fn new(socket: PathBuf, start: HubStart, version: &str, info: SessionInfo) -> Self {
         Self {
             socket,
             start,
-            version,
-            info,
+            introduction: [encode(&Hello::new(Role::Session, version)), encode(&FromSession::Begin(info))]
+                .concat(),
             state: LinkState::Away { retry_at: Moment(AFTER_THE_TOOL) },
             kept: VecDeque::new(),
             next_n: 1,
@@ -255,8 +255,7 @@ impl Link {
     fn connect(&mut self) -> io::Result<()> {
         let stream = self.reach()?;
         self.check_hub(&stream)?;
-        let mut unsent = encode(&Hello::new(Role::Session, &self.version));
-        unsent.extend(encode(&FromSession::Begin(self.info.clone())));
+        let unsent = self.introduction.clone();
         self.state = LinkState::Up { stream, lines: Lines::default(), unsent, is_greeted: false };
         Ok(())
     }
@@ -281,7 +280,8 @@ impl Link {
         let peer = rustix::net::sockopt::socket_peercred(stream)?;
         let pid = peer.pid.as_raw_nonzero().get();
         let is_our_user = peer.uid == rustix::process::getuid();
-        if is_our_user && (self.started_hub == Some(pid) || is_nobodys_child(pid, self.info.host_pid)) {
+        if is_our_user && (self.started_hub == Some(pid) || is_nobodys_child(pid, std::process::id() as i32))
+        {
             return Ok(());
         }
         self.notice("a process inside a session posed as the hub and was not obeyed; look at what the tools have started");

@@ -5,11 +5,10 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
 
 use atlasbridge_detect::{KernelWait, Waits};
 use atlasbridge_pty::{
-    Control, HostOutput, PollFd, PollFlags, ReadHalf, ReadOutcome, TtyWait, WriteOutcome, poll,
+    Control, HostOutput, PollFlags, ReadHalf, ReadOutcome, TtyWait, WriteOutcome, is_ready,
 };
 
 /// A PTY read returns 4 KiB at the median and 19 KiB at most (measured); a buffer of 64 KiB never limits it.
@@ -124,8 +123,7 @@ impl Relay {
 
     /// The tool's side holds something that was not read yet.
     pub(crate) fn has_more(&self) -> bool {
-        let mut tool = [PollFd::new(&self.reader, PollFlags::IN)];
-        poll(&mut tool, Some(Duration::ZERO)).is_ok_and(|ready| ready > 0)
+        is_ready(&self.reader, PollFlags::IN).unwrap_or(false)
     }
 
     /// Somebody does not want to wait for the terminal any longer.

@@ -11,7 +11,7 @@ use atlasbridge_agents::{Launch, Ways, prepare};
 use atlasbridge_detect::{DetectorConfig, Pack};
 use atlasbridge_model::{SessionId, Timestamp};
 use atlasbridge_pty::NO_INTERPRETER;
-use atlasbridge_session_host::{HostConfig, HostFiles, HubStart, ToolCommand};
+use atlasbridge_session_host::{GateConfig, HostConfig, HostFiles, HubStart, ToolCommand};
 
 use crate::args::RunArgs;
 use crate::client::{SESSION_MARKER, hub_command};
@@ -69,11 +69,13 @@ pub(super) fn run(args: RunArgs, output: &Output) -> anyhow::Result<ExitCode> {
             hooks: prepared.hooks.as_ref().map(|hooks| hooks.socket.clone()),
         },
         hub: HubStart { program: hub_program, args: hub_args, env: std::env::vars_os().collect() },
-        answers_status_query: pack.as_ref().is_some_and(|pack| pack.asks_for_status()),
+        gate: GateConfig {
+            echo_window: Duration::from_millis(config.prompts.echo_suppression_ms),
+            settle: Duration::from_millis(config.prompts.inject_settle_ms),
+            answers_status_query: pack.as_ref().is_some_and(|pack| pack.asks_for_status()),
+        },
         keys_after: pack.as_ref().map_or(Duration::ZERO, |pack| pack.keys_after()),
         detector: detector(&config, pack),
-        echo_window: Duration::from_millis(config.prompts.echo_suppression_ms),
-        inject_settle: Duration::from_millis(config.prompts.inject_settle_ms),
         tool,
     })?;
     // Nothing of them stays behind.

@@ -148,26 +148,22 @@ impl Ledger {
     }
 }
 
-/// What speaks against typing this reply as the world looks now. Asked before the intent is written, and once more
+/// What speaks against typing this reply as the world looks now: the first that holds. Asked before the intent is written, and once more
 /// right before the bytes: a disk may be slow, and the screen of that moment counts.
 pub(super) fn objection(request: &InjectRequest, facts: &Facts) -> Option<Outcome> {
-    if facts.tool_gone {
-        Some(Outcome::ToolGone)
-    } else if facts.answered_locally {
-        Some(Outcome::AnsweredLocally)
-    } else if request.deadline.is_some_and(|deadline| deadline <= facts.now) {
-        Some(Outcome::TooLate)
-    } else if !facts.standing.as_ref().is_some_and(|seen| request.is_for(seen)) || facts.other_foreground {
-        Some(Outcome::PromptChanged)
-    } else if facts.half_typed {
-        Some(Outcome::TypingLocally)
-    } else if !facts.standing.as_ref().is_some_and(|seen| is_heard(request, facts, seen)) {
-        Some(Outcome::NotReading)
-    } else if request.by_silence && !facts.standing.as_ref().is_some_and(|seen| is_safe(request, seen)) {
-        Some(Outcome::PromptChanged)
-    } else {
-        None
-    }
+    let standing = facts.standing.as_ref();
+    let stands = standing.is_some_and(|seen| request.is_for(seen)) && !facts.other_foreground;
+    let is_safe = !request.by_silence || standing.is_some_and(|seen| is_safe(request, seen));
+    let objections = [
+        (facts.tool_gone, Outcome::ToolGone),
+        (facts.answered_locally, Outcome::AnsweredLocally),
+        (request.deadline.is_some_and(|deadline| deadline <= facts.now), Outcome::TooLate),
+        (!stands, Outcome::PromptChanged),
+        (facts.half_typed, Outcome::TypingLocally),
+        (!standing.is_some_and(|seen| is_heard(request, facts, seen)), Outcome::NotReading),
+        (!is_safe, Outcome::PromptChanged),
+    ];
+    objections.into_iter().find_map(|(holds, outcome)| holds.then_some(outcome))
 }
 
 /// The marker stands elsewhere than when the ticket was given out: its first key is not the one that is needed now.

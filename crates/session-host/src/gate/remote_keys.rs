@@ -37,36 +37,33 @@ pub(crate) struct Surroundings {
 
 /// What becomes of keys or a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RemoteProgress {
-    Typed,
-    /// The text is written; its Enter comes after a pause, and the outcome with it.
-    EnterFollows,
-    /// Not written now: refused, or seen before. This became of it.
-    Over(TypingOutcome),
-    /// This very typing is under way; its outcome comes by itself.
-    UnderWay,
+pub(crate) struct RemoteProgress {
+    /// They were written just now; not if they were refused, or seen before.
+    pub(crate) is_written: bool,
+    /// `None` where it comes by itself: an Enter follows after a pause, and the outcome with it.
+    pub(crate) outcome: Option<TypingOutcome>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct RemoteKeys {
     outcomes: VecDeque<(TypingId, TypingOutcome)>,
     /// A text was typed, and its Enter is due then.
-    pending: Option<(TypingId, Moment)>,
+    pub(super) pending: Option<(TypingId, Moment)>,
 }
 
 impl RemoteKeys {
-    /// The keys, if they may be typed.
+    /// The keys, if they may be typed, or what became of them; `None` while this very typing is under way.
     pub(crate) fn judge<'a>(
         &mut self,
         id: TypingId,
         keys: Option<&'a Keys>,
         around: Surroundings,
-    ) -> Result<&'a Keys, RemoteProgress> {
+    ) -> Result<&'a Keys, Option<TypingOutcome>> {
         if let Some((_, outcome)) = self.outcomes.iter().find(|(known, _)| *known == id) {
-            return Err(RemoteProgress::Over(*outcome));
+            return Err(Some(*outcome));
         }
         if self.pending.is_some_and(|(pending, _)| pending == id) {
-            return Err(RemoteProgress::UnderWay);
+            return Err(None);
         }
         let refusal = match keys {
             _ if around.tool_gone => TypingOutcome::Gone,
@@ -76,19 +73,11 @@ impl RemoteKeys {
             Some(keys) => return Ok(keys),
         };
         self.settle(id, refusal);
-        Err(RemoteProgress::Over(refusal))
+        Err(Some(refusal))
     }
 
     pub(crate) fn is_under_way(&self) -> bool {
         self.pending.is_some()
-    }
-
-    pub(crate) fn enter_at(&self) -> Option<Moment> {
-        self.pending.map(|(_, at)| at)
-    }
-
-    pub(crate) fn await_enter(&mut self, id: TypingId, at: Moment) {
-        self.pending = Some((id, at));
     }
 
     /// The typing whose Enter is due, or every one that is under way if `now` is not given.
@@ -196,17 +185,14 @@ mod tests {
         let mut remote = RemoteKeys::default();
         let free = Surroundings::default();
         assert!(remote.judge(id(1), key().as_ref(), free).is_ok());
-        remote.await_enter(id(1), Moment(Duration::from_millis(200)));
-        assert_eq!(remote.judge(id(1), key().as_ref(), free), Err(RemoteProgress::UnderWay));
-        assert_eq!(remote.judge(id(2), key().as_ref(), free), Err(RemoteProgress::Over(TypingOutcome::Busy)));
+        remote.pending = Some((id(1), Moment(Duration::from_millis(200))));
+        assert_eq!(remote.judge(id(1), key().as_ref(), free), Err(None));
+        assert_eq!(remote.judge(id(2), key().as_ref(), free), Err(Some(TypingOutcome::Busy)));
         assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(199)))), None);
         assert_eq!(remote.take_due(Some(Moment(Duration::from_millis(200)))), Some(id(1)));
         remote.settle(id(1), TypingOutcome::Typed);
-        assert_eq!(
-            remote.judge(id(1), key().as_ref(), free),
-            Err(RemoteProgress::Over(TypingOutcome::Typed))
-        );
-        let busy = Err(RemoteProgress::Over(TypingOutcome::Busy));
+        assert_eq!(remote.judge(id(1), key().as_ref(), free), Err(Some(TypingOutcome::Typed)));
+        let busy = Err(Some(TypingOutcome::Busy));
         assert_eq!(remote.judge(id(2), key().as_ref(), free), busy, "what was refused stays refused");
         assert!(remote.judge(id(3), key().as_ref(), free).is_ok());
     }
@@ -226,7 +212,7 @@ mod tests {
             (None, free, TypingOutcome::Refused),
         ] {
             let judged = RemoteKeys::default().judge(id(1), keys, around);
-            assert_eq!(judged, Err(RemoteProgress::Over(outcome)));
+            assert_eq!(judged, Err(Some(outcome)));
         }
     }
 }

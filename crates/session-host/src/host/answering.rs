@@ -9,6 +9,7 @@ use atlasbridge_wire::session::{FromSession, Health, Inject, Report, ToSession};
 use atlasbridge_wire::twin;
 
 use super::Host;
+use super::stream::Watcher;
 use crate::gate::{
     Aim, Facts, Field, InjectRequest, Injection, NotNow, Presence, Progress, Reaction, Ticket, Unread, Via,
 };
@@ -49,7 +50,9 @@ impl Host {
                 FromHub::Message(ToSession::Stop) => self.stop(Signal::TERM),
                 // The link keeps its own books, and what a newer hub says besides is not for us.
                 FromHub::Message(ToSession::Noted { .. } | ToSession::Unknown) => {}
-                FromHub::Message(ToSession::Watch { on }) => self.on_watch(on),
+                FromHub::Message(ToSession::Watch { on }) => {
+                    self.watch = on.then(|| Watcher::new(self.now()))
+                }
                 FromHub::Message(ToSession::Screen { asked }) => self.tell_screen(asked),
                 FromHub::Message(ToSession::Lines { asked, most }) => self.tell_lines(asked, most),
                 FromHub::Message(ToSession::Type { typing_id, what }) => self.on_type(&typing_id, &what),
@@ -124,10 +127,7 @@ impl Host {
             | twin::Outcome::NotRecorded
             | twin::Outcome::Unknown => false,
         };
-        let stands = || {
-            let seen = self.detector.current_now();
-            seen.is_some_and(|seen| seen.no == request.sighting)
-        };
+        let stands = || self.detector.current_now().is_some_and(|seen| seen.no == request.sighting);
         is_untyped && self.hooks.request_for(request.sighting).is_none() && stands()
     }
 

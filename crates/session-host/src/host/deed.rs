@@ -43,9 +43,7 @@ impl Host {
     pub(super) fn judge_deed(&mut self) {
         let Some(deed) = &self.deed else { return };
         let Some(injection) = self.gate.injection_mut() else { return };
-        if did(deed.before, self.detector.marks(), deed.has_run).belies(deed.answer) {
-            injection.is_belied = true;
-        }
+        injection.is_belied |= did(deed.before, self.detector.marks(), deed.has_run).belies(deed.answer);
     }
 
     /// A hook reports what was done. It comes seconds after a refused dialog is gone, and its answer is long told: so it is

@@ -28,7 +28,7 @@ impl Host {
             && self.hooks.pair_standing(standing) == Pairing::Other
         {
             // Perhaps the next of several that were asked for at once; its own dialog will tell.
-            self.events.drift(standing.no, "other_request", now);
+            self.events.happened("drift", standing.no, "other_request", now);
         }
         if let Some(title) = self.hooks.announce(id) {
             self.observe(Observation::Told(ToolWord::Waits { title: &title }));
@@ -67,7 +67,7 @@ impl Host {
             return;
         }
         if self.hooks.pair_new(sighting) == Pairing::Other {
-            self.events.drift(sighting.no, "other_request", self.now());
+            self.events.happened("drift", sighting.no, "other_request", self.now());
             self.link.notice(
                 "the tool asked for one thing by its hook while its screen showed another; such a dialog is answered by \
                  its keys alone. ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment",

@@ -12,8 +12,7 @@ impl Host {
             match signal {
                 Signal::WINCH => self.resize(),
                 Signal::CHILD => self.child.reap(),
-                Signal::TERM => self.stop(Signal::TERM),
-                Signal::HUP => self.stop(Signal::HUP),
+                Signal::TERM | Signal::HUP => self.stop(signal),
                 Signal::INT | Signal::QUIT | Signal::TSTP => self.pass_on(signal),
                 Signal::USR1 | Signal::USR2 => drop(self.child.signal_tool_alone(signal)),
                 Signal::CONT => self.come_back(),
@@ -93,8 +92,7 @@ impl Host {
         }
         self.show_what_was_said();
         self.leave_terminal();
-        let stop = stop_self(signal.unwrap_or(Signal::TSTP));
-        if matches!(stop, Ok(Stop::Continued)) {
+        if matches!(stop_self(signal.unwrap_or(Signal::TSTP)), Ok(Stop::Continued)) {
             self.come_back();
         } else if wants_terminal {
             // Nobody will ever bring us in front: it may wait for a key, but not ask for the terminal in a circle.

@@ -43,13 +43,12 @@ pub(super) struct Keyboard {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KeyboardState {
+    /// More may come.
     Open,
     /// A file or pipe has ended. The tool is told so when it reads next: typed while a shell is still starting, the
     /// end of file would be a NUL by the time it reads.
-    Ending {
-        look_at: Moment,
-        again_after: Duration,
-    },
+    Ending { look_at: Moment, again_after: Duration },
+    /// Nothing comes any more, and the tool was told so where it had to be.
     Ended,
 }
 
@@ -114,7 +113,7 @@ impl Host {
             let _ = self.control.stop_echo();
         }
         self.keyboard.ends_in_line = keys.ends_with(b"\n");
-        let _ = self.gate.type_local(keys);
+        self.gate.type_local(keys);
         let before = self.now();
         self.took_keys(keys);
         // Somebody is there: a terminal's own replies and a pipe are nobody.
@@ -144,7 +143,7 @@ impl Host {
         let mut keys = [0; KEYS];
         while let Ok(ReadOutcome::Data(count)) = self.keyboard.input.read(&mut keys) {
             if !holds_keys(&keys[..count]) {
-                let _ = self.gate.type_local(&keys[..count]);
+                self.gate.type_local(&keys[..count]);
             }
         }
     }
@@ -180,7 +179,7 @@ impl Host {
         // In the middle of a line the first one only hands over what there is of it.
         let count = if mode.canonical && !self.keyboard.ends_in_line { 2 } else { 1 };
         let ends = &[mode.eof; 2][..count];
-        let _ = self.gate.type_local(ends);
+        self.gate.type_local(ends);
         self.observe(Observation::LocalInput(ends));
         self.keyboard.state = KeyboardState::Ended;
     }

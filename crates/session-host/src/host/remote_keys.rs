@@ -10,24 +10,20 @@ use crate::gate::{RemoteProgress, Surroundings, keys_of, without_marks};
 impl Host {
     pub(super) fn on_type(&mut self, typing_id: &str, what: &Typing) {
         // What is no id was never handed out by a hub of this protocol; and a hub that was replaced is not obeyed.
-        let Ok(id) = typing_id.parse::<TypingId>() else { return };
-        if !self.gate.obeys_hub() {
-            return;
-        }
+        let Some(id) = typing_id.parse().ok().filter(|_| self.gate.obeys_hub()) else { return };
         let keys = keys_of(what, self.detector.screen().input_modes());
         let (tool_gone, is_typed_at) = (self.is_over(), self.keyboard.is_typed_at());
         let around = Surroundings { tool_gone, is_typed_at, ..Surroundings::default() };
-        let progress = self.gate.type_remotely(id, keys.as_ref(), around, self.now());
+        let RemoteProgress { is_written, outcome } =
+            self.gate.type_remotely(id, keys.as_ref(), around, self.now());
         // # A prompt that is answered from elsewhere is answered at the terminal
         // For the detector these are keys like any other; without this, a prompt that they answer would be gone without
         // anybody having typed, and raise an alarm.
-        if let (RemoteProgress::Typed | RemoteProgress::EnterFollows, Some(keys)) = (progress, keys) {
+        if let Some(keys) = keys.filter(|_| is_written) {
             self.took_keys(without_marks(&keys.first).as_bytes());
         }
-        match progress {
-            RemoteProgress::Typed => self.tell_typing(id, TypingOutcome::Typed),
-            RemoteProgress::Over(outcome) => self.tell_typing(id, outcome),
-            RemoteProgress::EnterFollows | RemoteProgress::UnderWay => {}
+        if let Some(outcome) = outcome {
+            self.tell_typing(id, outcome);
         }
     }
 
@@ -47,8 +43,7 @@ impl Host {
     }
 
     fn tell_typing(&mut self, id: TypingId, outcome: TypingOutcome) {
-        let now = self.now();
-        self.events.typed(&id.to_string(), &serde_json::json!(outcome), now);
+        self.events.typed(&id.to_string(), &serde_json::json!(outcome), self.now());
         self.link.send(&FromSession::TypingDone { typing_id: id.to_string(), outcome });
     }
 }

@@ -25,7 +25,7 @@ impl Host {
                         more.extend(self.detector.observe(Observation::Kernel(kernel), self.now()));
                     }
                     // A terminal that takes nothing now would have lost a reply of the outer one as well.
-                    DetectorEvent::AnswerStatusQuery(answer) => drop(self.gate.answer_query(&answer)),
+                    DetectorEvent::AnswerStatusQuery(answer) => self.gate.answer_query(&answer),
                     DetectorEvent::Drift { no, how } => self.on_drift(no, how),
                     DetectorEvent::Seen(sighting) => {
                         let by = self.control.foreground_group();
@@ -73,7 +73,7 @@ impl Host {
                     lifecycle::Departure::Withdrawn => "withdrawn",
                     lifecycle::Departure::ToolEnded => "tool_ended",
                 });
-                self.events.gone(no, word, self.now());
+                self.events.happened("gone", no, word, self.now());
             }
             PromptEffect::ReportLeft(no, how) => {
                 self.link.report(Report::Left { sighting: no.0, how });
@@ -108,32 +108,24 @@ impl Host {
     fn end_request(&mut self, no: SightingNo, fate: RequestFate) {
         let has_changed = match fate {
             RequestFate::WaitsOn => self.hooks.dialog_lost(no),
-            RequestFate::Over => self.hooks.dialog_gone(no),
-            RequestFate::Answered => {
-                self.hooks.dialog_gone(no);
-                true
-            }
+            RequestFate::Over | RequestFate::Answered => self.hooks.dialog_gone(no),
         };
-        if has_changed {
+        if has_changed || fate == RequestFate::Answered {
             self.tell_what_waits();
         }
     }
 
     /// What the tool says of itself and what its screen shows disagree: for whoever improves the detector.
     fn on_drift(&mut self, no: SightingNo, how: Drift) {
-        self.events.drift(no, how.as_str(), self.now());
+        self.events.happened("drift", no, how.as_str(), self.now());
         self.captures.drift = Some((no, how));
         if !self.captures.is_on() {
-            self.link.notice(match how {
-                Drift::Unrecognised => {
-                    "the tool said that it waits, and its dialog was not recognised; \
-                     ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment"
-                }
-                Drift::Unannounced => {
-                    "a dialog was seen while the tool said that it works; \
-                     ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment"
-                }
-            });
+            let what = match how {
+                Drift::Unrecognised => "the tool said that it waits, and its dialog was not recognised",
+                Drift::Unannounced => "a dialog was seen while the tool said that it works",
+            };
+            let keeps = "ATLASBRIDGE_CAPTURE_PROMPTS=1 keeps the screen of such a moment";
+            self.link.notice(&format!("{what}; {keeps}"));
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    fn new(now: Moment) -> Self {
+    pub(super) fn new(now: Moment) -> Self {
         Self { known: None, is_stale: true, not_before: now, resume_at: 0 }
     }
 
@@ -80,10 +80,6 @@ fn cut(change: &mut Change, resume_at: &mut u16) -> bool {
 }
 
 impl Host {
-    pub(super) fn on_watch(&mut self, is_on: bool) {
-        self.watch = is_on.then(|| Watcher::new(self.now()));
-    }
-
     /// The screen may look different now.
     pub(super) fn stir(&mut self) {
         if let Some(watcher) = &mut self.watch {
