@@ -106,8 +106,7 @@ impl Mark {
         const SQL: &str = "INSERT INTO channel_state (channel, key, value)
              VALUES ('audit_log', 'exported_seq', $1), ('audit_log', 'exported_bytes', $2)
              ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value";
-        sql::run(conn, SQL, (self.seq, self.bytes)).await?;
-        Ok(())
+        sql::run(conn, SQL, (self.seq, self.bytes)).await.map(drop)
     }
 }
 
@@ -238,7 +237,7 @@ impl AuditLog {
         recovery.damaged = true;
         let last = match walk.last_sound {
             Some(record) if record.seq > known => {
-                insert(conn, &record.link(), &record.hash).await?;
+                insert(conn, &record).await?;
                 record.seq
             }
             Some(record) => record.seq,
@@ -375,7 +374,7 @@ impl Walk {
             self.bad_line(length);
         } else {
             if record.seq > known {
-                insert(conn, &record.link(), &record.hash).await?;
+                insert(conn, &record).await?;
                 self.imported += 1;
             }
             self.end = end;
@@ -394,9 +393,7 @@ impl Walk {
 
 /// The chain's end as it was after record `seq`, by the table.
 async fn end_at(conn: &mut SqliteConnection, seq: u64) -> Result<ChainEnd, BackendError> {
-    let record = records(conn, seq, seq).await?.pop();
-    Ok(record
-        .map_or_else(ChainEnd::default, |record| ChainEnd { next_seq: record.seq + 1, hash: record.hash }))
+    Ok(records(conn, seq, seq).await?.pop().map_or_else(ChainEnd::default, AuditRecord::end))
 }
 
 async fn records(
