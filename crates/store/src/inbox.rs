@@ -130,17 +130,13 @@ impl Store {
     /// Where the channel goes on asking for updates: one after the highest that was handled. `None`: from the
     /// beginning, for none was handled, or so long ago that the numbers may have begun anew.
     pub async fn offset(&self, channel: &str, now: Now) -> Result<Option<i64>, StoreError> {
-        const WHAT: &str = "the number of the last update";
-        let handled_at: Option<i64> = self.one(WHAT, NUMBER, (channel, HANDLED_AT)).await?;
-        if !handled_at.is_some_and(|at| are_numbers_valid(at, now)) {
-            return Ok(None);
-        }
-        self.one(WHAT, NUMBER, (channel, OFFSET)).await
+        self.one("the number of the last update", LASTING_OFFSET, (channel, numbers_began(now))).await
     }
 
     /// When the channel last heard from its service.
     pub async fn polled_at(&self, channel: &str) -> Result<Option<Timestamp>, StoreError> {
-        self.one("the last poll", NUMBER, (channel, POLLED_AT)).await
+        const SQL: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = $2";
+        self.one("the last poll", SQL, (channel, POLLED_AT)).await
     }
 
     pub async fn set_polled_at(&self, channel: &str, now: Now) -> Result<(), StoreError> {
@@ -173,13 +169,16 @@ impl Store {
     }
 }
 
-const NUMBER: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = $2";
+/// The offset, where the numbers of old updates still mean something: one was handled after `$2`.
+const LASTING_OFFSET: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = 'offset'
+     AND EXISTS (SELECT 1 FROM channel_state WHERE channel = $1 AND key = 'handled_at' AND value > $2)";
 const OFFSET: &str = "offset";
 const HANDLED_AT: &str = "handled_at";
 const POLLED_AT: &str = "polled_at";
 
-fn are_numbers_valid(handled_at: i64, now: Now) -> bool {
-    now.wall.0.saturating_sub(handled_at) < NUMBERS_LAST.as_millis() as i64
+/// What was handled until then has numbers that mean nothing any more.
+fn numbers_began(now: Now) -> i64 {
+    now.wall.0.saturating_sub(NUMBERS_LAST.as_millis() as i64)
 }
 
 async fn handle(
@@ -202,7 +201,10 @@ async fn handle(
 /// Puts the number of an update on record. `false`: it was handled before.
 async fn is_first(draft: &mut Draft, came: Option<&CameBy>) -> Result<bool, BackendError> {
     let Some(came) = came else { return Ok(true) };
-    let offset = offset_of_lasting_numbers(draft, &came.channel).await?;
+    let offset: Option<i64> = draft.one(LASTING_OFFSET, (&came.channel, numbers_began(draft.now))).await?;
+    if offset.is_none() {
+        draft.run("DELETE FROM inbox WHERE channel = $1", &came.channel).await?;
+    }
     if offset.is_some_and(|offset| came.update < offset.saturating_sub(REMEMBERED)) {
         return Ok(false);
     }
@@ -219,21 +221,10 @@ async fn is_first(draft: &mut Draft, came: Option<&CameBy>) -> Result<bool, Back
     Ok(true)
 }
 
-/// The offset, where the numbers of old updates still mean something; where not, they are forgotten.
-async fn offset_of_lasting_numbers(draft: &mut Draft, channel: &str) -> Result<Option<i64>, BackendError> {
-    let handled_at: Option<i64> = draft.one(NUMBER, (channel, HANDLED_AT)).await?;
-    if handled_at.is_some_and(|at| are_numbers_valid(at, draft.now)) {
-        return draft.one(NUMBER, (channel, OFFSET)).await;
-    }
-    draft.run("DELETE FROM inbox WHERE channel = $1", channel).await?;
-    Ok(None)
-}
-
 async fn set_number(draft: &mut Draft, channel: &str, key: &str, value: i64) -> Result<(), BackendError> {
     const SQL: &str = "INSERT INTO channel_state (channel, key, value) VALUES ($1, $2, $3)
          ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value";
-    draft.run(SQL, (channel, key, value)).await?;
-    Ok(())
+    draft.run(SQL, (channel, key, value)).await.map(drop)
 }
 
 /// All that follows. A question that is gone changes nothing any more: an answer or a cancellation had the prompt's own guard
@@ -276,8 +267,7 @@ async fn insert_ask(draft: &mut Draft, ask: NewAsk) -> Result<(), BackendError> 
          VALUES ($1, $2, $3, $4, $5, $6)";
     let now = draft.now.wall;
     draft.run("DELETE FROM asks WHERE expires_at <= $1", now).await?;
-    draft.run(SQL, (ask.token, ask.channel, ask.target, ask.what, now, ask.expires_at)).await?;
-    Ok(())
+    draft.run(SQL, (ask.token, ask.channel, ask.target, ask.what, now, ask.expires_at)).await.map(drop)
 }
 
 async fn change_chat(draft: &mut Draft, change: ChatChange) -> Result<(), BackendError> {
@@ -288,6 +278,5 @@ async fn change_chat(draft: &mut Draft, change: ChatChange) -> Result<(), Backen
         }
         None => "DELETE FROM chat_state WHERE channel = $1 AND target = $2 AND key = $3 AND $4 IS NULL",
     };
-    draft.run(sql, (change.channel, change.target, change.key, change.value)).await?;
-    Ok(())
+    draft.run(sql, (change.channel, change.target, change.key, change.value)).await.map(drop)
 }
