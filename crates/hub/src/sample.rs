@@ -292,12 +292,9 @@ pub(crate) fn post(target: &str, prompt: PromptRecord, address: Option<&str>) ->
 pub(crate) fn stored_notice(id: i64, target: &str, body: &str) -> atlasbridge_store::Notice {
     atlasbridge_store::Notice {
         id: NoticeId(id),
-        channel: CHAT.to_owned(),
         target: target.to_owned(),
-        session: None,
         body: body.to_owned(),
         reply_to: Some("m0".to_owned()),
-        created_at: NOW.wall,
     }
 }
 
