@@ -101,8 +101,7 @@ async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(), BackendErr
     let (kind, choice_row, text) = rows::value_cells(reply.value.as_ref());
     let value = (kind, choice_row, text.as_deref());
     let by = (&reply.source, &reply.decided_by, reply.at);
-    draft.run(SQL, (reply.id, reply.prompt, reply.session, value, by)).await?;
-    Ok(())
+    draft.run(SQL, (reply.id, reply.prompt, reply.session, value, by)).await.map(drop)
 }
 
 async fn pass_deadline(
@@ -180,9 +179,7 @@ async fn promote(draft: &mut Draft, session: SessionId) -> Result<Option<PromptR
     const SQL: &str = "SELECT * FROM prompts WHERE session_id = $1 AND status = 'routed' AND NOT EXISTS
              (SELECT 1 FROM prompts WHERE session_id = $1 AND status = 'awaiting_reply')
          ORDER BY sighting LIMIT 1";
-    let Some(prompt) = draft.one(SQL, session).await? else {
-        return Ok(None);
-    };
+    let Some(prompt) = draft.one(SQL, session).await? else { return Ok(None) };
     match perform(draft, prompt, Event::Promoted, Behind::Nobody).await? {
         Advance::Moved(moved) => Ok(Some(moved.prompt)),
         Advance::Refused(_) => Ok(None),

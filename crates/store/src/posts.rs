@@ -103,12 +103,8 @@ impl Store {
                  JOIN sessions s ON s.id = p.session_id
              WHERE p.channel = $1 AND p.address IS NULL AND p.not_before > $3 AND {WORKABLE}"
         );
-        let at = self.one(
-            "when something is to be shown",
-            sqlx::AssertSqlSafe(sql),
-            (channel, &*self.boot_id, now.boot),
-        );
-        Ok(at.await?.flatten())
+        let cells = (channel, &*self.boot_id, now.boot);
+        Ok(self.one("when something is to be shown", sqlx::AssertSqlSafe(sql), cells).await?.flatten())
     }
 
     /// The message is there. One that was given up meanwhile is not: what stands in a chat must be kept true.
@@ -249,13 +245,11 @@ pub(crate) async fn touch(draft: &mut Draft, prompt: &PromptRecord) -> Result<()
              dead = CASE WHEN $2 AND address IS NULL THEN 'the prompt was over' ELSE dead END
          WHERE prompt_id = $1 AND (dead IS NULL OR address IS NULL)
              AND nonce = (SELECT nonce FROM prompts WHERE id = $1)";
-    draft.run(SQL, (prompt.id, !is_answerable(&prompt.state))).await?;
-    Ok(())
+    draft.run(SQL, (prompt.id, !is_answerable(&prompt.state))).await.map(drop)
 }
 
 /// How much of the detail a message shows; more at a time is never too much.
 pub(crate) async fn show_more(draft: &mut Draft, post: PostId, level: u8) -> Result<(), BackendError> {
     const SQL: &str = "UPDATE posts SET level = $2, wanted = wanted + 1 WHERE id = $1 AND level < $2";
-    draft.run(SQL, (post, level)).await?;
-    Ok(())
+    draft.run(SQL, (post, level)).await.map(drop)
 }

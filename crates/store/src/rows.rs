@@ -218,10 +218,7 @@ impl StoredChoice {
         let strokes: Vec<Stroke> = strokes.collect();
         Some(Choice {
             label: self.label,
-            strokes: match strokes.is_empty() {
-                true => None,
-                false => Some(Strokes::new(strokes)?),
-            },
+            strokes: if strokes.is_empty() { None } else { Some(Strokes::new(strokes)?) },
             effect: match (self.effect.as_ref(), self.grants) {
                 ("accepts", None) => Effect::Accepts,
                 ("accepts", Some(name)) => {

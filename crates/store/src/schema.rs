@@ -10,6 +10,7 @@ use atlasbridge_model::Now;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 
+use crate::sql;
 use crate::store::{BackendError, OpenError};
 
 /// Each runs once, in order, in one transaction with its row in `schema_version`. Never edit one that was released.
@@ -76,7 +77,11 @@ pub(crate) async fn open(
     if from == known {
         return Ok((conn, None));
     }
-    let backup = if from == 0 { None } else { Some(back_up(&mut conn, path).await?) };
+    let backup = (from > 0).then(|| beside(path, ".bak"));
+    if let Some(backup) = &backup {
+        let copied = copy(&mut conn, &beside(path, ".bak.new"), backup).await;
+        copied.map_err(|source| OpenError::Backup { backup: backup.clone(), source })?;
+    }
     migrate(&mut conn, from, migrations, now).await.map_err(|source| database(path, source))?;
     let migration = Migration { from, to: known, backup };
     Ok((conn, Some(migration)))
@@ -125,18 +130,12 @@ async fn migrate(
     now: Now,
 ) -> Result<(), BackendError> {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *conn).await?;
-    sqlx::query(
-        "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL)",
-    )
-    .execute(&mut *conn)
-    .await?;
-    for (version, migration) in (1..).zip(migrations).skip(from as usize) {
+    const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL)";
+    const APPLIED: &str = "INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)";
+    sql::run(&mut *conn, VERSIONS, ()).await?;
+    for (version, migration) in (1_i64..).zip(migrations).skip(from as usize) {
         sqlx::raw_sql(*migration).execute(&mut *conn).await?;
-        sqlx::query("INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)")
-            .bind(version)
-            .bind(now.wall.0)
-            .execute(&mut *conn)
-            .await?;
+        sql::run(&mut *conn, APPLIED, (version, now.wall)).await?;
     }
     // An error on the way drops the connection, and the transaction with it.
     sqlx::query("COMMIT").execute(conn).await?;
@@ -144,14 +143,6 @@ async fn migrate(
 }
 
 /// A consistent copy beside the database, complete before it takes the name of the last one.
-async fn back_up(conn: &mut SqliteConnection, path: &Path) -> Result<PathBuf, OpenError> {
-    let backup = beside(path, ".bak");
-    match copy(conn, &beside(path, ".bak.new"), &backup).await {
-        Ok(()) => Ok(backup),
-        Err(source) => Err(OpenError::Backup { backup, source }),
-    }
-}
-
 async fn copy(conn: &mut SqliteConnection, unfinished: &Path, backup: &Path) -> Result<(), BackendError> {
     // VACUUM INTO takes an empty file, and keeps its mode.
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(unfinished)?;

@@ -103,8 +103,7 @@ pub(crate) async fn apply(draft: &mut Draft, change: TextMove) -> Result<(), Bac
             take_back(draft, reply, &source, decided_by).await
         }
         TextMove::Done(reply) => {
-            draft.run("DELETE FROM queued_texts WHERE reply_id = $1", reply).await?;
-            Ok(())
+            draft.run("DELETE FROM queued_texts WHERE reply_id = $1", reply).await.map(drop)
         }
         TextMove::Unsent { reply, why } => set_unsent(draft, reply, &why).await,
     }
