@@ -53,16 +53,13 @@ impl Store {
     /// Lets exactly one answer win: reply, change of state and audit row are one transaction, with the update that
     /// brought the answer and with all that follows from its outcome, which `then` says. `came` is `None` where answers
     /// have no numbers, as on the page.
-    pub async fn accept<F>(
+    pub async fn accept(
         &self,
         answer: AcceptedAnswer,
         came: Option<CameBy>,
-        then: F,
+        then: impl FnOnce(&Outcome) -> FollowUp + Send + 'static,
         now: Now,
-    ) -> Result<Once<Outcome>, StoreError>
-    where
-        F: FnOnce(&Outcome) -> FollowUp + Send + 'static,
-    {
+    ) -> Result<Once<Outcome>, StoreError> {
         self.once(recording(answer.prompt), came, then, now, move |draft| Box::pin(contend(draft, answer)))
             .await
     }
@@ -70,15 +67,12 @@ impl Store {
     /// Answers a prompt that waits for the next instruction with the one that waits for it; who sent that is who
     /// answers. `None`: nothing waits, or this prompt takes no instruction. A text that does not fit is not tried again: no
     /// later prompt would take it either. `then` says what follows, in the same transaction.
-    pub async fn accept_queued<F>(
+    pub async fn accept_queued(
         &self,
         prompt: PromptId,
-        then: F,
+        then: impl FnOnce(&Outcome) -> FollowUp + Send + 'static,
         now: Now,
-    ) -> Result<Option<Outcome>, StoreError>
-    where
-        F: FnOnce(&Outcome) -> FollowUp + Send + 'static,
-    {
+    ) -> Result<Option<Outcome>, StoreError> {
         self.write(recording(prompt), now, move |draft| {
             Box::pin(async move {
                 let outcome = spend_text(draft, prompt).await?;

@@ -101,19 +101,14 @@ impl Store {
 
     /// Work that happens once, with the update that brought it and all that follows from what became of it, which `then`
     /// says, in one transaction.
-    pub(crate) async fn once<T, F, W>(
+    pub(crate) async fn once<T: Send + Sync + 'static>(
         &self,
         what: String,
         came: Option<CameBy>,
-        then: F,
+        then: impl FnOnce(&T) -> FollowUp + Send + 'static,
         now: Now,
-        work: W,
-    ) -> Result<Once<T>, StoreError>
-    where
-        T: Send + Sync + 'static,
-        F: FnOnce(&T) -> FollowUp + Send + 'static,
-        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
-    {
+        work: impl for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
+    ) -> Result<Once<T>, StoreError> {
         self.write(what, now, move |draft| {
             Box::pin(async move {
                 if !is_first(draft, came.as_ref()).await? {

@@ -65,16 +65,13 @@ impl Store {
 
     /// An operator leaves the prompt to the terminal, and must hold its present right to answer, as one who answers must. With
     /// the update that brought it, and all that follows from what became of it, as in [`Store::accept`].
-    pub async fn cancel<F>(
+    pub async fn cancel(
         &self,
         cancel: Cancel,
         came: Option<CameBy>,
-        then: F,
+        then: impl FnOnce(&Advance) -> FollowUp + Send + 'static,
         now: Now,
-    ) -> Result<Once<Advance>, StoreError>
-    where
-        F: FnOnce(&Advance) -> FollowUp + Send + 'static,
-    {
+    ) -> Result<Once<Advance>, StoreError> {
         let what = recording(cancel.prompt);
         self.once(what, came, then, now, move |draft| Box::pin(leave_to_terminal(draft, cancel))).await
     }
@@ -237,8 +234,7 @@ pub(crate) async fn moved(
     {
         insert_reply(draft, reply).await?;
     }
-    let record = on_record(draft, &prompt, behind).await?;
-    draft.record(record).await?;
+    on_record(draft, &prompt, behind).await?;
     Ok(prompt)
 }
 
@@ -263,11 +259,7 @@ async fn update(draft: &mut Draft, prompt: &PromptRecord, state: &PromptState) -
 }
 
 /// The audit event that belongs to the state that a prompt has just reached.
-async fn on_record(
-    draft: &mut Draft,
-    prompt: &PromptRecord,
-    behind: Behind<'_>,
-) -> Result<AuditEvent, BackendError> {
+async fn on_record(draft: &mut Draft, prompt: &PromptRecord, behind: Behind<'_>) -> Result<(), BackendError> {
     let reply: Option<Reply> = draft.one(prompts::REPLY_OF, prompt.id).await?;
     let typed = || match &reply {
         Some(Reply { value: Some(value), .. }) => value.on_record(),
@@ -294,12 +286,6 @@ async fn on_record(
         (_, _, Some(reply)) => (Some(reply.source.to_string()), Some(reply.decided_by)),
         (_, _, None) => (None, None),
     };
-    Ok(AuditEvent {
-        session: Some(prompt.session),
-        prompt: Some(prompt.id),
-        value: Some(value),
-        source,
-        decided_by,
-        ..AuditEvent::new(event)
-    })
+    let (session, prompt) = (Some(prompt.session), Some(prompt.id));
+    draft.record(AuditEvent { event, session, prompt, value: Some(value), source, decided_by }).await
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atlasbridge_model::answer::{Refusal, Source, Value, default_value};
 use atlasbridge_model::audit::EventName;
-use atlasbridge_model::lifecycle::{Event, PromptState, Resolution, Step, step};
+use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
 use atlasbridge_model::{
     BootTime, IdempotencyKey, Kind, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Span, Timestamp,
 };
@@ -37,18 +37,7 @@ record! {
 impl PromptRecord {
     /// What a person hears whose answer comes now, unless it waits for one: where the deadline has answered, with what.
     pub fn refusal(&self) -> Refusal {
-        let is_by_deadline = match &self.state {
-            PromptState::Expired { fallback } => fallback.is_some(),
-            PromptState::Injected { source, .. }
-            | PromptState::Resolved { how: Resolution::Applied { source } } => *source == Source::Timeout,
-            PromptState::Created
-            | PromptState::Routed
-            | PromptState::AwaitingReply
-            | PromptState::ReplyReceived { .. }
-            | PromptState::Resolved { .. }
-            | PromptState::Canceled { .. }
-            | PromptState::Failed { .. } => false,
-        };
+        let is_by_deadline = rows::reply_and_source(&self.state).1 == Some(Source::Timeout);
         match default_value(&self.sighting) {
             Ok(value) if is_by_deadline => Refusal::DefaultTaken {
                 value: value.on_record(),
@@ -117,13 +106,11 @@ impl Store {
     /// Records a sighting as a prompt and puts it in its session's queue, in one transaction. The same sighting
     /// offered again changes nothing.
     pub async fn record_prompt(&self, new: NewPrompt<'_>, now: Now) -> Result<Recorded, StoreError> {
-        let session = new.session;
-        let sighting = new.sighting.clone();
         let ttl = new.ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX));
         let record = PromptRecord {
             id: new.id,
-            session,
-            sighting,
+            session: new.session,
+            sighting: new.sighting.clone(),
             state: PromptState::Created,
             nonce: new.nonce,
             created_at: now.wall,
@@ -131,7 +118,7 @@ impl Store {
             deadline: ttl.map(|millis| now.boot.plus_millis(millis)),
             boot_id: self.boot_id.to_string(),
         };
-        let what = format!("recording a prompt of session {session}");
+        let what = format!("recording a prompt of session {}", new.session);
         self.write(what, now, move |draft| Box::pin(record_once(draft, record))).await
     }
 

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::{
-    Choice, Choices, Constraints, Detail, Effect, Entry, Excerpt, Grant, Pace, Sighting, Span, Stroke,
-    Strokes, Takes,
+    Choice, Choices, Constraints, Detail, Effect, Entry, Excerpt, Grant, Pace, ReplyId, Sighting, Span,
+    Stroke, Strokes, Takes,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
@@ -101,15 +101,13 @@ pub(crate) fn state(row: &SqliteRow) -> Result<PromptState, BackendError> {
 }
 
 /// The reply that a state carries, and where it came from, for the columns of that name.
-pub(crate) fn reply_and_source(state: &PromptState) -> (Option<String>, Option<String>) {
+pub(crate) fn reply_and_source(state: &PromptState) -> (Option<ReplyId>, Option<Source>) {
     match state {
         PromptState::ReplyReceived { reply, source } | PromptState::Injected { reply, source } => {
-            (Some(reply.to_string()), Some(source.to_string()))
+            (Some(*reply), Some(source.clone()))
         }
-        PromptState::Expired { fallback: Some(reply) } => {
-            (Some(reply.to_string()), Some(Source::Timeout.to_string()))
-        }
-        PromptState::Resolved { how: Resolution::Applied { source } } => (None, Some(source.to_string())),
+        PromptState::Expired { fallback: Some(reply) } => (Some(*reply), Some(Source::Timeout)),
+        PromptState::Resolved { how: Resolution::Applied { source } } => (None, Some(source.clone())),
         PromptState::Created
         | PromptState::Routed
         | PromptState::AwaitingReply

@@ -65,12 +65,14 @@ pub(crate) async fn open(
 ) -> Result<(SqliteConnection, Option<Migration>), OpenError> {
     let size = private_file(path).and_then(|file| file.metadata());
     let size = size.map_err(|source| database(path, source.into()))?.len();
-    let mut conn = writing(path).connect().await.map_err(|source| broken(path, source))?;
-    if size <= CHECKED_BYTES {
-        check(&mut conn, path).await?;
+    let broken = |source| broken(path, source);
+    let mut conn = writing(path).connect().await.map_err(|source| broken(source.into()))?;
+    if size <= CHECKED_BYTES && !is_sound(&mut conn).await.map_err(broken)? {
+        return Err(OpenError::Corrupt { path: path.to_owned(), source: None });
     }
     let known = migrations.len() as i64;
-    let from = version(&mut conn, path).await?;
+    let foreign = || OpenError::Foreign { path: path.to_owned() };
+    let from = version(&mut conn).await.map_err(broken)?.ok_or_else(foreign)?;
     if from > known {
         return Err(OpenError::Newer { path: path.to_owned(), found: from, known });
     }
@@ -94,33 +96,22 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-async fn check(conn: &mut SqliteConnection, path: &Path) -> Result<(), OpenError> {
-    let said: String = sqlx::query_scalar("PRAGMA quick_check(1)")
-        .fetch_one(conn)
-        .await
-        .map_err(|source| broken(path, source))?;
-    match said.as_str() {
-        "ok" => Ok(()),
-        _ => Err(OpenError::Corrupt { path: path.to_owned(), source: None }),
-    }
+async fn is_sound(conn: &mut SqliteConnection) -> Result<bool, BackendError> {
+    let said: Option<String> = sql::one(conn, "PRAGMA quick_check(1)", ()).await?;
+    Ok(said.is_some_and(|said| said == "ok"))
 }
 
-/// The newest migration that ran; 0 for an empty database.
-async fn version(conn: &mut SqliteConnection, path: &Path) -> Result<i64, OpenError> {
-    let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
-        .fetch_all(&mut *conn)
-        .await
-        .map_err(|source| broken(path, source))?;
+/// The newest migration that ran; 0 for an empty database. `None`: it is not one of ours.
+async fn version(conn: &mut SqliteConnection) -> Result<Option<i64>, BackendError> {
+    const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table'";
+    let tables: Vec<String> = sql::all(&mut *conn, TABLES, ()).await?;
     if tables.is_empty() {
-        return Ok(0);
+        return Ok(Some(0));
     }
     if !tables.iter().any(|name| name == "schema_version") {
-        return Err(OpenError::Foreign { path: path.to_owned() });
+        return Ok(None);
     }
-    sqlx::query_scalar("SELECT COALESCE(MAX(version), 0) FROM schema_version")
-        .fetch_one(conn)
-        .await
-        .map_err(|source| broken(path, source))
+    sql::one(conn, "SELECT COALESCE(MAX(version), 0) FROM schema_version", ()).await
 }
 
 async fn migrate(
@@ -173,9 +164,9 @@ fn database(path: &Path, source: BackendError) -> OpenError {
 }
 
 /// SQLITE_CORRUPT and SQLITE_NOTADB: waiting or trying again will not help.
-fn broken(path: &Path, source: sqlx::Error) -> OpenError {
-    let code =
-        source.as_database_error().and_then(|error| error.code()).and_then(|code| code.parse::<i32>().ok());
+fn broken(path: &Path, source: BackendError) -> OpenError {
+    let BackendError::Database(source) = source else { return database(path, source) };
+    let code = source.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     match code.map(|code| code & 0xff) {
         Some(11 | 26) => OpenError::Corrupt { path: path.to_owned(), source: Some(source) },
         _ => database(path, source.into()),

@@ -194,16 +194,12 @@ impl Store {
 
     /// One transaction with its audit lines, in a task of its own: the caller may stop waiting, the work is
     /// finished all the same. `what` is attempted.
-    pub(crate) async fn write<T, W>(
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
         what: impl Into<Cow<'static, str>>,
         now: Now,
-        work: W,
-    ) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
-    {
+        work: impl for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let writer = self.writer.clone();
         let counts = self.counts.clone();
         let task = tokio::spawn(async move {
@@ -278,11 +274,11 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    async fn transact<T, W>(&mut self, now: Now, work: W) -> Result<T, BackendError>
-    where
-        T: Send + 'static,
-        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T>,
-    {
+    async fn transact<T>(
+        &mut self,
+        now: Now,
+        work: impl for<'d> FnOnce(&'d mut Draft) -> Work<'d, T>,
+    ) -> Result<T, BackendError> {
         let log = self.log.take().ok_or(BackendError::Poisoned)?;
         let before = self.end.clone();
         self.now = now;

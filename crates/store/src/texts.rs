@@ -100,7 +100,13 @@ pub(crate) async fn apply(draft: &mut Draft, change: TextMove) -> Result<(), Bac
     match change {
         TextMove::Queue(text) => queue(draft, text).await,
         TextMove::TakeBack { reply, source, decided_by } => {
-            take_back(draft, reply, &source, decided_by).await
+            // One that is on its way, or over, cannot be taken back: nothing changes then. What was not sent is merely put away.
+            const SQL: &str =
+                "DELETE FROM queued_texts WHERE reply_id = $1 AND state IN ('waiting', 'unsent') RETURNING *";
+            let taken: Option<InState> = draft.one(SQL, reply).await?;
+            let Some(taken) = taken.filter(|taken| taken.state == "waiting") else { return Ok(()) };
+            let (session, by) = (Some(taken.text.session), Some((&source, decided_by)));
+            draft.note(EventName::ReplyReceived, session, None, "queued text taken back", by).await
         }
         TextMove::Done(reply) => {
             draft.run("DELETE FROM queued_texts WHERE reply_id = $1", reply).await.map(drop)
@@ -124,25 +130,6 @@ async fn queue(draft: &mut Draft, text: QueuedText) -> Result<(), BackendError> 
     }
     let value = format!("{}, queued", Value::Text(text).on_record());
     draft.note(EventName::ReplyReceived, Some(session), None, value, Some((&source, decided_by))).await
-}
-
-/// One that is on its way, or over, cannot be taken back: nothing changes then. What was not sent is merely put away.
-async fn take_back(
-    draft: &mut Draft,
-    reply: ReplyId,
-    source: &Source,
-    decided_by: String,
-) -> Result<(), BackendError> {
-    const SQL: &str =
-        "DELETE FROM queued_texts WHERE reply_id = $1 AND state IN ('waiting', 'unsent') RETURNING *";
-    match draft.one::<InState>(SQL, reply).await? {
-        Some(InState { text, state, .. }) if state == "waiting" => {
-            let by = Some((source, decided_by));
-            let value = "queued text taken back";
-            draft.note(EventName::ReplyReceived, Some(text.session), None, value, by).await
-        }
-        Some(_) | None => Ok(()),
-    }
 }
 
 /// A prompt has taken it.
