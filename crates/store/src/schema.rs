@@ -146,10 +146,8 @@ async fn copy(conn: &mut SqliteConnection, unfinished: &Path, backup: &Path) -> 
 
 /// A new name is on the disk only when its directory is.
 pub(crate) fn sync_directory_of(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
-        _ => File::open(".")?.sync_all(),
-    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// `atlasbridge.db` → `atlasbridge.db.bak`.
