@@ -141,7 +141,7 @@ async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, B
         Step::Refused(refusal) => return refuse(draft, answer, refusal, None).await,
     };
     if !is_first(draft, &answer, &state).await? {
-        return lost(draft, answer, &prompt).await;
+        return lost(draft, answer, prompt.nonce).await;
     }
     let reply = Reply {
         id: answer.reply,
@@ -188,12 +188,8 @@ fn is_limited(source: &Source) -> bool {
 
 /// Why the guard let nothing through though the prompt waits. The state was looked at before the nonce: who taps an old
 /// button hears that the prompt was answered, not that it never was.
-async fn lost(
-    draft: &mut Draft,
-    answer: AcceptedAnswer,
-    prompt: &PromptRecord,
-) -> Result<Outcome, BackendError> {
-    if prompt.nonce != answer.nonce {
+async fn lost(draft: &mut Draft, answer: AcceptedAnswer, valid: Nonce) -> Result<Outcome, BackendError> {
+    if answer.nonce != valid {
         let refusal = offers::refusal(draft, answer.prompt, answer.nonce).await?;
         let word = (refusal == Refusal::UnknownPrompt).then_some("wrong_nonce");
         return refuse(draft, answer, refusal, word).await;
