@@ -237,13 +237,32 @@ impl AuditLog {
         let mut reader = BufReader::new(&self.file);
         reader.seek(SeekFrom::Start(mark.bytes))?;
         let mut walk = Walk { end: end_at(conn, mark.seq).await?, offset: mark.bytes, ..Walk::default() };
-        let mut line = Vec::new();
+        let (mut line, mut scratch) = (Vec::new(), String::new());
         loop {
-            match read_line(&mut reader, &mut line)? {
+            let sound = match read_line(&mut reader, &mut line)? {
                 Line::End => return Ok(walk),
-                Line::Whole => walk.whole_line(&line, known, conn).await?,
-                Line::Torn => walk.bad_lines += 1,
+                Line::Torn => None,
+                Line::Whole => AuditRecord::canonical(&line, &mut scratch).ok(),
+            };
+            let Some(record) = sound.filter(|record| record.link().hash(&mut scratch) == record.hash) else {
+                walk.bad_lines += 1;
+                continue;
+            };
+            let mut end = walk.end.clone();
+            let follows = walk.bad_lines == 0
+                && end.follow(&record.link(), &record.hash, &mut scratch).is_ok()
+                && (record.seq > known || end_at(conn, record.seq).await?.hash == record.hash);
+            if !follows {
+                walk.bad_lines += 1;
+            } else {
+                if record.seq > known {
+                    insert(conn, &record).await?;
+                    walk.imported += 1;
+                }
+                walk.end = end;
+                walk.offset += line.len() as u64 + 1;
             }
+            walk.last_sound = Some(record);
         }
     }
 
@@ -329,39 +348,6 @@ struct Walk {
     /// The last record that is sound in itself, though it may follow a bad line.
     last_sound: Option<AuditRecord>,
     imported: u64,
-    scratch: String,
-}
-
-impl Walk {
-    async fn whole_line(
-        &mut self,
-        line: &[u8],
-        known: u64,
-        conn: &mut SqliteConnection,
-    ) -> Result<(), BackendError> {
-        let scratch = &mut self.scratch;
-        let sound = AuditRecord::canonical(line, scratch).ok();
-        let Some(record) = sound.filter(|record| record.link().hash(scratch) == record.hash) else {
-            self.bad_lines += 1;
-            return Ok(());
-        };
-        let mut end = self.end.clone();
-        let follows = self.bad_lines == 0
-            && end.follow(&record.link(), &record.hash, scratch).is_ok()
-            && (record.seq > known || end_at(conn, record.seq).await?.hash == record.hash);
-        if !follows {
-            self.bad_lines += 1;
-        } else {
-            if record.seq > known {
-                insert(conn, &record).await?;
-                self.imported += 1;
-            }
-            self.end = end;
-            self.offset += line.len() as u64 + 1;
-        }
-        self.last_sound = Some(record);
-        Ok(())
-    }
 }
 
 /// The chain's end as it was after record `seq`, by the table.

@@ -5,8 +5,6 @@
 //! changes nothing, so an update that a service or a crash repeats happens once; and a channel confirms an update only after
 //! that transaction, so what did not happen comes again.
 
-use std::time::Duration;
-
 use atlasbridge_model::audit::AuditEvent;
 use atlasbridge_model::{Now, Timestamp};
 
@@ -82,8 +80,8 @@ record! {
 const REMEMBERED: i64 = 10_000;
 
 /// After a week without updates Telegram may begin its numbers anew, lower ones too. Repeats are not to be feared
-/// then: it keeps unconfirmed updates for a day.
-const NUMBERS_LAST: Duration = Duration::from_secs(6 * 24 * 3600);
+/// then: it keeps unconfirmed updates for a day. In milliseconds.
+const NUMBERS_LAST_MS: i64 = 6 * 24 * 3600 * 1000;
 
 impl Store {
     /// Something that happened and all that follows from it, in one transaction: an update of a channel, which happens once,
@@ -125,7 +123,8 @@ impl Store {
     /// Where the channel goes on asking for updates: one after the highest that was handled. `None`: from the
     /// beginning, for none was handled, or so long ago that the numbers may have begun anew.
     pub async fn offset(&self, channel: &str, now: Now) -> Result<Option<i64>, StoreError> {
-        self.one("the number of the last update", LASTING_OFFSET, (channel, numbers_began(now))).await
+        let since = now.wall.plus_millis(-NUMBERS_LAST_MS);
+        self.one("the number of the last update", LASTING_OFFSET, (channel, since)).await
     }
 
     /// When the channel last heard from its service.
@@ -167,14 +166,7 @@ impl Store {
 /// The offset, where the numbers of old updates still mean something: one was handled after `$2`.
 const LASTING_OFFSET: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = 'offset'
      AND EXISTS (SELECT 1 FROM channel_state WHERE channel = $1 AND key = 'handled_at' AND value > $2)";
-const OFFSET: &str = "offset";
-const HANDLED_AT: &str = "handled_at";
 const POLLED_AT: &str = "polled_at";
-
-/// What was handled until then has numbers that mean nothing any more.
-fn numbers_began(now: Now) -> i64 {
-    now.wall.0.saturating_sub(NUMBERS_LAST.as_millis() as i64)
-}
 
 async fn handle(
     draft: &mut Draft,
@@ -196,7 +188,8 @@ async fn handle(
 /// Puts the number of an update on record. `false`: it was handled before.
 async fn is_first(draft: &mut Draft, came: Option<&CameBy>) -> Result<bool, BackendError> {
     let Some(came) = came else { return Ok(true) };
-    let offset: Option<i64> = draft.one(LASTING_OFFSET, (&came.channel, numbers_began(draft.now))).await?;
+    let since = draft.now.wall.plus_millis(-NUMBERS_LAST_MS);
+    let offset: Option<i64> = draft.one(LASTING_OFFSET, (&came.channel, since)).await?;
     if offset.is_none() {
         draft.run("DELETE FROM inbox WHERE channel = $1", &came.channel).await?;
     }
@@ -209,8 +202,8 @@ async fn is_first(draft: &mut Draft, came: Option<&CameBy>) -> Result<bool, Back
         return Ok(false);
     }
     let next = came.update.saturating_add(1).max(offset.unwrap_or(i64::MIN));
-    set_number(draft, &came.channel, OFFSET, next).await?;
-    set_number(draft, &came.channel, HANDLED_AT, draft.now.wall.0).await?;
+    set_number(draft, &came.channel, "offset", next).await?;
+    set_number(draft, &came.channel, "handled_at", draft.now.wall.0).await?;
     let forgotten = (&came.channel, next.saturating_sub(REMEMBERED));
     draft.run("DELETE FROM inbox WHERE channel = $1 AND update_no < $2", forgotten).await?;
     Ok(true)

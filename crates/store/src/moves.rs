@@ -243,8 +243,7 @@ pub(crate) async fn moved(
 /// sends it again. The move that settles it takes out what looks like a secret, in its own transaction.
 async fn mask_reply(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendError> {
     const SQL: &str = "SELECT value FROM replies WHERE prompt_id = $1 AND kind IN ('text', 'refused')";
-    let value = draft.one(SQL, prompt).await?;
-    draft.mask(value, "UPDATE replies SET value = $2 WHERE prompt_id = $1", prompt).await
+    draft.mask(SQL, "UPDATE replies SET value = $2 WHERE prompt_id = $1", prompt).await
 }
 
 /// `false`: another move came since it was read. Columns of an earlier state are kept: a prompt that failed

@@ -141,7 +141,7 @@ impl Store {
 
     /// What is not over, oldest first.
     pub async fn open_prompts(&self) -> Result<Vec<OpenPrompt>, StoreError> {
-        self.listed("the open prompts", OPEN).await
+        self.listed("the open prompts", "status NOT IN ('resolved', 'canceled', 'failed')").await
     }
 
     /// What stands on a screen, as far as is known, oldest first: what is not over, and what an operator left to the
@@ -190,10 +190,6 @@ impl Store {
         self.one("the last prompt that waited for an instruction", SQL, (session, Kind::Idle)).await
     }
 
-    pub async fn reply(&self, id: ReplyId) -> Result<Option<Reply>, StoreError> {
-        self.one("the reply", "SELECT * FROM replies WHERE id = $1", id).await
-    }
-
     /// The reply that won this prompt, if one did.
     pub async fn reply_of(&self, prompt: PromptId) -> Result<Option<Reply>, StoreError> {
         self.one("the reply of a prompt", REPLY_OF, prompt).await
@@ -231,9 +227,6 @@ impl Store {
         self.all("the prompts whose time is up", SQL, (&*self.boot_id, now.boot)).await
     }
 }
-
-/// Prompts of which something may still become.
-const OPEN: &str = "status NOT IN ('resolved', 'canceled', 'failed')";
 
 /// Fewer digits than this name a prompt by accident.
 const SHORTEST_PREFIX: usize = 4;

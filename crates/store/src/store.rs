@@ -343,16 +343,18 @@ impl Draft {
         sql::one(&mut self.conn, sql, cells).await
     }
 
-    /// Takes what looks like a secret out of a text that is not typed any more. `sql` puts `$2` in its place at `key`.
+    /// Takes what looks like a secret out of a text that is not typed any more. `find` reads it, `put` puts `$2` in its
+    /// place, both at `key`.
     pub(crate) async fn mask(
         &mut self,
-        text: Option<String>,
-        sql: &'static str,
-        key: impl Cells,
+        find: &'static str,
+        put: &'static str,
+        key: impl Cells + Copy,
     ) -> Result<(), BackendError> {
+        let text: Option<String> = self.one(find, key).await?;
         if let Some(Cow::Owned(masked)) = text.as_deref().map(mask_in_place) {
             self.must_scrub = true;
-            self.run(sql, (key, masked)).await?;
+            self.run(put, (key, masked)).await?;
         }
         Ok(())
     }

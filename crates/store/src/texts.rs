@@ -142,8 +142,8 @@ pub(crate) async fn set_sent(draft: &mut Draft, reply: ReplyId) -> Result<(), Ba
 
 /// It is not typed from here: what looks like a secret is taken out.
 async fn mask_text(draft: &mut Draft, reply: ReplyId) -> Result<(), BackendError> {
-    let text = draft.one("SELECT text FROM queued_texts WHERE reply_id = $1", reply).await?;
-    draft.mask(text, "UPDATE queued_texts SET text = $2 WHERE reply_id = $1", reply).await
+    const SQL: &str = "SELECT text FROM queued_texts WHERE reply_id = $1";
+    draft.mask(SQL, "UPDATE queued_texts SET text = $2 WHERE reply_id = $1", reply).await
 }
 
 /// One that never reached a prompt is on record here; what became of a prompt is on record with it.
