@@ -159,10 +159,8 @@ async fn end(
     if draft.run(ENDED, (status, exit_code, draft.now.wall, session)).await? == 0 {
         return Ok(false);
     }
-    let value = match exit_code {
-        Some(code) => format!("{}, exit code {code}", status.as_str()),
-        None => status.as_str().to_owned(),
-    };
+    let code = exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    let value = format!("{}{code}", status.as_str());
     draft.note(EventName::SessionEnd, Some(session), None, value, None).await?;
     Ok(true)
 }
