@@ -273,15 +273,12 @@ pub(crate) fn delivery(prompt: PromptRecord, value: Option<Value>, source: Sourc
 pub(crate) fn post(target: &str, prompt: PromptRecord, address: Option<&str>) -> DuePost {
     let post = Post {
         id: PostId(20),
-        channel: CHAT.to_owned(),
         target: target.to_owned(),
         prompt: prompt.id,
-        session: prompt.session,
         nonce: prompt.nonce,
         address: address.map(str::to_owned),
         level: 0,
         wanted: 5,
-        shown: 4,
         not_before: NOW.boot,
         dead: None,
     };
@@ -292,12 +289,9 @@ pub(crate) fn post(target: &str, prompt: PromptRecord, address: Option<&str>) ->
 pub(crate) fn stored_notice(id: i64, target: &str, body: &str) -> atlasbridge_store::Notice {
     atlasbridge_store::Notice {
         id: NoticeId(id),
-        channel: CHAT.to_owned(),
         target: target.to_owned(),
-        session: None,
         body: body.to_owned(),
         reply_to: Some("m0".to_owned()),
-        created_at: NOW.wall,
     }
 }
 

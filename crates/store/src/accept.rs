@@ -53,16 +53,13 @@ impl Store {
     /// Lets exactly one answer win: reply, change of state and audit row are one transaction, with the update that
     /// brought the answer and with all that follows from its outcome, which `then` says. `came` is `None` where answers
     /// have no numbers, as on the page.
-    pub async fn accept<F>(
+    pub async fn accept(
         &self,
         answer: AcceptedAnswer,
         came: Option<CameBy>,
-        then: F,
+        then: impl FnOnce(&Outcome) -> FollowUp + Send + 'static,
         now: Now,
-    ) -> Result<Once<Outcome>, StoreError>
-    where
-        F: FnOnce(&Outcome) -> FollowUp + Send + 'static,
-    {
+    ) -> Result<Once<Outcome>, StoreError> {
         self.once(recording(answer.prompt), came, then, now, move |draft| Box::pin(contend(draft, answer)))
             .await
     }
@@ -70,15 +67,12 @@ impl Store {
     /// Answers a prompt that waits for the next instruction with the one that waits for it; who sent that is who
     /// answers. `None`: nothing waits, or this prompt takes no instruction. A text that does not fit is not tried again: no
     /// later prompt would take it either. `then` says what follows, in the same transaction.
-    pub async fn accept_queued<F>(
+    pub async fn accept_queued(
         &self,
         prompt: PromptId,
-        then: F,
+        then: impl FnOnce(&Outcome) -> FollowUp + Send + 'static,
         now: Now,
-    ) -> Result<Option<Outcome>, StoreError>
-    where
-        F: FnOnce(&Outcome) -> FollowUp + Send + 'static,
-    {
+    ) -> Result<Option<Outcome>, StoreError> {
         self.write(recording(prompt), now, move |draft| {
             Box::pin(async move {
                 let outcome = spend_text(draft, prompt).await?;
@@ -147,7 +141,7 @@ async fn contend(draft: &mut Draft, answer: AcceptedAnswer) -> Result<Outcome, B
         Step::Refused(refusal) => return refuse(draft, answer, refusal, None).await,
     };
     if !is_first(draft, &answer, &state).await? {
-        return lost(draft, answer, &prompt).await;
+        return lost(draft, answer, prompt.nonce).await;
     }
     let reply = Reply {
         id: answer.reply,
@@ -194,12 +188,8 @@ fn is_limited(source: &Source) -> bool {
 
 /// Why the guard let nothing through though the prompt waits. The state was looked at before the nonce: who taps an old
 /// button hears that the prompt was answered, not that it never was.
-async fn lost(
-    draft: &mut Draft,
-    answer: AcceptedAnswer,
-    prompt: &PromptRecord,
-) -> Result<Outcome, BackendError> {
-    if prompt.nonce != answer.nonce {
+async fn lost(draft: &mut Draft, answer: AcceptedAnswer, valid: Nonce) -> Result<Outcome, BackendError> {
+    if answer.nonce != valid {
         let refusal = offers::refusal(draft, answer.prompt, answer.nonce).await?;
         let word = (refusal == Refusal::UnknownPrompt).then_some("wrong_nonce");
         return refuse(draft, answer, refusal, word).await;

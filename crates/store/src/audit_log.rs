@@ -57,29 +57,20 @@ pub struct Missing {
 /// For the log and for `HUB_START`: what was found, in a line. Empty when nothing was.
 impl fmt::Display for Recovery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = Vec::new();
-        if let Some(Missing { have, expected }) = self.missing {
-            parts.push(format!("audit log truncated: records {} to {expected} are missing", have + 1));
-        }
-        if self.damaged {
-            parts.push("audit log damaged: run `atlasbridge audit verify`".to_owned());
-        }
-        if let Some(Torn { bytes, file }) = &self.torn {
-            let name = file.file_name().unwrap_or_default().display();
-            parts.push(format!("{bytes} torn bytes moved to {name}"));
-        }
-        if self.reexported > 0 {
-            parts.push(format!("{} records completed from the database", self.reexported));
-        }
-        if self.imported > 0 {
-            parts.push(format!("{} records learnt back from the audit log", self.imported));
-        }
-        if let Some(Migration { from, to, .. }) = self.migration
-            && from > 0
-        {
-            parts.push(format!("database migrated from schema {from} to {to}"));
-        }
-        f.write_str(&parts.join("; "))
+        let Recovery { torn, reexported, imported, missing, damaged, migration } = self;
+        let name = |file: &Path| file.file_name().unwrap_or_default().display().to_string();
+        let migrated = migration.as_ref().filter(|done| done.from > 0);
+        let parts = [
+            missing.map(|Missing { have, expected }| {
+                format!("audit log truncated: records {} to {expected} are missing", have + 1)
+            }),
+            damaged.then(|| "audit log damaged: run `atlasbridge audit verify`".to_owned()),
+            torn.as_ref().map(|Torn { bytes, file }| format!("{bytes} torn bytes moved to {}", name(file))),
+            (*reexported > 0).then(|| format!("{reexported} records completed from the database")),
+            (*imported > 0).then(|| format!("{imported} records learnt back from the audit log")),
+            migrated.map(|done| format!("database migrated from schema {} to {}", done.from, done.to)),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -106,8 +97,7 @@ impl Mark {
         const SQL: &str = "INSERT INTO channel_state (channel, key, value)
              VALUES ('audit_log', 'exported_seq', $1), ('audit_log', 'exported_bytes', $2)
              ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value";
-        sql::run(conn, SQL, (self.seq, self.bytes)).await?;
-        Ok(())
+        sql::run(conn, SQL, (self.seq, self.bytes)).await.map(drop)
     }
 }
 
@@ -224,42 +214,55 @@ impl AuditLog {
         sqlx::query("BEGIN IMMEDIATE").execute(&mut *conn).await?;
         let walk = self.walk(mark, known, conn).await?;
         recovery.imported = walk.imported;
-        let Some(bad) = walk.bad else {
-            sqlx::query("COMMIT").execute(conn).await?;
-            return Ok(walk.end.next_seq - 1);
-        };
-        let lost = (known + 1).saturating_sub(walk.end.next_seq);
-        if bad.lines <= lost.max(1) {
-            sqlx::query("COMMIT").execute(conn).await?;
-            recovery.torn = Some(self.set_aside(bad.offset, bad.seq)?);
-            return Ok(walk.end.next_seq - 1);
-        }
+        let sound = walk.end.next_seq - 1;
         // More than a crash can have torn: the lines stay, and the chain goes on after the last sound one.
-        recovery.damaged = true;
-        let last = match walk.last_sound {
-            Some(record) if record.seq > known => {
-                insert(conn, &record.link(), &record.hash).await?;
-                record.seq
-            }
-            Some(record) => record.seq,
-            None => walk.end.next_seq - 1,
-        };
+        let is_damaged = walk.bad_lines > known.saturating_sub(sound).max(1);
+        let last = walk.last_sound.filter(|_| is_damaged);
+        if let Some(last) = last.as_ref().filter(|last| last.seq > known) {
+            insert(conn, last).await?;
+        }
         sqlx::query("COMMIT").execute(conn).await?;
-        recovery.torn = self.set_torn_end_aside(bad.seq)?;
-        Ok(last.max(mark.seq))
+        if is_damaged {
+            recovery.damaged = true;
+            recovery.torn = self.set_torn_end_aside(sound + 1)?;
+            return Ok(last.map_or(sound, |last| last.seq).max(mark.seq));
+        }
+        if walk.bad_lines > 0 {
+            recovery.torn = Some(self.set_aside(walk.offset, sound + 1)?);
+        }
+        Ok(sound)
     }
 
     async fn walk(&self, mark: Mark, known: u64, conn: &mut SqliteConnection) -> Result<Walk, BackendError> {
         let mut reader = BufReader::new(&self.file);
         reader.seek(SeekFrom::Start(mark.bytes))?;
         let mut walk = Walk { end: end_at(conn, mark.seq).await?, offset: mark.bytes, ..Walk::default() };
-        let mut line = Vec::new();
+        let (mut line, mut scratch) = (Vec::new(), String::new());
         loop {
-            match read_line(&mut reader, &mut line)? {
+            let sound = match read_line(&mut reader, &mut line)? {
                 Line::End => return Ok(walk),
-                Line::Whole => walk.whole_line(&line, known, conn).await?,
-                Line::Torn => walk.bad_line(line.len() as u64),
+                Line::Torn => None,
+                Line::Whole => AuditRecord::canonical(&line, &mut scratch).ok(),
+            };
+            let Some(record) = sound.filter(|record| record.link().hash(&mut scratch) == record.hash) else {
+                walk.bad_lines += 1;
+                continue;
+            };
+            let mut end = walk.end.clone();
+            let follows = walk.bad_lines == 0
+                && end.follow(&record.link(), &record.hash, &mut scratch).is_ok()
+                && (record.seq > known || end_at(conn, record.seq).await?.hash == record.hash);
+            if !follows {
+                walk.bad_lines += 1;
+            } else {
+                if record.seq > known {
+                    insert(conn, &record).await?;
+                    walk.imported += 1;
+                }
+                walk.end = end;
+                walk.offset += line.len() as u64 + 1;
             }
+            walk.last_sound = Some(record);
         }
     }
 
@@ -336,67 +339,20 @@ fn lock_patiently(file: &File) -> Result<(), TryLockError> {
 /// A walk over the lines after the mark.
 #[derive(Default)]
 struct Walk {
+    /// Where the sound part of the file ends.
     offset: u64,
     /// Where the sound part of the chain ends.
     end: ChainEnd,
-    bad: Option<Bad>,
+    /// The first that is not sound, and all that follow it.
+    bad_lines: u64,
     /// The last record that is sound in itself, though it may follow a bad line.
     last_sound: Option<AuditRecord>,
     imported: u64,
-    scratch: String,
-}
-
-/// The first bad line, and how many lines there are from it on.
-struct Bad {
-    offset: u64,
-    seq: u64,
-    lines: u64,
-}
-
-impl Walk {
-    async fn whole_line(
-        &mut self,
-        line: &[u8],
-        known: u64,
-        conn: &mut SqliteConnection,
-    ) -> Result<(), BackendError> {
-        let length = line.len() as u64 + 1;
-        let scratch = &mut self.scratch;
-        let sound = AuditRecord::canonical(line, scratch).ok();
-        let Some(record) = sound.filter(|record| record.link().hash(scratch) == record.hash) else {
-            self.bad_line(length);
-            return Ok(());
-        };
-        let mut end = self.end.clone();
-        let follows = self.bad.is_none()
-            && end.follow(&record.link(), &record.hash, scratch).is_ok()
-            && (record.seq > known || end_at(conn, record.seq).await?.hash == record.hash);
-        if !follows {
-            self.bad_line(length);
-        } else {
-            if record.seq > known {
-                insert(conn, &record.link(), &record.hash).await?;
-                self.imported += 1;
-            }
-            self.end = end;
-            self.offset += length;
-        }
-        self.last_sound = Some(record);
-        Ok(())
-    }
-
-    fn bad_line(&mut self, length: u64) {
-        let bad = self.bad.get_or_insert(Bad { offset: self.offset, seq: self.end.next_seq, lines: 0 });
-        bad.lines += 1;
-        self.offset += length;
-    }
 }
 
 /// The chain's end as it was after record `seq`, by the table.
 async fn end_at(conn: &mut SqliteConnection, seq: u64) -> Result<ChainEnd, BackendError> {
-    let record = records(conn, seq, seq).await?.pop();
-    Ok(record
-        .map_or_else(ChainEnd::default, |record| ChainEnd { next_seq: record.seq + 1, hash: record.hash }))
+    Ok(records(conn, seq, seq).await?.pop().map_or_else(ChainEnd::default, AuditRecord::end))
 }
 
 async fn records(

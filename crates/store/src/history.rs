@@ -110,14 +110,6 @@ fn found_in(text: &str) -> String {
 
 /// What people type is text, never a pattern.
 fn pattern(text: &str) -> String {
-    let mut pattern = String::with_capacity(text.len() + 2);
-    pattern.push('%');
-    for char in text.chars() {
-        if matches!(char, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(char);
-    }
-    pattern.push('%');
-    pattern
+    let text = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    format!("%{text}%")
 }

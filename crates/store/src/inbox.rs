@@ -5,8 +5,6 @@
 //! changes nothing, so an update that a service or a crash repeats happens once; and a channel confirms an update only after
 //! that transaction, so what did not happen comes again.
 
-use std::time::Duration;
-
 use atlasbridge_model::audit::AuditEvent;
 use atlasbridge_model::{Now, Timestamp};
 
@@ -82,8 +80,8 @@ record! {
 const REMEMBERED: i64 = 10_000;
 
 /// After a week without updates Telegram may begin its numbers anew, lower ones too. Repeats are not to be feared
-/// then: it keeps unconfirmed updates for a day.
-const NUMBERS_LAST: Duration = Duration::from_secs(6 * 24 * 3600);
+/// then: it keeps unconfirmed updates for a day. In milliseconds.
+const NUMBERS_LAST_MS: i64 = 6 * 24 * 3600 * 1000;
 
 impl Store {
     /// Something that happened and all that follows from it, in one transaction: an update of a channel, which happens once,
@@ -101,19 +99,14 @@ impl Store {
 
     /// Work that happens once, with the update that brought it and all that follows from what became of it, which `then`
     /// says, in one transaction.
-    pub(crate) async fn once<T, F, W>(
+    pub(crate) async fn once<T: Send + Sync + 'static>(
         &self,
         what: String,
         came: Option<CameBy>,
-        then: F,
+        then: impl FnOnce(&T) -> FollowUp + Send + 'static,
         now: Now,
-        work: W,
-    ) -> Result<Once<T>, StoreError>
-    where
-        T: Send + Sync + 'static,
-        F: FnOnce(&T) -> FollowUp + Send + 'static,
-        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
-    {
+        work: impl for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
+    ) -> Result<Once<T>, StoreError> {
         self.write(what, now, move |draft| {
             Box::pin(async move {
                 if !is_first(draft, came.as_ref()).await? {
@@ -130,17 +123,14 @@ impl Store {
     /// Where the channel goes on asking for updates: one after the highest that was handled. `None`: from the
     /// beginning, for none was handled, or so long ago that the numbers may have begun anew.
     pub async fn offset(&self, channel: &str, now: Now) -> Result<Option<i64>, StoreError> {
-        const WHAT: &str = "the number of the last update";
-        let handled_at: Option<i64> = self.one(WHAT, NUMBER, (channel, HANDLED_AT)).await?;
-        if !handled_at.is_some_and(|at| are_numbers_valid(at, now)) {
-            return Ok(None);
-        }
-        self.one(WHAT, NUMBER, (channel, OFFSET)).await
+        let since = now.wall.plus_millis(-NUMBERS_LAST_MS);
+        self.one("the number of the last update", LASTING_OFFSET, (channel, since)).await
     }
 
     /// When the channel last heard from its service.
     pub async fn polled_at(&self, channel: &str) -> Result<Option<Timestamp>, StoreError> {
-        self.one("the last poll", NUMBER, (channel, POLLED_AT)).await
+        const SQL: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = $2";
+        self.one("the last poll", SQL, (channel, POLLED_AT)).await
     }
 
     pub async fn set_polled_at(&self, channel: &str, now: Now) -> Result<(), StoreError> {
@@ -173,14 +163,10 @@ impl Store {
     }
 }
 
-const NUMBER: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = $2";
-const OFFSET: &str = "offset";
-const HANDLED_AT: &str = "handled_at";
+/// The offset, where the numbers of old updates still mean something: one was handled after `$2`.
+const LASTING_OFFSET: &str = "SELECT value FROM channel_state WHERE channel = $1 AND key = 'offset'
+     AND EXISTS (SELECT 1 FROM channel_state WHERE channel = $1 AND key = 'handled_at' AND value > $2)";
 const POLLED_AT: &str = "polled_at";
-
-fn are_numbers_valid(handled_at: i64, now: Now) -> bool {
-    now.wall.0.saturating_sub(handled_at) < NUMBERS_LAST.as_millis() as i64
-}
 
 async fn handle(
     draft: &mut Draft,
@@ -202,7 +188,11 @@ async fn handle(
 /// Puts the number of an update on record. `false`: it was handled before.
 async fn is_first(draft: &mut Draft, came: Option<&CameBy>) -> Result<bool, BackendError> {
     let Some(came) = came else { return Ok(true) };
-    let offset = offset_of_lasting_numbers(draft, &came.channel).await?;
+    let since = draft.now.wall.plus_millis(-NUMBERS_LAST_MS);
+    let offset: Option<i64> = draft.one(LASTING_OFFSET, (&came.channel, since)).await?;
+    if offset.is_none() {
+        draft.run("DELETE FROM inbox WHERE channel = $1", &came.channel).await?;
+    }
     if offset.is_some_and(|offset| came.update < offset.saturating_sub(REMEMBERED)) {
         return Ok(false);
     }
@@ -212,28 +202,17 @@ async fn is_first(draft: &mut Draft, came: Option<&CameBy>) -> Result<bool, Back
         return Ok(false);
     }
     let next = came.update.saturating_add(1).max(offset.unwrap_or(i64::MIN));
-    set_number(draft, &came.channel, OFFSET, next).await?;
-    set_number(draft, &came.channel, HANDLED_AT, draft.now.wall.0).await?;
+    set_number(draft, &came.channel, "offset", next).await?;
+    set_number(draft, &came.channel, "handled_at", draft.now.wall.0).await?;
     let forgotten = (&came.channel, next.saturating_sub(REMEMBERED));
     draft.run("DELETE FROM inbox WHERE channel = $1 AND update_no < $2", forgotten).await?;
     Ok(true)
 }
 
-/// The offset, where the numbers of old updates still mean something; where not, they are forgotten.
-async fn offset_of_lasting_numbers(draft: &mut Draft, channel: &str) -> Result<Option<i64>, BackendError> {
-    let handled_at: Option<i64> = draft.one(NUMBER, (channel, HANDLED_AT)).await?;
-    if handled_at.is_some_and(|at| are_numbers_valid(at, draft.now)) {
-        return draft.one(NUMBER, (channel, OFFSET)).await;
-    }
-    draft.run("DELETE FROM inbox WHERE channel = $1", channel).await?;
-    Ok(None)
-}
-
 async fn set_number(draft: &mut Draft, channel: &str, key: &str, value: i64) -> Result<(), BackendError> {
     const SQL: &str = "INSERT INTO channel_state (channel, key, value) VALUES ($1, $2, $3)
          ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value";
-    draft.run(SQL, (channel, key, value)).await?;
-    Ok(())
+    draft.run(SQL, (channel, key, value)).await.map(drop)
 }
 
 /// All that follows. A question that is gone changes nothing any more: an answer or a cancellation had the prompt's own guard
@@ -276,8 +255,7 @@ async fn insert_ask(draft: &mut Draft, ask: NewAsk) -> Result<(), BackendError> 
          VALUES ($1, $2, $3, $4, $5, $6)";
     let now = draft.now.wall;
     draft.run("DELETE FROM asks WHERE expires_at <= $1", now).await?;
-    draft.run(SQL, (ask.token, ask.channel, ask.target, ask.what, now, ask.expires_at)).await?;
-    Ok(())
+    draft.run(SQL, (ask.token, ask.channel, ask.target, ask.what, now, ask.expires_at)).await.map(drop)
 }
 
 async fn change_chat(draft: &mut Draft, change: ChatChange) -> Result<(), BackendError> {
@@ -288,6 +266,5 @@ async fn change_chat(draft: &mut Draft, change: ChatChange) -> Result<(), Backen
         }
         None => "DELETE FROM chat_state WHERE channel = $1 AND target = $2 AND key = $3 AND $4 IS NULL",
     };
-    draft.run(sql, (change.channel, change.target, change.key, change.value)).await?;
-    Ok(())
+    draft.run(sql, (change.channel, change.target, change.key, change.value)).await.map(drop)
 }

@@ -49,7 +49,7 @@ pub use notices::{NewNotice, Notice, NoticeId};
 pub use offers::Offered;
 pub use posts::{DuePost, Post, PostId};
 pub use prompts::{Delivery, NewPrompt, OpenPrompt, PromptRecord, Recorded, Reply};
-pub use record::{AuditRecord, Flaw, ReadError, RecordFilter, Records, read_records, tail};
+pub use record::{AuditRecord, Flaw, ReadError, RecordFilter, read_records, tail};
 pub use schema::Migration;
 pub use sessions::{Resume, SessionRecord, SessionStatus};
 pub use store::{BackendError, OpenError, Store, StoreConfig, StoreError};

@@ -114,17 +114,13 @@ async fn spend(draft: &mut Draft, redeem: Redeem) -> Result<bool, BackendError> 
 }
 
 async fn revoke(draft: &mut Draft, which: Logins, decided_by: String) -> Result<u64, BackendError> {
-    let (name, all) = match which {
-        Logins::Named(name) => (name, false),
-        Logins::All => (String::new(), true),
+    let (name, all, what) = match which {
+        Logins::Named(name) => (name.clone(), false, format!("login {name} revoked")),
+        Logins::All => (String::new(), true, "all logins revoked".to_owned()),
     };
     const SQL: &str = "UPDATE web_logins SET revoked_at = $1 WHERE revoked_at IS NULL AND (name = $2 OR $3)";
-    let revoked = draft.run(SQL, (draft.now.wall, &name, all)).await?;
+    let revoked = draft.run(SQL, (draft.now.wall, name, all)).await?;
     if revoked > 0 {
-        let what = match all {
-            true => "all logins revoked".to_owned(),
-            false => format!("login {name} revoked"),
-        };
         on_record(draft, &what, decided_by).await?;
     }
     Ok(revoked)

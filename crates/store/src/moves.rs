@@ -65,16 +65,13 @@ impl Store {
 
     /// An operator leaves the prompt to the terminal, and must hold its present right to answer, as one who answers must. With
     /// the update that brought it, and all that follows from what became of it, as in [`Store::accept`].
-    pub async fn cancel<F>(
+    pub async fn cancel(
         &self,
         cancel: Cancel,
         came: Option<CameBy>,
-        then: F,
+        then: impl FnOnce(&Advance) -> FollowUp + Send + 'static,
         now: Now,
-    ) -> Result<Once<Advance>, StoreError>
-    where
-        F: FnOnce(&Advance) -> FollowUp + Send + 'static,
-    {
+    ) -> Result<Once<Advance>, StoreError> {
         let what = recording(cancel.prompt);
         self.once(what, came, then, now, move |draft| Box::pin(leave_to_terminal(draft, cancel))).await
     }
@@ -101,8 +98,7 @@ async fn insert_reply(draft: &mut Draft, reply: &Reply) -> Result<(), BackendErr
     let (kind, choice_row, text) = rows::value_cells(reply.value.as_ref());
     let value = (kind, choice_row, text.as_deref());
     let by = (&reply.source, &reply.decided_by, reply.at);
-    draft.run(SQL, (reply.id, reply.prompt, reply.session, value, by)).await?;
-    Ok(())
+    draft.run(SQL, (reply.id, reply.prompt, reply.session, value, by)).await.map(drop)
 }
 
 async fn pass_deadline(
@@ -180,9 +176,7 @@ async fn promote(draft: &mut Draft, session: SessionId) -> Result<Option<PromptR
     const SQL: &str = "SELECT * FROM prompts WHERE session_id = $1 AND status = 'routed' AND NOT EXISTS
              (SELECT 1 FROM prompts WHERE session_id = $1 AND status = 'awaiting_reply')
          ORDER BY sighting LIMIT 1";
-    let Some(prompt) = draft.one(SQL, session).await? else {
-        return Ok(None);
-    };
+    let Some(prompt) = draft.one(SQL, session).await? else { return Ok(None) };
     match perform(draft, prompt, Event::Promoted, Behind::Nobody).await? {
         Advance::Moved(moved) => Ok(Some(moved.prompt)),
         Advance::Refused(_) => Ok(None),
@@ -240,8 +234,7 @@ pub(crate) async fn moved(
     {
         insert_reply(draft, reply).await?;
     }
-    let record = on_record(draft, &prompt, behind).await?;
-    draft.record(record).await?;
+    on_record(draft, &prompt, behind).await?;
     Ok(prompt)
 }
 
@@ -250,8 +243,7 @@ pub(crate) async fn moved(
 /// sends it again. The move that settles it takes out what looks like a secret, in its own transaction.
 async fn mask_reply(draft: &mut Draft, prompt: PromptId) -> Result<(), BackendError> {
     const SQL: &str = "SELECT value FROM replies WHERE prompt_id = $1 AND kind IN ('text', 'refused')";
-    let value = draft.one(SQL, prompt).await?;
-    draft.mask(value, "UPDATE replies SET value = $2 WHERE prompt_id = $1", prompt).await
+    draft.mask(SQL, "UPDATE replies SET value = $2 WHERE prompt_id = $1", prompt).await
 }
 
 /// `false`: another move came since it was read. Columns of an earlier state are kept: a prompt that failed
@@ -266,11 +258,7 @@ async fn update(draft: &mut Draft, prompt: &PromptRecord, state: &PromptState) -
 }
 
 /// The audit event that belongs to the state that a prompt has just reached.
-async fn on_record(
-    draft: &mut Draft,
-    prompt: &PromptRecord,
-    behind: Behind<'_>,
-) -> Result<AuditEvent, BackendError> {
+async fn on_record(draft: &mut Draft, prompt: &PromptRecord, behind: Behind<'_>) -> Result<(), BackendError> {
     let reply: Option<Reply> = draft.one(prompts::REPLY_OF, prompt.id).await?;
     let typed = || match &reply {
         Some(Reply { value: Some(value), .. }) => value.on_record(),
@@ -297,12 +285,6 @@ async fn on_record(
         (_, _, Some(reply)) => (Some(reply.source.to_string()), Some(reply.decided_by)),
         (_, _, None) => (None, None),
     };
-    Ok(AuditEvent {
-        session: Some(prompt.session),
-        prompt: Some(prompt.id),
-        value: Some(value),
-        source,
-        decided_by,
-        ..AuditEvent::new(event)
-    })
+    let (session, prompt) = (Some(prompt.session), Some(prompt.id));
+    draft.record(AuditEvent { event, session, prompt, value: Some(value), source, decided_by }).await
 }

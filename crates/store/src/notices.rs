@@ -1,6 +1,6 @@
 //! Messages that are no prompts: kept until their channel has sent them.
 
-use atlasbridge_model::{Now, SessionId, Timestamp};
+use atlasbridge_model::{Now, SessionId};
 
 use crate::posts::MOST_DUE;
 use crate::sql::record;
@@ -26,12 +26,9 @@ record! {
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Notice {
         pub id: NoticeId,
-        pub channel: String,
         pub target: String,
-        pub session: Option<SessionId> = "session_id",
         pub body: String,
         pub reply_to: Option<String>,
-        pub created_at: Timestamp,
     }
 }
 
@@ -68,12 +65,10 @@ pub(crate) async fn insert(draft: &mut Draft, notice: NewNotice) -> Result<(), B
         "INSERT INTO notices (channel, target, session_id, body, reply_to, created_at, not_before)
          VALUES ($1, $2, (SELECT id FROM sessions WHERE id = $3), $4, $5, $6, $6)";
     let NewNotice { channel, target, session, body, reply_to } = notice;
-    draft.run(SQL, (channel, target, session, body, reply_to, draft.now.wall)).await?;
-    Ok(())
+    draft.run(SQL, (channel, target, session, body, reply_to, draft.now.wall)).await.map(drop)
 }
 
 pub(crate) async fn forget_old(draft: &mut Draft) -> Result<(), BackendError> {
     const SQL: &str = "DELETE FROM notices WHERE sent_at < $1 OR (dead IS NOT NULL AND created_at < $1)";
-    draft.run(SQL, draft.now.wall.0.saturating_sub(KEPT_MS)).await?;
-    Ok(())
+    draft.run(SQL, draft.now.wall.0.saturating_sub(KEPT_MS)).await.map(drop)
 }

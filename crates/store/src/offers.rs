@@ -125,32 +125,21 @@ async fn replace_nonce(
     prompt: PromptId,
     nonce: Nonce,
 ) -> Result<Option<PromptRecord>, BackendError> {
-    let replaced = draft
-        .run(
-            "UPDATE prompts SET nonce = $1 WHERE id = $2 AND status = 'awaiting_reply' AND nonce_used = 0
-                 AND boot_id = $3 AND (deadline IS NULL OR deadline > $4)",
-            (nonce, prompt, draft.boot_id.to_string(), draft.now.boot),
-        )
-        .await?;
-    if replaced == 0 {
+    const REPLACED: &str =
+        "UPDATE prompts SET nonce = $1 WHERE id = $2 AND status = 'awaiting_reply' AND nonce_used = 0
+             AND boot_id = $3 AND (deadline IS NULL OR deadline > $4)";
+    const OFFERED: &str = "INSERT INTO posts (channel, target, prompt_id, session_id, nonce, not_before)
+         SELECT DISTINCT channel, target, prompt_id, session_id, $1, $2 FROM posts
+             WHERE prompt_id = $3 AND closed IS NULL AND dead IS NULL";
+    const CLOSED: &str = "UPDATE posts SET wanted = wanted + 1, closed = wanted + 1,
+             dead = CASE WHEN address IS NULL THEN 'the prompt was offered again' ELSE dead END
+         WHERE prompt_id = $1 AND nonce <> $2 AND closed IS NULL";
+    let boot_id = draft.boot_id.to_string();
+    if draft.run(REPLACED, (nonce, prompt, boot_id, draft.now.boot)).await? == 0 {
         return Ok(None);
     }
-    draft
-        .run(
-            "INSERT INTO posts (channel, target, prompt_id, session_id, nonce, not_before)
-             SELECT DISTINCT channel, target, prompt_id, session_id, $1, $2 FROM posts
-                 WHERE prompt_id = $3 AND closed IS NULL AND dead IS NULL",
-            (nonce, draft.now.boot, prompt),
-        )
-        .await?;
-    draft
-        .run(
-            "UPDATE posts SET wanted = wanted + 1, closed = wanted + 1,
-                 dead = CASE WHEN address IS NULL THEN 'the prompt was offered again' ELSE dead END
-             WHERE prompt_id = $1 AND nonce <> $2 AND closed IS NULL",
-            (prompt, nonce),
-        )
-        .await?;
+    draft.run(OFFERED, (nonce, draft.now.boot, prompt)).await?;
+    draft.run(CLOSED, (prompt, nonce)).await?;
     let record = draft.one::<PromptRecord>(prompts::BY_ID, prompt).await?.ok_or(sqlx::Error::RowNotFound)?;
     draft.note(EventName::PromptRouted, Some(record.session), Some(prompt), "offered again", None).await?;
     Ok(Some(record))

@@ -4,7 +4,7 @@
 //! channel shows the prompt as it stands and says which number that was. A post is done when both are the same.
 
 use atlasbridge_model::lifecycle::PromptState;
-use atlasbridge_model::{BootTime, Nonce, Now, PromptId, SessionId};
+use atlasbridge_model::{BootTime, Nonce, Now, PromptId};
 
 use crate::prompts::{self, PromptRecord, Reply};
 use crate::sessions::{self, SessionRecord};
@@ -20,10 +20,8 @@ record! {
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Post {
         pub id: PostId,
-        pub channel: String,
         pub target: String,
         pub prompt: PromptId = "prompt_id",
-        pub session: SessionId = "session_id",
         /// The right to answer that the message carries. Where the prompt has another one by now, it was offered again.
         pub nonce: Nonce,
         /// `None`: not known to be sent.
@@ -31,7 +29,6 @@ record! {
         /// How much of the detail is shown.
         pub level: u8,
         pub wanted: i64,
-        pub shown: i64,
         /// When it may first be sent, on the clock of its prompt's boot.
         pub not_before: BootTime,
         /// Why nothing more is done for it.
@@ -103,12 +100,8 @@ impl Store {
                  JOIN sessions s ON s.id = p.session_id
              WHERE p.channel = $1 AND p.address IS NULL AND p.not_before > $3 AND {WORKABLE}"
         );
-        let at = self.one(
-            "when something is to be shown",
-            sqlx::AssertSqlSafe(sql),
-            (channel, &*self.boot_id, now.boot),
-        );
-        Ok(at.await?.flatten())
+        let cells = (channel, &*self.boot_id, now.boot);
+        Ok(self.one("when something is to be shown", sqlx::AssertSqlSafe(sql), cells).await?.flatten())
     }
 
     /// The message is there. One that was given up meanwhile is not: what stands in a chat must be kept true.
@@ -154,9 +147,8 @@ impl Store {
         channel: &str,
         address: &str,
     ) -> Result<Option<(Post, PromptRecord)>, StoreError> {
-        let Some(post) = self.one::<Post>("the prompt of a message", AT, (channel, address)).await? else {
-            return Ok(None);
-        };
+        let post: Option<Post> = self.one("the prompt of a message", AT, (channel, address)).await?;
+        let Some(post) = post else { return Ok(None) };
         let prompt = self.prompt(post.prompt).await?;
         Ok(prompt.map(|prompt| (post, prompt)))
     }
@@ -194,14 +186,12 @@ impl Store {
         let found: Vec<Post> = sql::all(&mut *view, sqlx::AssertSqlSafe(sql), cells).await?;
         let mut due = Vec::with_capacity(found.len());
         for post in found {
-            let prompt = sql::one(&mut *view, prompts::BY_ID, post.prompt).await?;
-            let session = sql::one(&mut *view, sessions::BY_ID, post.session).await?;
-            due.push(DuePost {
-                prompt: prompt.ok_or(sqlx::Error::RowNotFound)?,
-                session: session.ok_or(sqlx::Error::RowNotFound)?,
-                reply: sql::one(&mut *view, prompts::REPLY_OF, post.prompt).await?,
-                post,
-            });
+            let prompt: Option<PromptRecord> = sql::one(&mut *view, prompts::BY_ID, post.prompt).await?;
+            let prompt = prompt.ok_or(sqlx::Error::RowNotFound)?;
+            let session = sql::one(&mut *view, sessions::BY_ID, prompt.session).await?;
+            let session = session.ok_or(sqlx::Error::RowNotFound)?;
+            let reply = sql::one(&mut *view, prompts::REPLY_OF, prompt.id).await?;
+            due.push(DuePost { post, prompt, session, reply });
         }
         Ok(due)
     }
@@ -249,13 +239,11 @@ pub(crate) async fn touch(draft: &mut Draft, prompt: &PromptRecord) -> Result<()
              dead = CASE WHEN $2 AND address IS NULL THEN 'the prompt was over' ELSE dead END
          WHERE prompt_id = $1 AND (dead IS NULL OR address IS NULL)
              AND nonce = (SELECT nonce FROM prompts WHERE id = $1)";
-    draft.run(SQL, (prompt.id, !is_answerable(&prompt.state))).await?;
-    Ok(())
+    draft.run(SQL, (prompt.id, !is_answerable(&prompt.state))).await.map(drop)
 }
 
 /// How much of the detail a message shows; more at a time is never too much.
 pub(crate) async fn show_more(draft: &mut Draft, post: PostId, level: u8) -> Result<(), BackendError> {
     const SQL: &str = "UPDATE posts SET level = $2, wanted = wanted + 1 WHERE id = $1 AND level < $2";
-    draft.run(SQL, (post, level)).await?;
-    Ok(())
+    draft.run(SQL, (post, level)).await.map(drop)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atlasbridge_model::answer::{Refusal, Source, Value, default_value};
 use atlasbridge_model::audit::EventName;
-use atlasbridge_model::lifecycle::{Event, PromptState, Resolution, Step, step};
+use atlasbridge_model::lifecycle::{Event, PromptState, Step, step};
 use atlasbridge_model::{
     BootTime, IdempotencyKey, Kind, Nonce, Now, PromptId, ReplyId, SessionId, Sighting, Span, Timestamp,
 };
@@ -37,18 +37,7 @@ record! {
 impl PromptRecord {
     /// What a person hears whose answer comes now, unless it waits for one: where the deadline has answered, with what.
     pub fn refusal(&self) -> Refusal {
-        let is_by_deadline = match &self.state {
-            PromptState::Expired { fallback } => fallback.is_some(),
-            PromptState::Injected { source, .. }
-            | PromptState::Resolved { how: Resolution::Applied { source } } => *source == Source::Timeout,
-            PromptState::Created
-            | PromptState::Routed
-            | PromptState::AwaitingReply
-            | PromptState::ReplyReceived { .. }
-            | PromptState::Resolved { .. }
-            | PromptState::Canceled { .. }
-            | PromptState::Failed { .. } => false,
-        };
+        let is_by_deadline = rows::reply_and_source(&self.state).1 == Some(Source::Timeout);
         match default_value(&self.sighting) {
             Ok(value) if is_by_deadline => Refusal::DefaultTaken {
                 value: value.on_record(),
@@ -61,10 +50,7 @@ impl PromptRecord {
     /// The deadline on the clock of this boot. Times of another boot cannot be compared: a session host that waited then waits
     /// no more, so they count as passed.
     pub(crate) fn deadline_under(&self, boot_id: &str) -> Option<BootTime> {
-        match self.boot_id == boot_id {
-            true => self.deadline,
-            false => Some(BootTime(i64::MIN)),
-        }
+        if self.boot_id == boot_id { self.deadline } else { Some(BootTime(i64::MIN)) }
     }
 }
 
@@ -120,11 +106,10 @@ impl Store {
     /// Records a sighting as a prompt and puts it in its session's queue, in one transaction. The same sighting
     /// offered again changes nothing.
     pub async fn record_prompt(&self, new: NewPrompt, now: Now) -> Result<Recorded, StoreError> {
-        let session = new.session;
         let ttl = new.ttl.map(|ttl| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX));
         let record = PromptRecord {
             id: new.id,
-            session,
+            session: new.session,
             sighting: new.sighting,
             state: PromptState::Created,
             nonce: new.nonce,
@@ -133,7 +118,7 @@ impl Store {
             deadline: ttl.map(|millis| now.boot.plus_millis(millis)),
             boot_id: self.boot_id.to_string(),
         };
-        let what = format!("recording a prompt of session {session}");
+        let what = format!("recording a prompt of session {}", new.session);
         self.write(what, now, move |draft| Box::pin(record_once(draft, record))).await
     }
 
@@ -156,7 +141,7 @@ impl Store {
 
     /// What is not over, oldest first.
     pub async fn open_prompts(&self) -> Result<Vec<OpenPrompt>, StoreError> {
-        self.listed("the open prompts", OPEN).await
+        self.listed("the open prompts", "status NOT IN ('resolved', 'canceled', 'failed')").await
     }
 
     /// What stands on a screen, as far as is known, oldest first: what is not over, and what an operator left to the
@@ -172,17 +157,14 @@ impl Store {
 
     async fn listed(&self, what: &'static str, which: &'static str) -> Result<Vec<OpenPrompt>, StoreError> {
         let sql = format!("SELECT * FROM prompts WHERE {which} ORDER BY created_at, session_id, sighting");
-        let open: Vec<PromptRecord> = self.all(what, sqlx::AssertSqlSafe(sql), ()).await?;
-        // Sessions never go away, so asking second cannot miss one.
-        let sql = format!(
-            "SELECT * FROM sessions WHERE id IN (SELECT session_id FROM prompts WHERE {which}) OR status = 'active'"
-        );
-        let sessions: Vec<SessionRecord> = self.all(what, sqlx::AssertSqlSafe(sql), ()).await?;
-        let with_session = |prompt: PromptRecord| {
-            let session = sessions.iter().find(|session| session.id == prompt.session)?.clone();
-            Some(OpenPrompt { prompt, session })
-        };
-        Ok(open.into_iter().filter_map(with_session).collect())
+        let mut listed = Vec::new();
+        for prompt in self.all::<PromptRecord>(what, sqlx::AssertSqlSafe(sql), ()).await? {
+            // A session goes away only with its prompts: then this one is over too.
+            if let Some(session) = self.session(prompt.session).await? {
+                listed.push(OpenPrompt { prompt, session });
+            }
+        }
+        Ok(listed)
     }
 
     /// All prompts of a session, in the order in which they were seen.
@@ -206,10 +188,6 @@ impl Store {
         const SQL: &str =
             "SELECT * FROM prompts WHERE session_id = $1 AND kind = $2 ORDER BY sighting DESC LIMIT 1";
         self.one("the last prompt that waited for an instruction", SQL, (session, Kind::Idle)).await
-    }
-
-    pub async fn reply(&self, id: ReplyId) -> Result<Option<Reply>, StoreError> {
-        self.one("the reply", "SELECT * FROM replies WHERE id = $1", id).await
     }
 
     /// The reply that won this prompt, if one did.
@@ -250,23 +228,25 @@ impl Store {
     }
 }
 
-/// Prompts of which something may still become.
-const OPEN: &str = "status NOT IN ('resolved', 'canceled', 'failed')";
-
 /// Fewer digits than this name a prompt by accident.
 const SHORTEST_PREFIX: usize = 4;
 
 async fn record_once(draft: &mut Draft, mut prompt: PromptRecord) -> Result<Recorded, BackendError> {
-    if let Some(known) = known(draft, &prompt).await? {
+    // The key is no finer than (session, sighting) but binds the text as well.
+    const KNOWN: &str =
+        "SELECT * FROM prompts WHERE (session_id = $1 AND sighting = $2) OR idempotency_key = $3";
+    let key = IdempotencyKey::of(prompt.session, prompt.sighting.no, &prompt.sighting.excerpt);
+    if let Some(known) = draft.one(KNOWN, (prompt.session, prompt.sighting.no, key.as_str())).await? {
         return Ok(Recorded { prompt: known, fresh: false });
     }
-    let first = is_first(draft, prompt.session).await?;
+    // No prompt waits before it, and none is about to be promoted.
+    const WAITING: &str =
+        "SELECT 1 FROM prompts WHERE session_id = $1 AND status IN ('awaiting_reply', 'routed') LIMIT 1";
+    let first = draft.one::<i64>(WAITING, prompt.session).await?.is_none();
     let step = step(&prompt.state, &Event::Routed { first }, prompt.deadline, draft.now);
-    let Step::Moved(state, _) = step else {
-        return Err(unreadable("prompt that cannot be routed"));
-    };
+    let Step::Moved(state, _) = step else { return Err(unreadable("prompt that cannot be routed")) };
     prompt.state = state;
-    insert(draft, &prompt).await?;
+    insert(draft, &prompt, &key).await?;
     let (session, id) = (Some(prompt.session), Some(prompt.id));
     let seen = format!("{} ({})", prompt.sighting.kind, prompt.sighting.confidence.level().as_str());
     draft.note(EventName::PromptDetected, session, id, seen, None).await?;
@@ -274,46 +254,25 @@ async fn record_once(draft: &mut Draft, mut prompt: PromptRecord) -> Result<Reco
     Ok(Recorded { prompt, fresh: true })
 }
 
-/// The same sighting, recorded earlier. The key is no finer than (session, sighting) but binds the text as well.
-async fn known(draft: &mut Draft, prompt: &PromptRecord) -> Result<Option<PromptRecord>, BackendError> {
-    const SQL: &str =
-        "SELECT * FROM prompts WHERE (session_id = $1 AND sighting = $2) OR idempotency_key = $3";
-    draft.one(SQL, (prompt.session, prompt.sighting.no, key(prompt).as_str())).await
-}
-
-fn key(prompt: &PromptRecord) -> IdempotencyKey {
-    IdempotencyKey::of(prompt.session, prompt.sighting.no, &prompt.sighting.excerpt)
-}
-
-/// No prompt waits before it, and none is about to be promoted.
-async fn is_first(draft: &mut Draft, session: SessionId) -> Result<bool, BackendError> {
-    const SQL: &str =
-        "SELECT 1 FROM prompts WHERE session_id = $1 AND status IN ('awaiting_reply', 'routed') LIMIT 1";
-    Ok(draft.one::<i64>(SQL, session).await?.is_none())
-}
-
-async fn insert(draft: &mut Draft, prompt: &PromptRecord) -> Result<(), BackendError> {
+async fn insert(draft: &mut Draft, prompt: &PromptRecord, key: &IdempotencyKey) -> Result<(), BackendError> {
     let Sighting { no, kind, confidence, excerpt, detail, choices, .. } = &prompt.sighting;
     let Sighting { constraints, offers_default, takes, entry, fingerprint, .. } = &prompt.sighting;
     let choices = choices.as_ref().map(rows::choices_text).transpose()?;
-    let key = key(prompt);
     let seen = (no, key.as_str(), kind, confidence, excerpt.as_str(), detail.as_str(), choices);
     let typing = (constraints.max_length, offers_default, entry, fingerprint);
     let times = (prompt.created_at, prompt.expires_at, prompt.deadline, &prompt.boot_id);
     let (numbers, picks) = (constraints.numbers, constraints.picks);
     let limits =
         (numbers.map(Span::least), numbers.map(Span::most), picks.map(Span::least), picks.map(Span::most));
-    draft
-        .run(
-            "INSERT INTO prompts (id, session_id, sighting, idempotency_key, kind, confidence, excerpt, detail, choices,
-                                  max_length, offers_default, entry, fingerprint, nonce, status, created_at, changed_at,
-                                  expires_at, deadline, boot_id, takes, min_choice, max_choice, min_picks, max_picks)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $18, $19, $20,
-                     $21, $22, $23, $24)",
-            ((prompt.id, prompt.session), seen, typing, prompt.nonce, prompt.state.status(), times, takes, limits),
-        )
-        .await?;
-    Ok(())
+    let of = (prompt.id, prompt.session);
+    const SQL: &str =
+        "INSERT INTO prompts (id, session_id, sighting, idempotency_key, kind, confidence, excerpt, detail, choices,
+                              max_length, offers_default, entry, fingerprint, nonce, status, created_at, changed_at,
+                              expires_at, deadline, boot_id, takes, min_choice, max_choice, min_picks, max_picks)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $18, $19, $20,
+                 $21, $22, $23, $24)";
+    let status = prompt.state.status();
+    draft.run(SQL, (of, seen, typing, prompt.nonce, status, times, takes, limits)).await.map(drop)
 }
 
 pub(crate) const BY_ID: &str = "SELECT * FROM prompts WHERE id = $1";

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use atlasbridge_model::audit::{ChainError, Link};
+use atlasbridge_model::audit::{ChainEnd, ChainError, Link};
 use atlasbridge_model::{PromptId, SessionId, Timestamp};
 use serde::Deserialize;
 
@@ -46,6 +46,11 @@ impl AuditRecord {
             decided_by: self.decided_by.as_deref(),
             prev_hash: &self.prev_hash,
         }
+    }
+
+    /// Where the chain ends with it.
+    pub(crate) fn end(self) -> ChainEnd {
+        ChainEnd { next_seq: self.seq + 1, hash: self.hash }
     }
 
     /// As it stands in the file, without the line break.
@@ -108,41 +113,19 @@ pub enum ReadError {
 
 /// The records of a log, oldest first, one at a time. A last line without its line break is left out: it is being
 /// written, or will be repaired.
-pub fn read_records(path: &Path, filter: RecordFilter) -> Result<Records, ReadError> {
-    let file = File::open(path).map_err(|source| unreadable(path, source))?;
-    Ok(Records {
-        reader: BufReader::with_capacity(64 << 10, file),
-        path: path.to_owned(),
-        line: Vec::new(),
-        filter,
-    })
-}
-
-/// See [`read_records`].
-#[derive(Debug)]
-pub struct Records {
-    reader: BufReader<File>,
-    path: PathBuf,
-    line: Vec<u8>,
+pub fn read_records(
+    path: &Path,
     filter: RecordFilter,
-}
-
-impl Iterator for Records {
-    type Item = Result<AuditRecord, ReadError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            match read_line(&mut self.reader, &mut self.line) {
-                Err(source) => return Some(Err(unreadable(&self.path, source))),
-                Ok(Line::End | Line::Torn) => return None,
-                Ok(Line::Whole) => {}
-            }
-            match parse(&self.line, &self.path) {
-                Ok(record) if !self.filter.includes(&record) => {}
-                other => return Some(other),
-            }
-        }
-    }
+) -> Result<impl Iterator<Item = Result<AuditRecord, ReadError>> + use<>, ReadError> {
+    let file = File::open(path).map_err(|source| unreadable(path, source))?;
+    let mut reader = BufReader::with_capacity(64 << 10, file);
+    let (path, mut line) = (path.to_owned(), Vec::new());
+    let records = std::iter::from_fn(move || match read_line(&mut reader, &mut line) {
+        Err(source) => Some(Err(unreadable(&path, source))),
+        Ok(Line::End | Line::Torn) => None,
+        Ok(Line::Whole) => Some(parse(&line, &path)),
+    });
+    Ok(records.filter(move |read| read.as_ref().ok().is_none_or(|record| filter.includes(record))))
 }
 
 /// The last `count` records, oldest first, read from the end of the file.

@@ -5,11 +5,11 @@
 
 use std::borrow::Cow;
 
-use atlasbridge_model::answer::Value;
+use atlasbridge_model::answer::{Source, Value};
 use atlasbridge_model::lifecycle::{Cancellation, Failure, PromptState, Resolution};
 use atlasbridge_model::{
-    Choice, Choices, Constraints, Detail, Effect, Entry, Excerpt, Pace, Sighting, Span, Stroke, Strokes,
-    Takes,
+    Choice, Choices, Constraints, Detail, Effect, Entry, Excerpt, Pace, ReplyId, Sighting, Span, Stroke,
+    Strokes, Takes,
 };
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
@@ -96,11 +96,11 @@ pub(crate) fn state(row: &SqliteRow) -> Result<PromptState, BackendError> {
 }
 
 /// The reply that a state carries, and where it came from, for the columns of that name.
-pub(crate) fn reply_and_source(state: &PromptState) -> (Option<String>, Option<String>) {
+pub(crate) fn reply_and_source(state: &PromptState) -> (Option<ReplyId>, Option<Source>) {
     if let PromptState::Resolved { how: Resolution::Applied { source } } = state {
-        return (None, Some(source.to_string()));
+        return (None, Some(source.clone()));
     }
-    state.reply_under_way().map(|(reply, source)| (reply.to_string(), source.to_string())).unzip()
+    state.reply_under_way().map(|(reply, source)| (reply, source.clone())).unzip()
 }
 
 pub(crate) fn value(row: &SqliteRow) -> Result<Option<Value>, BackendError> {
@@ -196,10 +196,7 @@ impl StoredChoice {
         let strokes: Vec<Stroke> = strokes.collect();
         Some(Choice {
             label: self.label,
-            strokes: match strokes.is_empty() {
-                true => None,
-                false => Some(Strokes::new(strokes)?),
-            },
+            strokes: if strokes.is_empty() { None } else { Some(Strokes::new(strokes)?) },
             effect: Effect::from_words(&self.effect, self.grants.as_deref())?,
         })
     }

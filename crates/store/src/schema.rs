@@ -10,6 +10,7 @@ use atlasbridge_model::Now;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 
+use crate::sql;
 use crate::store::{BackendError, OpenError};
 
 /// Each runs once, in order, in one transaction with its row in `schema_version`. Never edit one that was released.
@@ -64,19 +65,25 @@ pub(crate) async fn open(
 ) -> Result<(SqliteConnection, Option<Migration>), OpenError> {
     let size = private_file(path).and_then(|file| file.metadata());
     let size = size.map_err(|source| database(path, source.into()))?.len();
-    let mut conn = writing(path).connect().await.map_err(|source| broken(path, source))?;
-    if size <= CHECKED_BYTES {
-        check(&mut conn, path).await?;
+    let broken = |source| broken(path, source);
+    let mut conn = writing(path).connect().await.map_err(|source| broken(source.into()))?;
+    if size <= CHECKED_BYTES && !is_sound(&mut conn).await.map_err(broken)? {
+        return Err(OpenError::Corrupt { path: path.to_owned(), source: None });
     }
     let known = migrations.len() as i64;
-    let from = version(&mut conn, path).await?;
+    let foreign = || OpenError::Foreign { path: path.to_owned() };
+    let from = version(&mut conn).await.map_err(broken)?.ok_or_else(foreign)?;
     if from > known {
         return Err(OpenError::Newer { path: path.to_owned(), found: from, known });
     }
     if from == known {
         return Ok((conn, None));
     }
-    let backup = if from == 0 { None } else { Some(back_up(&mut conn, path).await?) };
+    let backup = (from > 0).then(|| beside(path, ".bak"));
+    if let Some(backup) = &backup {
+        let copied = copy(&mut conn, &beside(path, ".bak.new"), backup).await;
+        copied.map_err(|source| OpenError::Backup { backup: backup.clone(), source })?;
+    }
     migrate(&mut conn, from, migrations, now).await.map_err(|source| database(path, source))?;
     let migration = Migration { from, to: known, backup };
     Ok((conn, Some(migration)))
@@ -89,33 +96,22 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-async fn check(conn: &mut SqliteConnection, path: &Path) -> Result<(), OpenError> {
-    let said: String = sqlx::query_scalar("PRAGMA quick_check(1)")
-        .fetch_one(conn)
-        .await
-        .map_err(|source| broken(path, source))?;
-    match said.as_str() {
-        "ok" => Ok(()),
-        _ => Err(OpenError::Corrupt { path: path.to_owned(), source: None }),
-    }
+async fn is_sound(conn: &mut SqliteConnection) -> Result<bool, BackendError> {
+    let said: Option<String> = sql::one(conn, "PRAGMA quick_check(1)", ()).await?;
+    Ok(said.is_some_and(|said| said == "ok"))
 }
 
-/// The newest migration that ran; 0 for an empty database.
-async fn version(conn: &mut SqliteConnection, path: &Path) -> Result<i64, OpenError> {
-    let tables: Vec<String> = sqlx::query_scalar("SELECT name FROM sqlite_master WHERE type = 'table'")
-        .fetch_all(&mut *conn)
-        .await
-        .map_err(|source| broken(path, source))?;
+/// The newest migration that ran; 0 for an empty database. `None`: it is not one of ours.
+async fn version(conn: &mut SqliteConnection) -> Result<Option<i64>, BackendError> {
+    const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table'";
+    let tables: Vec<String> = sql::all(&mut *conn, TABLES, ()).await?;
     if tables.is_empty() {
-        return Ok(0);
+        return Ok(Some(0));
     }
     if !tables.iter().any(|name| name == "schema_version") {
-        return Err(OpenError::Foreign { path: path.to_owned() });
+        return Ok(None);
     }
-    sqlx::query_scalar("SELECT COALESCE(MAX(version), 0) FROM schema_version")
-        .fetch_one(conn)
-        .await
-        .map_err(|source| broken(path, source))
+    sql::one(conn, "SELECT COALESCE(MAX(version), 0) FROM schema_version", ()).await
 }
 
 async fn migrate(
@@ -125,18 +121,12 @@ async fn migrate(
     now: Now,
 ) -> Result<(), BackendError> {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *conn).await?;
-    sqlx::query(
-        "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL)",
-    )
-    .execute(&mut *conn)
-    .await?;
-    for (version, migration) in (1..).zip(migrations).skip(from as usize) {
+    const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL)";
+    const APPLIED: &str = "INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)";
+    sql::run(&mut *conn, VERSIONS, ()).await?;
+    for (version, migration) in (1_i64..).zip(migrations).skip(from as usize) {
         sqlx::raw_sql(*migration).execute(&mut *conn).await?;
-        sqlx::query("INSERT INTO schema_version (version, applied_at) VALUES ($1, $2)")
-            .bind(version)
-            .bind(now.wall.0)
-            .execute(&mut *conn)
-            .await?;
+        sql::run(&mut *conn, APPLIED, (version, now.wall)).await?;
     }
     // An error on the way drops the connection, and the transaction with it.
     sqlx::query("COMMIT").execute(conn).await?;
@@ -144,14 +134,6 @@ async fn migrate(
 }
 
 /// A consistent copy beside the database, complete before it takes the name of the last one.
-async fn back_up(conn: &mut SqliteConnection, path: &Path) -> Result<PathBuf, OpenError> {
-    let backup = beside(path, ".bak");
-    match copy(conn, &beside(path, ".bak.new"), &backup).await {
-        Ok(()) => Ok(backup),
-        Err(source) => Err(OpenError::Backup { backup, source }),
-    }
-}
-
 async fn copy(conn: &mut SqliteConnection, unfinished: &Path, backup: &Path) -> Result<(), BackendError> {
     // VACUUM INTO takes an empty file, and keeps its mode.
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(unfinished)?;
@@ -164,10 +146,8 @@ async fn copy(conn: &mut SqliteConnection, unfinished: &Path, backup: &Path) -> 
 
 /// A new name is on the disk only when its directory is.
 pub(crate) fn sync_directory_of(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
-        _ => File::open(".")?.sync_all(),
-    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// `atlasbridge.db` → `atlasbridge.db.bak`.
@@ -182,9 +162,9 @@ fn database(path: &Path, source: BackendError) -> OpenError {
 }
 
 /// SQLITE_CORRUPT and SQLITE_NOTADB: waiting or trying again will not help.
-fn broken(path: &Path, source: sqlx::Error) -> OpenError {
-    let code =
-        source.as_database_error().and_then(|error| error.code()).and_then(|code| code.parse::<i32>().ok());
+fn broken(path: &Path, source: BackendError) -> OpenError {
+    let BackendError::Database(source) = source else { return database(path, source) };
+    let code = source.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     match code.map(|code| code & 0xff) {
         Some(11 | 26) => OpenError::Corrupt { path: path.to_owned(), source: Some(source) },
         _ => database(path, source.into()),

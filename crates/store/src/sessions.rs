@@ -132,20 +132,16 @@ fn recording(session: SessionId) -> String {
 async fn begin(draft: &mut Draft, session: SessionRecord) -> Result<bool, BackendError> {
     let what = (session.id, &session.tool, session.command, session.cwd, session.label);
     let processes = (session.host_pid, session.host_started, session.leader_pid, session.tool_pid);
-    let inserted = draft
-        .run(
-            "INSERT INTO sessions (id, tool, command, cwd, label, host_pid, host_started, leader_pid, tool_pid, boot_id,
-                                   started_at, ended_at, exit_code, status)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, NULL, NULL, 'active')
-             ON CONFLICT (id) DO NOTHING",
-            (what, processes, session.boot_id, session.started_at),
-        )
-        .await?;
-    if inserted == 0 {
-        let learnt =
+    const NEW: &str =
+        "INSERT INTO sessions (id, tool, command, cwd, label, host_pid, host_started, leader_pid, tool_pid, boot_id,
+                               started_at, ended_at, exit_code, status)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, NULL, NULL, 'active')
+         ON CONFLICT (id) DO NOTHING";
+    if draft.run(NEW, (what, processes, session.boot_id, session.started_at)).await? == 0 {
+        const LEARNT: &str =
             "UPDATE sessions SET leader_pid = COALESCE(leader_pid, $1), tool_pid = COALESCE(tool_pid, $2)
              WHERE id = $3";
-        draft.run(learnt, (session.leader_pid, session.tool_pid, session.id)).await?;
+        draft.run(LEARNT, (session.leader_pid, session.tool_pid, session.id)).await?;
         return Ok(false);
     }
     draft.note(EventName::SessionStart, Some(session.id), None, session.tool, None).await?;
@@ -158,19 +154,13 @@ async fn end(
     status: SessionStatus,
     exit_code: Option<i32>,
 ) -> Result<bool, BackendError> {
-    let ended = draft
-        .run(
-            "UPDATE sessions SET status = $1, exit_code = $2, ended_at = $3 WHERE id = $4 AND status = 'active'",
-            (status, exit_code, draft.now.wall, session),
-        )
-        .await?;
-    if ended == 0 {
+    const ENDED: &str =
+        "UPDATE sessions SET status = $1, exit_code = $2, ended_at = $3 WHERE id = $4 AND status = 'active'";
+    if draft.run(ENDED, (status, exit_code, draft.now.wall, session)).await? == 0 {
         return Ok(false);
     }
-    let value = match exit_code {
-        Some(code) => format!("{}, exit code {code}", status.as_str()),
-        None => status.as_str().to_owned(),
-    };
+    let code = exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+    let value = format!("{}{code}", status.as_str());
     draft.note(EventName::SessionEnd, Some(session), None, value, None).await?;
     Ok(true)
 }
@@ -178,13 +168,9 @@ async fn end(
 /// Changes nothing, and puts nothing on record, where the session was not paused.
 pub(crate) async fn resume_paused(draft: &mut Draft, resume: Resume) -> Result<(), BackendError> {
     let Resume { session, source, decided_by } = resume;
-    let resumed = draft
-        .run(
-            "UPDATE sessions SET paused_at = NULL, resumed_at = $1 WHERE id = $2 AND paused_at IS NOT NULL",
-            (draft.now.wall, session),
-        )
-        .await?;
-    if resumed == 0 {
+    const RESUMED: &str =
+        "UPDATE sessions SET paused_at = NULL, resumed_at = $1 WHERE id = $2 AND paused_at IS NOT NULL";
+    if draft.run(RESUMED, (draft.now.wall, session)).await? == 0 {
         return Ok(());
     }
     let by = Some((&source, decided_by));

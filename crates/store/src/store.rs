@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atlasbridge_model::answer::Source;
-use atlasbridge_model::audit::{AuditEvent, ChainEnd, EventName, Link};
+use atlasbridge_model::audit::{AuditEvent, ChainEnd, EventName};
 use atlasbridge_model::mask::mask_in_place;
 use atlasbridge_model::{Now, PromptId, SessionId};
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions};
@@ -194,16 +194,12 @@ impl Store {
 
     /// One transaction with its audit lines, in a task of its own: the caller may stop waiting, the work is
     /// finished all the same. `what` is attempted.
-    pub(crate) async fn write<T, W>(
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
         what: impl Into<Cow<'static, str>>,
         now: Now,
-        work: W,
-    ) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
-    {
+        work: impl for<'d> FnOnce(&'d mut Draft) -> Work<'d, T> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let writer = self.writer.clone();
         let counts = self.counts.clone();
         let task = tokio::spawn(async move {
@@ -278,11 +274,11 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    async fn transact<T, W>(&mut self, now: Now, work: W) -> Result<T, BackendError>
-    where
-        T: Send + 'static,
-        W: for<'d> FnOnce(&'d mut Draft) -> Work<'d, T>,
-    {
+    async fn transact<T>(
+        &mut self,
+        now: Now,
+        work: impl for<'d> FnOnce(&'d mut Draft) -> Work<'d, T>,
+    ) -> Result<T, BackendError> {
         let log = self.log.take().ok_or(BackendError::Poisoned)?;
         let before = self.end.clone();
         self.now = now;
@@ -347,16 +343,18 @@ impl Draft {
         sql::one(&mut self.conn, sql, cells).await
     }
 
-    /// Takes what looks like a secret out of a text that is not typed any more. `sql` puts `$2` in its place at `key`.
+    /// Takes what looks like a secret out of a text that is not typed any more. `find` reads it, `put` puts `$2` in its
+    /// place, both at `key`.
     pub(crate) async fn mask(
         &mut self,
-        text: Option<String>,
-        sql: &'static str,
-        key: impl Cells,
+        find: &'static str,
+        put: &'static str,
+        key: impl Cells + Copy,
     ) -> Result<(), BackendError> {
+        let text: Option<String> = self.one(find, key).await?;
         if let Some(Cow::Owned(masked)) = text.as_deref().map(mask_in_place) {
             self.must_scrub = true;
-            self.run(sql, (key, masked)).await?;
+            self.run(put, (key, masked)).await?;
         }
         Ok(())
     }
@@ -377,25 +375,23 @@ impl Draft {
 
     /// Adds a record to the chain.
     pub(crate) async fn record(&mut self, event: AuditEvent) -> Result<(), BackendError> {
-        let session_id = event.session.map(|id| id.to_string());
-        let prompt_id = event.prompt.map(|id| id.to_string());
-        let ts = self.now.wall.rfc3339();
-        let link = Link {
+        let mut record = AuditRecord {
             seq: self.end.next_seq,
-            ts: &ts,
-            event: event.event.as_str(),
-            session_id: session_id.as_deref(),
-            prompt_id: prompt_id.as_deref(),
-            value: event.value.as_deref().map(cut),
-            source: event.source.as_deref().map(cut),
-            decided_by: event.decided_by.as_deref().map(cut),
-            prev_hash: &self.end.hash,
+            ts: self.now.wall.rfc3339(),
+            event: event.event.as_str().to_owned(),
+            session_id: event.session.map(|id| id.to_string()),
+            prompt_id: event.prompt.map(|id| id.to_string()),
+            value: event.value.map(cut),
+            source: event.source.map(cut),
+            decided_by: event.decided_by.map(cut),
+            prev_hash: self.end.hash.clone(),
+            hash: String::new(),
         };
-        let hash = link.hash(&mut String::new());
-        insert(&mut self.conn, &link, &hash).await?;
-        self.lines.push_str(&link.line(&hash));
+        record.hash = record.link().hash(&mut String::new());
+        insert(&mut self.conn, &record).await?;
+        self.lines.push_str(&record.line());
         self.lines.push('\n');
-        self.end = ChainEnd { next_seq: link.seq + 1, hash };
+        self.end = record.end();
         Ok(())
     }
 }
@@ -404,30 +400,25 @@ impl Draft {
 /// writes novels must not make the log unreadable.
 const LONGEST_MEMBER: usize = 2048;
 
-fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(LONGEST_MEMBER)]
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(LONGEST_MEMBER));
+    text
 }
 
 /// Where the chain in the table ends.
 pub(crate) async fn head(conn: &mut SqliteConnection) -> Result<ChainEnd, BackendError> {
     let last: Option<AuditRecord> =
         sql::one(conn, "SELECT * FROM audit_events ORDER BY seq DESC LIMIT 1", ()).await?;
-    Ok(last.map_or_else(ChainEnd::default, |last| ChainEnd { next_seq: last.seq + 1, hash: last.hash }))
+    Ok(last.map_or_else(ChainEnd::default, AuditRecord::end))
 }
 
 /// Writes one record to the table.
-pub(crate) async fn insert(
-    conn: &mut SqliteConnection,
-    link: &Link<'_>,
-    hash: &str,
-) -> Result<(), BackendError> {
-    let about = (link.event, link.session_id, link.prompt_id);
-    sql::run(
-        conn,
+pub(crate) async fn insert(conn: &mut SqliteConnection, record: &AuditRecord) -> Result<(), BackendError> {
+    const SQL: &str =
         "INSERT INTO audit_events (seq, ts, event, session_id, prompt_id, value, source, decided_by, prev_hash, hash)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        (link.seq, link.ts, about, link.value, link.source, link.decided_by, link.prev_hash, hash),
-    )
-    .await?;
-    Ok(())
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    let AuditRecord { seq, ts, event, session_id, prompt_id, value, source, decided_by, prev_hash, hash } =
+        record;
+    let what = (event, session_id, prompt_id, value, source, decided_by);
+    sql::run(conn, SQL, (seq, ts, what, prev_hash, hash)).await.map(drop)
 }

@@ -100,11 +100,16 @@ pub(crate) async fn apply(draft: &mut Draft, change: TextMove) -> Result<(), Bac
     match change {
         TextMove::Queue(text) => queue(draft, text).await,
         TextMove::TakeBack { reply, source, decided_by } => {
-            take_back(draft, reply, &source, decided_by).await
+            // One that is on its way, or over, cannot be taken back: nothing changes then. What was not sent is merely put away.
+            const SQL: &str =
+                "DELETE FROM queued_texts WHERE reply_id = $1 AND state IN ('waiting', 'unsent') RETURNING *";
+            let taken: Option<InState> = draft.one(SQL, reply).await?;
+            let Some(taken) = taken.filter(|taken| taken.state == "waiting") else { return Ok(()) };
+            let (session, by) = (Some(taken.text.session), Some((&source, decided_by)));
+            draft.note(EventName::ReplyReceived, session, None, "queued text taken back", by).await
         }
         TextMove::Done(reply) => {
-            draft.run("DELETE FROM queued_texts WHERE reply_id = $1", reply).await?;
-            Ok(())
+            draft.run("DELETE FROM queued_texts WHERE reply_id = $1", reply).await.map(drop)
         }
         TextMove::Unsent { reply, why } => set_unsent(draft, reply, &why).await,
     }
@@ -127,25 +132,6 @@ async fn queue(draft: &mut Draft, text: QueuedText) -> Result<(), BackendError> 
     draft.note(EventName::ReplyReceived, Some(session), None, value, Some((&source, decided_by))).await
 }
 
-/// One that is on its way, or over, cannot be taken back: nothing changes then. What was not sent is merely put away.
-async fn take_back(
-    draft: &mut Draft,
-    reply: ReplyId,
-    source: &Source,
-    decided_by: String,
-) -> Result<(), BackendError> {
-    const SQL: &str =
-        "DELETE FROM queued_texts WHERE reply_id = $1 AND state IN ('waiting', 'unsent') RETURNING *";
-    match draft.one::<InState>(SQL, reply).await? {
-        Some(InState { text, state, .. }) if state == "waiting" => {
-            let by = Some((source, decided_by));
-            let value = "queued text taken back";
-            draft.note(EventName::ReplyReceived, Some(text.session), None, value, by).await
-        }
-        Some(_) | None => Ok(()),
-    }
-}
-
 /// A prompt has taken it.
 pub(crate) async fn set_sent(draft: &mut Draft, reply: ReplyId) -> Result<(), BackendError> {
     const SQL: &str = "UPDATE queued_texts SET state = 'sent' WHERE reply_id = $1 AND state = 'waiting'";
@@ -156,8 +142,8 @@ pub(crate) async fn set_sent(draft: &mut Draft, reply: ReplyId) -> Result<(), Ba
 
 /// It is not typed from here: what looks like a secret is taken out.
 async fn mask_text(draft: &mut Draft, reply: ReplyId) -> Result<(), BackendError> {
-    let text = draft.one("SELECT text FROM queued_texts WHERE reply_id = $1", reply).await?;
-    draft.mask(text, "UPDATE queued_texts SET text = $2 WHERE reply_id = $1", reply).await
+    const SQL: &str = "SELECT text FROM queued_texts WHERE reply_id = $1";
+    draft.mask(SQL, "UPDATE queued_texts SET text = $2 WHERE reply_id = $1", reply).await
 }
 
 /// One that never reached a prompt is on record here; what became of a prompt is on record with it.

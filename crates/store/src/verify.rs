@@ -85,10 +85,8 @@ pub fn verify(audit_log: &Path, database: Option<&Path>) -> Result<Verification,
         (Err(error), _) => return Err(log_error(error)),
     };
     let walked = walk(file, table.as_ref()).map_err(log_error)?;
-    let (Some(table), Some(database)) = (table, database) else {
-        return Ok(walked.without_table());
-    };
-    Ok(walked.with_table(&table, &look(database)?))
+    let table_now = database.map(look).transpose()?;
+    Ok(walked.verdict(table.as_ref().zip(table_now.as_ref())))
 }
 
 /// How often, and how long each time, a verification waits for a hub that is just writing: one append takes 1 to 2 ms.
@@ -103,13 +101,8 @@ record! {
         last: u64,
         hash: String,
         count: u64,
-        first: u64,
-    }
-}
-
-impl Table {
-    fn has_gaps(&self) -> bool {
-        self.count > 0 && self.count != self.last - self.first + 1
+        /// Numbers between the first and the last that no record has.
+        gaps: u64,
     }
 }
 
@@ -165,51 +158,45 @@ fn follow(end: &mut ChainEnd, line: &[u8], table: Option<&Table>, scratch: &mut 
 }
 
 impl Walked {
-    fn without_table(self) -> Verification {
-        match self.stopped {
-            Stopped::Bad(why) => Verification::Tampered { line: self.lines + 1, seq: self.end.next_seq, why },
-            Stopped::Torn => Verification::TornTail { line: self.lines + 1 },
-            Stopped::AtEnd => Verification::Good { records: self.lines, head: self.end.hash },
-        }
-    }
-
-    fn with_table(self, before: &Table, after: &Table) -> Verification {
-        let have = self.end.next_seq - 1;
-        match self.stopped {
-            Stopped::Bad(_) => self.without_table(),
-            Stopped::AtEnd | Stopped::Torn if have < before.mark => {
+    /// With what the table said before the walk and after it, where there is one.
+    fn verdict(self, tables: Option<(&Table, &Table)>) -> Verification {
+        let (line, have) = (self.lines + 1, self.end.next_seq - 1);
+        match (self.stopped, tables) {
+            (Stopped::Bad(why), _) => Verification::Tampered { line, seq: have + 1, why },
+            (Stopped::AtEnd | Stopped::Torn, Some((before, _))) if have < before.mark => {
                 Verification::Truncated { have, expected: before.last }
             }
-            Stopped::Torn => self.without_table(),
-            Stopped::AtEnd if have < before.last => Verification::Behind { have, expected: before.last },
-            Stopped::AtEnd if have > after.last || after.has_gaps() => {
+            (Stopped::Torn, _) => Verification::TornTail { line },
+            (Stopped::AtEnd, Some((before, _))) if have < before.last => {
+                Verification::Behind { have, expected: before.last }
+            }
+            (Stopped::AtEnd, Some((_, after))) if have > after.last || after.gaps > 0 => {
                 Verification::TableDiffers { in_file: have, in_table: after.count }
             }
-            Stopped::AtEnd => self.without_table(),
+            (Stopped::AtEnd, _) => Verification::Good { records: self.lines, head: self.end.hash },
         }
     }
 }
 
 /// Asks the table, read-only. The runtime lives in a thread of its own, so that this works from anywhere.
 fn look(database: &Path) -> Result<Table, VerifyError> {
+    // One statement: one picture of the mark (`Mark`) and the head.
+    const SQL: &str =
+        "SELECT COUNT(*) AS count, COALESCE(MAX(seq), 0) AS last,
+             COALESCE(MAX(seq) - MIN(seq) + 1 - COUNT(*), 0) AS gaps,
+             COALESCE((SELECT hash FROM audit_events ORDER BY seq DESC LIMIT 1), '') AS hash,
+             COALESCE((SELECT value FROM channel_state WHERE channel = 'audit_log' AND key = 'exported_seq'), 0) AS mark
+         FROM audit_events";
     let path = database.to_owned();
     let asked = std::thread::spawn(move || -> Result<Table, BackendError> {
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-        runtime.block_on(ask(&path))
+        runtime.block_on(async {
+            let mut conn = schema::reading(&path).connect().await?;
+            Ok(sql::one(&mut conn, SQL, ()).await?.ok_or(sqlx::Error::RowNotFound)?)
+        })
     });
     asked
         .join()
         .unwrap_or(Err(BackendError::Stopped))
         .map_err(|source| VerifyError::Database { path: database.to_owned(), source })
-}
-
-async fn ask(database: &Path) -> Result<Table, BackendError> {
-    // One statement: one picture of the mark (`Mark`) and the head.
-    const SQL: &str =
-        "SELECT COUNT(*) AS count, COALESCE(MIN(seq), 0) AS first, COALESCE(MAX(seq), 0) AS last,
-             COALESCE((SELECT hash FROM audit_events ORDER BY seq DESC LIMIT 1), '') AS hash,
-             COALESCE((SELECT value FROM channel_state WHERE channel = 'audit_log' AND key = 'exported_seq'), 0) AS mark
-         FROM audit_events";
-    let mut conn = schema::reading(database).connect().await?;
-    Ok(sql::one(&mut conn, SQL, ()).await?.ok_or(sqlx::Error::RowNotFound)?)
 }

@@ -63,7 +63,8 @@ impl Outer {
     async fn check_inject(&mut self, inject: &Inject) {
         let Some(store) = self.store.clone() else { return };
         let prompt: PromptId = inject.prompt_id.parse().unwrap();
-        let reply = store.reply(inject.reply_id.parse().unwrap()).await.unwrap();
+        let reply = store.reply_of(prompt).await.unwrap();
+        let reply = reply.filter(|reply| reply.id.to_string() == inject.reply_id);
         self.promise(reply.is_some(), format_args!("a reply was sent that is not on record"));
         let (Some(reply), Some(record)) = (reply, store.prompt(prompt).await.unwrap()) else { return };
         let first = self.sent.entry(prompt).or_insert_with(|| inject.reply_id.clone()).clone();

@@ -65,7 +65,7 @@ async fn answers_for_a_hook_are_read_back_as_they_were() {
         let answer = AcceptedAnswer { value: value.clone(), ..tap(&prompt) };
         let reply = answer.reply;
         assert!(matches!(store.accept_alone(answer, at(1)).await.unwrap(), Outcome::Won { .. }));
-        assert_eq!(store.reply(reply).await.unwrap().unwrap().value, Some(value));
+        assert_eq!(store.reply_of(prompt.id).await.unwrap().unwrap().value, Some(value));
         let left = Event::NotApplied { reply, why: NotApplied::AnsweredLocally };
         store.advance(prompt.id, &left, at(2)).await.unwrap();
     }
@@ -89,7 +89,7 @@ async fn the_winner_is_recorded_whole() {
     assert_eq!(reply.at, at(5).wall);
     assert_eq!(after.state, PromptState::ReplyReceived { reply: answer.reply, source: answer.source });
     assert_eq!(store.prompt(prompt.id).await.unwrap(), Some(after));
-    assert_eq!(store.reply(reply.id).await.unwrap(), Some(reply));
+    assert_eq!(store.reply_of(prompt.id).await.unwrap(), Some(reply));
     assert_eq!(
         dir.story(),
         [
@@ -282,7 +282,8 @@ async fn a_text_is_on_record_by_its_length() {
         events(&dir.log())[3..],
         ["REPLY_RECEIVED text of 11 characters", "REPLY_REJECTED prompt_changed"]
     );
-    assert_eq!(store.reply(reply).await.unwrap().unwrap().value, Some(Value::Text("fix: parser".to_owned())));
+    let kept = store.reply_of(prompt.id).await.unwrap().unwrap();
+    assert_eq!((kept.id, kept.value), (reply, Some(Value::Text("fix: parser".to_owned()))));
 }
 
 #[tokio::test]
