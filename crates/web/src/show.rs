@@ -33,6 +33,7 @@ pub(crate) fn card(card: &Card) -> Value {
         "expires_at": card.expires_at.map(Timestamp::rfc3339),
         "seconds_left": card.seconds_left,
         "silence": card.silence,
+        "if_nobody_answers": speech::if_nobody_answers(card.seconds_left.is_some(), card.silence.as_deref()),
         "status": card.state.status(),
         "reason": card.state.reason(),
         "word": card.word(),
