@@ -65,7 +65,7 @@ fn effect(effect: Effect) -> &'static str {
 }
 
 fn takes(card: &Card) -> Value {
-    let Sighting { kind, takes, .. } = card.sighting;
+    let Sighting { kind, takes, .. } = *card.sighting;
     let refuses = card.sighting.rows().any(|row| row.effect == Effect::Refuses);
     json!({
         // A text is an answer.
