@@ -13,7 +13,7 @@ pub struct Card {
     pub nonce: Nonce,
     /// Excerpt and detail are masked and cut by their types. The keys of its rows are the gate's: no channel shows them,
     /// save where [`Card::rows`] does.
-    pub sighting: Sighting,
+    pub sighting: Box<Sighting>,
     /// A password is taken from here: the operator has switched that on.
     pub takes_secrets: bool,
     pub asked_at: Timestamp,

@@ -20,7 +20,7 @@ pub(crate) fn card(
         prompt: prompt.id,
         session: tag(session),
         nonce: prompt.nonce,
-        sighting: prompt.sighting.clone(),
+        sighting: Box::new(prompt.sighting.clone()),
         takes_secrets: rules.secrets_over_channels,
         asked_at: prompt.created_at,
         expires_at: prompt.expires_at,

@@ -11,7 +11,9 @@ mod fate;
 mod health;
 mod refusals;
 
-pub use asking::{Answerable, label, left, possibly, rows_wanted, silence, time_left, wants};
+pub use asking::{
+    answerable, if_nobody_answers, label, left, possibly, rows_wanted, silence, time_left, wants,
+};
 pub use fate::{Fate, Instruction, because, by, instruction, meaning, tone};
 pub use health::{lasted, trouble};
 

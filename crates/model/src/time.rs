@@ -21,8 +21,7 @@ impl Timestamp {
     /// `2026-01-02T03:04:05.678Z`. A clock before the year 0 or beyond 9999 is shown as that end.
     pub fn rfc3339(self) -> String {
         const YEAR_0: i64 = -62_167_219_200_000;
-        let (first, last) = (YEAR_0, jiff::Timestamp::MAX.as_millisecond());
-        let at = jiff::Timestamp::from_millisecond(self.0.clamp(first, last)).unwrap_or_default();
+        let at = jiff::Timestamp::from_millisecond(self.0.max(YEAR_0)).unwrap_or(jiff::Timestamp::MAX);
         format!("{at:.3}")
     }
 

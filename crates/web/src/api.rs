@@ -117,11 +117,15 @@ async fn admit(
     response
 }
 
-async fn enter(server: &Server, connection: &Connection, mut request: Request) -> Result<Request, Problem> {
+async fn enter(
+    server: &Arc<Server>,
+    connection: &Connection,
+    mut request: Request,
+) -> Result<Request, Problem> {
     door::judge(request.method(), request.uri(), request.headers(), connection.local, server.is_tls)?;
     if !is_open_to(connection.peer.ip(), request.uri().path()) {
-        let caller = server.caller(request.headers()).await?;
-        request.extensions_mut().insert(caller);
+        let visit = Visit::of(server, request.headers()).await?;
+        request.extensions_mut().insert(visit);
     }
     let body = read(std::mem::take(request.body_mut())).await;
     *request.body_mut() = body.ok_or_else(|| {
@@ -218,19 +222,21 @@ async fn login(
     if !is_spent {
         return Err(Refusal::WrongLink.into());
     }
-    let headers = [(SET_COOKIE, access::cookie(Some(&cookie), server.is_tls))];
-    Ok((StatusCode::NO_CONTENT, headers).into_response())
+    Ok(cookie_set(&server, Some(&cookie)))
 }
 
-async fn logout(Visit { server, caller }: Visit) -> Result<Response, Problem> {
-    let login = caller.login;
+async fn logout(Visit { server, login, .. }: Visit) -> Result<Response, Problem> {
     server.ask(|reply| Ask::Logout { login, reply }).await?;
-    let headers = [(SET_COOKIE, access::cookie(None, server.is_tls))];
-    Ok((StatusCode::NO_CONTENT, headers).into_response())
+    Ok(cookie_set(&server, None))
 }
 
-async fn me(Visit { server, caller }: Visit) -> Json<Value> {
-    Json(json!({ "visitor": caller.visitor.0, "version": server.version }))
+fn cookie_set(server: &Server, secret: Option<&str>) -> Response {
+    let headers = [(SET_COOKIE, access::cookie(secret, server.is_tls))];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+async fn me(Visit { server, visitor, .. }: Visit) -> Json<Value> {
+    Json(json!({ "visitor": visitor.0, "version": server.version }))
 }
 
 async fn prompts(State(server): State<Arc<Server>>) -> JsonAnswer {

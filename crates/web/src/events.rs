@@ -38,7 +38,7 @@ pub(crate) async fn listen(
     Extension(connection): Extension<Connection>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let listener = Listener {
-        _stream: visit.server.stream(StreamKind::Events, &visit.caller.login)?,
+        _stream: visit.server.stream(StreamKind::Events, &visit.login)?,
         _connection: connection,
         changes: Paced::new(visit.server.hub.changes.clone(), PACE),
         prompts: Value::Null,
@@ -62,8 +62,7 @@ impl Listener {
             tokio::select! {
                 () = self.visit.server.closed() => return None,
                 () = sleep(HEARTBEAT) => {
-                    self.visit.server.visitor(&self.visit.caller.login).await.ok()?;
-                    return Some(Event::default().comment("still here"));
+                    return self.visit.may_stay().await.then(|| Event::default().comment("still here"));
                 }
                 due = self.changes.due() => due.ok()?,
             }
@@ -73,10 +72,11 @@ impl Listener {
 
     /// The change that led here was seen before the hub is asked: one that comes meanwhile is a reason to ask again.
     async fn look(&mut self) -> Option<()> {
-        let Visit { server, caller } = &self.visit;
-        server.visitor(&caller.login).await.ok()?;
-        let prompts = listed_prompts(server).await.ok()?;
-        let sessions = listed_sessions(server, false).await.ok()?;
+        if !self.visit.may_stay().await {
+            return None;
+        }
+        let prompts = listed_prompts(&self.visit.server).await.ok()?;
+        let sessions = listed_sessions(&self.visit.server, false).await.ok()?;
         // What was pushed last is sent first.
         for (name, had, has) in
             [("sessions", &mut self.sessions, sessions), ("prompts", &mut self.prompts, prompts)]

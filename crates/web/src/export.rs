@@ -20,8 +20,8 @@ use crate::show::{shown, spent_card};
 const MOST_PROMPTS: usize = 100_000;
 const MOST_LINES: usize = 1_000_000;
 
-pub(crate) async fn download(Visit { server, caller }: Visit) -> Result<Response, Problem> {
-    let stream = server.stream(StreamKind::Export, &caller.login)?;
+pub(crate) async fn download(Visit { server, login, .. }: Visit) -> Result<Response, Problem> {
+    let stream = server.stream(StreamKind::Export, &login)?;
     // One page waits for the browser while the next one is made.
     let (pages, taken) = mpsc::channel(1);
     tokio::spawn(Export { server, pages, is_complete: true, _stream: stream }.run());

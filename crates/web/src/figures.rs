@@ -1,6 +1,6 @@
 //! `/healthz` and `/metrics`: what a supervisor and Prometheus want to know. No names of sessions, no text of anybody.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::Json;
@@ -30,44 +30,29 @@ pub(crate) async fn metrics(State(server): State<Arc<Server>>) -> Result<Respons
 }
 
 fn exposition(figures: &Figures, version: &str, answered: &[(&str, u64)]) -> String {
-    let mut text = String::new();
-    let mut one = |name: &str, kind: &str, help: &str, value: u64| {
-        family(&mut text, name, kind, help, [(String::new(), value)]);
-    };
-    one("sessions_active", "gauge", "Sessions that run now.", figures.sessions_active);
-    one("prompts_open", "gauge", "Prompts that wait for an answer.", figures.prompts_open);
-    one("prompts_total", "counter", "Prompts seen so far.", figures.prompts_total);
-    one("replies_total", "counter", "Answers that were accepted.", figures.replies_total);
-    one("rejected_total", "counter", "Answers and requests that were refused.", figures.rejected_total);
-    let channels = figures
-        .channels
-        .iter()
-        .map(|(name, state)| (label("channel", name), u64::from(state == "connected")));
-    family(&mut text, "channel_up", "gauge", "Whether a channel is connected.", channels);
+    let one = |value: u64| vec![(String::new(), value)];
+    let channels = figures.channels.iter();
+    let channels = channels.map(|(name, state)| (label("channel", name), u64::from(state == "connected")));
     let answered = answered.iter().map(|(class, count)| (label("class", class), *count));
-    family(
-        &mut text,
-        "http_requests_total",
-        "counter",
-        "Requests to the page, by the class of their answer.",
-        answered,
-    );
-    let build = [(label("version", version), 1)];
-    family(&mut text, "build_info", "gauge", "The version that runs.", build);
-    text
-}
-
-fn family(
-    text: &mut String,
-    name: &str,
-    kind: &str,
-    help: &str,
-    samples: impl IntoIterator<Item = (String, impl Display)>,
-) {
-    let _ = writeln!(text, "# HELP atlasbridge_{name} {help}\n# TYPE atlasbridge_{name} {kind}");
-    for (labels, value) in samples {
-        let _ = writeln!(text, "atlasbridge_{name}{labels} {value}");
+    let by_class = "Requests to the page, by the class of their answer.";
+    let families = [
+        ("sessions_active", "gauge", "Sessions that run now.", one(figures.sessions_active)),
+        ("prompts_open", "gauge", "Prompts that wait for an answer.", one(figures.prompts_open)),
+        ("prompts_total", "counter", "Prompts seen so far.", one(figures.prompts_total)),
+        ("replies_total", "counter", "Answers that were accepted.", one(figures.replies_total)),
+        ("rejected_total", "counter", "Answers and requests that were refused.", one(figures.rejected_total)),
+        ("channel_up", "gauge", "Whether a channel is connected.", channels.collect()),
+        ("http_requests_total", "counter", by_class, answered.collect()),
+        ("build_info", "gauge", "The version that runs.", vec![(label("version", version), 1)]),
+    ];
+    let mut text = String::new();
+    for (name, kind, help, samples) in families {
+        let _ = writeln!(text, "# HELP atlasbridge_{name} {help}\n# TYPE atlasbridge_{name} {kind}");
+        for (labels, value) in samples {
+            let _ = writeln!(text, "atlasbridge_{name}{labels} {value}");
+        }
     }
+    text
 }
 
 fn label(name: &str, value: &str) -> String {

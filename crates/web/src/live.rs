@@ -5,6 +5,7 @@
 //! much a tool prints and however slow a phone is, this holds two pictures and one frame.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::time::Duration;
 
 use atlasbridge_model::picture::Change;
@@ -45,7 +46,7 @@ pub(crate) async fn watch(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(|_| Problem::new(StatusCode::UPGRADE_REQUIRED, "This is a WebSocket."))?;
-    let stream = visit.server.stream(StreamKind::Live, &visit.caller.login)?;
+    let stream = visit.server.stream(StreamKind::Live, &visit.login)?;
     let picture = Paced::new(watch_screen(&visit.server, session).await?, PACE);
     let viewer = Viewer {
         visit,
@@ -96,36 +97,34 @@ enum BrowserMessage {
 
 impl Viewer {
     async fn run(mut self, mut socket: WebSocket) {
-        if let ViewEnd::Gone = self.show(&mut socket).await {
-            let _ = send(&mut socket, json!({ "t": "gone" })).await;
+        if let Err(ViewEnd::Gone) = self.show(&mut socket).await {
+            let _ = send(&mut socket, told(&json!({ "t": "gone" }))).await;
         }
-        let _ = timeout(SEND_TIME, socket.send(Message::Close(None))).await;
+        let _ = send(&mut socket, Message::Close(None)).await;
     }
 
-    async fn show(&mut self, socket: &mut WebSocket) -> ViewEnd {
+    /// Until it ends, for one reason or another.
+    async fn show(&mut self, socket: &mut WebSocket) -> Result<Infallible, ViewEnd> {
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         let mut doubts = Paced::new(self.visit.server.hub.changes.clone(), DOUBT);
         let server = self.visit.server.clone();
         let mut closed = std::pin::pin!(server.closed());
         loop {
-            let step = tokio::select! {
-                () = &mut closed => return ViewEnd::Left,
+            tokio::select! {
+                () = &mut closed => return Err(ViewEnd::Left),
                 message = socket.recv() => match message {
-                    Some(Ok(message)) => self.hear(socket, message).await,
-                    Some(Err(_)) | None => return ViewEnd::Left,
+                    Some(Ok(message)) => self.hear(socket, message).await?,
+                    Some(Err(_)) | None => return Err(ViewEnd::Left),
                 },
-                _ = heartbeat.tick() => self.beat(socket).await,
+                _ = heartbeat.tick() => self.beat(socket).await?,
                 due = self.picture.due() => match due {
-                    Ok(()) => self.send_picture(socket).await,
-                    Err(_) => return ViewEnd::Gone,
+                    Ok(()) => self.send_picture(socket).await?,
+                    Err(_) => return Err(ViewEnd::Gone),
                 },
                 due = doubts.due() => match due {
-                    Ok(()) if self.may_stay().await => Ok(()),
-                    Ok(()) | Err(_) => return ViewEnd::Left,
+                    Ok(()) if self.visit.may_stay().await => (),
+                    Ok(()) | Err(_) => return Err(ViewEnd::Left),
                 },
-            };
-            if let Err(end) = step {
-                return end;
             }
         }
     }
@@ -133,7 +132,7 @@ impl Viewer {
     async fn send_picture(&mut self, socket: &mut WebSocket) -> Result<(), ViewEnd> {
         let Some(newest) = self.picture.news.borrow_and_update().clone() else { return Ok(()) };
         if let Some(change) = newest.change_since(self.seen.as_ref()) {
-            send(socket, frame(&change)).await?;
+            send(socket, told(&frame(&change))).await?;
             self.seen = Some(newest);
         }
         Ok(())
@@ -142,15 +141,10 @@ impl Viewer {
     /// A login that was revoked ends its sockets, a browser that sleeps is let go.
     async fn beat(&mut self, socket: &mut WebSocket) -> Result<(), ViewEnd> {
         self.missed += 1;
-        if self.missed > MOST_MISSED || !self.may_stay().await {
+        if self.missed > MOST_MISSED || !self.visit.may_stay().await {
             return Err(ViewEnd::Left);
         }
-        let ping = timeout(SEND_TIME, socket.send(Message::Ping(Vec::new().into())));
-        ping.await.ok().and_then(Result::ok).ok_or(ViewEnd::Left)
-    }
-
-    async fn may_stay(&self) -> bool {
-        self.visit.server.visitor(&self.visit.caller.login).await.is_ok()
+        send(socket, Message::Ping(Vec::new().into())).await
     }
 
     async fn hear(&mut self, socket: &mut WebSocket, message: Message) -> Result<(), ViewEnd> {
@@ -169,18 +163,18 @@ impl Viewer {
             Err(_) => Err("This is not a message that is expected here."),
         };
         let typed = match typing {
-            Ok(_) if !self.may_stay().await => return Err(ViewEnd::Left),
+            Ok(_) if !self.visit.may_stay().await => return Err(ViewEnd::Left),
             Ok(typing) => {
                 let deed = Deed::Type { session: self.session, typing };
                 self.visit.act(deed).await.map_err(|problem| problem.sentence)
             }
             Err(why) => Err(why.into()),
         };
-        let told = match typed {
+        let typed = match typed {
             Ok(_) => json!({ "t": "typed", "ok": true }),
             Err(why) => json!({ "t": "typed", "ok": false, "error": why }),
         };
-        send(socket, told).await
+        send(socket, told(&typed)).await
     }
 
     fn typing(&self, body: Value) -> Result<Typing, &'static str> {
@@ -191,12 +185,15 @@ impl Viewer {
     }
 }
 
-async fn send(socket: &mut WebSocket, message: Value) -> Result<(), ViewEnd> {
-    let sending = socket.send(Message::text(message.to_string()));
-    match timeout(SEND_TIME, sending).await {
+async fn send(socket: &mut WebSocket, message: Message) -> Result<(), ViewEnd> {
+    match timeout(SEND_TIME, socket.send(message)).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) | Err(_) => Err(ViewEnd::Left),
     }
+}
+
+fn told(message: &Value) -> Message {
+    Message::text(message.to_string())
 }
 
 fn frame(change: &Change) -> Value {

@@ -77,7 +77,7 @@ pub(crate) async fn run(listener: TcpListener, tls: Option<Prepared>, server: Ar
 async fn serve(stream: TcpStream, acceptor: Option<TlsAcceptor>, router: Router, connection: Connection) {
     // Small frames follow each other closely; waiting to join them only makes a live screen late.
     let _ = stream.set_nodelay(true);
-    let stream = Patient::new(stream, STALL_TIME);
+    let stream = Patient { stream, patience: STALL_TIME, stalled: None };
     match acceptor {
         None => talk(stream, router, connection).await,
         Some(acceptor) => match timeout(HANDSHAKE_TIME, acceptor.accept(stream)).await {
@@ -114,31 +114,11 @@ fn seat(seats: &Seats<IpAddr>, peer: IpAddr) -> Option<Seat> {
 }
 
 /// A stream whose reader may be slow, but not stand still: what is sent to it fails after a while, and its seat is free.
+/// It says that it gathers no pieces, so that everything is sent by the one way that is watched.
 struct Patient {
     stream: TcpStream,
     patience: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
-}
-
-impl Patient {
-    fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self { stream, patience, stalled: None }
-    }
-
-    fn wait_or_fail<T>(
-        &mut self,
-        context: &mut Context<'_>,
-        sent: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if sent.is_ready() {
-            self.stalled = None;
-            return sent;
-        }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
-        ready!(stalled.as_mut().poll(context));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
-    }
 }
 
 impl AsyncRead for Patient {
@@ -158,20 +138,14 @@ impl AsyncWrite for Patient {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let sent = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.wait_or_fail(context, sent)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let sent = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
-        self.wait_or_fail(context, sent)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        if sent.is_ready() {
+            self.stalled = None;
+            return sent;
+        }
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        ready!(stalled.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -193,7 +167,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _reader = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let mut stream = Patient::new(stream, Duration::from_millis(50));
+        let mut stream = Patient { stream, patience: Duration::from_millis(50), stalled: None };
         let refused = loop {
             if let Err(error) = stream.write_all(&[0; 64 * 1024]).await {
                 break error;

@@ -40,23 +40,30 @@ pub(crate) struct Server {
     answered: [AtomicU64; 5],
 }
 
-/// A visitor whom the hub knows, on this request.
+/// A request of a visitor whom the hub knows, and the way to the hub.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller {
+pub(crate) struct Visit {
+    pub(crate) server: Arc<Server>,
     pub(crate) visitor: Visitor,
     pub(crate) login: TokenHash,
 }
 
-/// A request of a known visitor, and the way to the hub.
-pub(crate) struct Visit {
-    pub(crate) server: Arc<Server>,
-    pub(crate) caller: Caller,
-}
-
 impl Visit {
+    /// Who sends a request with these headers.
+    pub(crate) async fn of(server: &Arc<Server>, headers: &HeaderMap) -> Result<Self, Problem> {
+        let login = shown_login(headers)?;
+        let visitor = server.visitor(&login).await?.ok_or(Refusal::UnknownLogin)?;
+        Ok(Self { server: Arc::clone(server), visitor, login })
+    }
+
+    /// Asked again by what lasts longer than a request: a login may be revoked meanwhile.
+    pub(crate) async fn may_stay(&self) -> bool {
+        matches!(self.server.visitor(&self.login).await, Ok(Some(_)))
+    }
+
     /// The prompt that took it, or why it waits; else why it was not taken.
     pub(crate) async fn act(&self, deed: Deed) -> Result<(Option<Box<Card>>, Option<String>), Problem> {
-        let visitor = self.caller.visitor.clone();
+        let visitor = self.visitor.clone();
         match self.server.ask(|reply| Ask::Do { deed, visitor, reply }).await? {
             Answer::Done { card } => Ok((card, None)),
             Answer::Queued { told } => Ok((None, Some(told))),
@@ -70,9 +77,8 @@ impl FromRequestParts<Arc<Server>> for Visit {
     type Rejection = Problem;
 
     /// Where the door let in a request without a login, nothing is done in anybody's name.
-    async fn from_request_parts(parts: &mut Parts, server: &Arc<Server>) -> Result<Self, Problem> {
-        let caller = parts.extensions.get::<Caller>().cloned().ok_or(Refusal::NoLogin)?;
-        Ok(Self { server: server.clone(), caller })
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<Server>) -> Result<Self, Problem> {
+        Ok(parts.extensions.get::<Visit>().cloned().ok_or(Refusal::NoLogin)?)
     }
 }
 
@@ -121,17 +127,9 @@ impl Server {
         Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, why))
     }
 
-    /// Who sends this request.
-    pub(crate) async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
-        let login = shown_login(headers)?;
-        Ok(Caller { visitor: self.visitor(&login).await?, login })
-    }
-
-    /// Asked again by what lasts longer than a request: a login may be revoked meanwhile.
-    pub(crate) async fn visitor(&self, login: &TokenHash) -> Result<Visitor, Problem> {
+    async fn visitor(&self, login: &TokenHash) -> Result<Option<Visitor>, Problem> {
         let login = login.clone();
-        let visitor = self.ask(|reply| Ask::Login { login, reply }).await?;
-        visitor.ok_or_else(|| Refusal::UnknownLogin.into())
+        self.ask(|reply| Ask::Login { login, reply }).await
     }
 
     pub(crate) fn stream(&self, kind: StreamKind, login: &TokenHash) -> Result<Seat, Problem> {

@@ -33,6 +33,7 @@ pub(crate) fn card(card: &Card) -> Value {
         "expires_at": card.expires_at.map(Timestamp::rfc3339),
         "seconds_left": card.seconds_left,
         "silence": card.silence,
+        "if_nobody_answers": speech::if_nobody_answers(card.seconds_left.is_some(), card.silence.as_deref()),
         "status": card.state.status(),
         "reason": card.state.reason(),
         "word": card.word(),
@@ -64,7 +65,7 @@ fn effect(effect: Effect) -> &'static str {
 }
 
 fn takes(card: &Card) -> Value {
-    let Sighting { kind, takes, .. } = card.sighting;
+    let Sighting { kind, takes, .. } = *card.sighting;
     let refuses = card.sighting.rows().any(|row| row.effect == Effect::Refuses);
     json!({
         // A text is an answer.

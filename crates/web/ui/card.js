@@ -65,7 +65,7 @@ export class CardView {
 		this.card = card;
 		this.endsAt = card.seconds_left === null ? null : Date.now() + card.seconds_left * 1000;
 		ticking(this.timer, () => this.left());
-		fill(this.silence, card.is_open && ["If nobody answers: ", !this.endsAt ? "it waits." : card.silence ? quoted(card.silence) : "nothing is typed."]);
+		fill(this.silence, card.is_open && quoted(card.if_nobody_answers));
 		if (!isSame) this.offer();
 		this.show();
 	}

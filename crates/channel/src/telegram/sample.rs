@@ -23,7 +23,7 @@ pub(crate) fn card(kind: Kind, text: &str, choices: &[(&str, Effect)]) -> Card {
             cwd: "/home/dev/work/api".to_owned(),
         },
         nonce: Nonce::from_random([0x0c; 16]),
-        sighting: Sighting {
+        sighting: Box::new(Sighting {
             no: SightingNo(1),
             kind,
             confidence: Confidence::new(90).unwrap(),
@@ -35,7 +35,7 @@ pub(crate) fn card(kind: Kind, text: &str, choices: &[(&str, Effect)]) -> Card {
             takes: Takes::NOTHING,
             entry: Entry::Line,
             fingerprint: Fingerprint([1; 16]),
-        },
+        }),
         takes_secrets: false,
         asked_at: Timestamp(0),
         expires_at: Some(Timestamp(600_000)),

@@ -141,11 +141,9 @@ impl Hub {
         self.page.failures += 1;
         tracing::error!(failures = self.page.failures, "the page failed");
         if self.page.failures > RESTARTS {
-            self.page.state = Serving::Stopped {
-                why:
-                    "it failed again and again; the hub's log says why, `atlasbridge hub restart` tries again"
-                        .to_owned(),
-            };
+            let why =
+                "it failed again and again; the hub's log says why, `atlasbridge hub restart` tries again";
+            self.page.state = Serving::Stopped { why: why.to_owned() };
             return;
         }
         self.page.state = Serving::Again { why: "it failed, and is started again".to_owned() };

@@ -39,25 +39,25 @@ impl Hub {
             return Ok(());
         }
         let by = Actor::Command { uid: peer.uid };
-        let response = match request {
+        // What is to be decided, or else what can be said at once.
+        let matter = match request {
             Request::Answer { prompt, said, as_is } => {
                 let on = self.named_prompt(&prompt).await?;
-                let answer = Answer { on, said: said.into(), as_is, then: None };
-                return self.decide(by, Matter::Answer(answer), None, Some(Way::Command(respond))).await;
+                Ok(Matter::Answer(Answer { on, said: said.into(), as_is, then: None }))
             }
             Request::Send { session, text, as_is } => {
-                let matter = |session| Matter::Instruct { session, text, as_is };
-                return self.decide_about(&session, by, matter, respond).await;
+                let session = self.named_session(&session).await?;
+                session.map(|session| Matter::Instruct { session: session.id, text, as_is })
             }
             Request::TakeBack { session } => {
-                let matter = |session| Matter::TakeBack { session, only: None };
-                return self.decide_about(&session, by, matter, respond).await;
+                let session = self.named_session(&session).await?;
+                session.map(|session| Matter::TakeBack { session: session.id, only: None })
             }
             Request::StopSession { session } => {
-                return self.decide_about(&session, by, |session| Matter::Stop { session }, respond).await;
+                self.named_session(&session).await?.map(|session| Matter::Stop { session: session.id })
             }
             Request::ResumeSession { session } => {
-                return self.decide_about(&session, by, |session| Matter::Resume { session }, respond).await;
+                self.named_session(&session).await?.map(|session| Matter::Resume { session: session.id })
             }
             Request::Watch => return self.watch(respond).await,
             Request::Sessions { all } => {
@@ -70,28 +70,33 @@ impl Hub {
                     let response = |mut views: Vec<SessionView>| views.pop().map(Response::Session);
                     return self.tell_sessions(vec![session], respond, response).await;
                 }
-                Err(reason) => Response::Refused { reason },
+                Err(refused) => Err(refused),
             },
-            Request::Approvals => self.approvals().await?,
-            Request::Status => self.status().await?,
+            Request::Approvals => Err(self.approvals().await?),
+            Request::Status => Err(self.status().await?),
             Request::StopHub => {
                 self.is_stopping = true;
-                Response::Done
+                Err(Response::Done)
             }
-            Request::WebLink => self.web_link().await?,
-            Request::WebLogins => self.web_logins().await?,
-            Request::WebRevoke { name } => self.web_revoke(name.as_deref(), peer).await?,
-            Request::Unknown => Response::Refused {
+            Request::WebLink => Err(self.web_link().await?),
+            Request::WebLogins => Err(self.web_logins().await?),
+            Request::WebRevoke { name } => Err(self.web_revoke(name.as_deref(), peer).await?),
+            Request::Unknown => Err(Response::Refused {
                 reason: format!(
                     "the running hub (version {}) does not know this request: run `atlasbridge hub restart`; sessions \
                      go on meanwhile",
                     self.identity.version
                 ),
-            },
+            }),
         };
-        // A command that has gone does not want its answer.
-        let _ = respond.try_send(response);
-        Ok(())
+        match matter {
+            Ok(matter) => self.decide(by, matter, None, Some(Way::Command(respond))).await,
+            Err(response) => {
+                // A command that has gone does not want its answer.
+                let _ = respond.try_send(response);
+                Ok(())
+            }
+        }
     }
 
     /// A refused request of somebody who may not decide, on record.
@@ -103,22 +108,6 @@ impl Hub {
     ) -> Result<(), Trouble> {
         let event = on_record(EventName::ReplyRejected, source, decided_by, reason);
         Ok(self.engine.store.audit(event, clock::now()).await?)
-    }
-
-    async fn decide_about(
-        &mut self,
-        wanted: &str,
-        by: Actor,
-        matter: impl FnOnce(SessionId) -> Matter,
-        respond: mpsc::Sender<Response>,
-    ) -> Result<(), Trouble> {
-        match self.named_session(wanted).await? {
-            Ok(session) => self.decide(by, matter(session.id), None, Some(Way::Command(respond))).await,
-            Err(reason) => {
-                let _ = respond.try_send(Response::Refused { reason });
-                Ok(())
-            }
-        }
     }
 
     /// By id, or by the beginning of one if it is enough to tell it from the others.
@@ -135,9 +124,10 @@ impl Hub {
         })
     }
 
-    async fn named_session(&self, wanted: &str) -> Result<Result<SessionRecord, String>, Trouble> {
+    async fn named_session(&self, wanted: &str) -> Result<Result<SessionRecord, Response>, Trouble> {
+        let refused = |reason: &str| Response::Refused { reason: reason.to_owned() };
         if let Ok(id) = wanted.parse::<SessionId>() {
-            return Ok(self.engine.store.session(id).await?.ok_or_else(|| NO_SESSION.to_owned()));
+            return Ok(self.engine.store.session(id).await?.ok_or_else(|| refused(NO_SESSION)));
         }
         let is_prefix = wanted.len() >= 4;
         let sessions = self.engine.store.sessions(MOST_SESSIONS).await?;
@@ -145,9 +135,9 @@ impl Hub {
             sessions.into_iter().filter(|session| is_prefix && session.id.to_string().starts_with(wanted));
         Ok(match (found.next(), found.next()) {
             (Some(session), None) => Ok(session),
-            (None, _) => Err(NO_SESSION.to_owned()),
+            (None, _) => Err(refused(NO_SESSION)),
             (Some(_), Some(_)) => {
-                Err("several sessions begin with these digits; give more of the id".to_owned())
+                Err(refused("several sessions begin with these digits; give more of the id"))
             }
         })
     }

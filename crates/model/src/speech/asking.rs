@@ -3,7 +3,7 @@
 use super::sentence;
 use crate::opening::Opening;
 use crate::visible::{is_seen, visible};
-use crate::{Kind, Level, Span, Takes};
+use crate::{Kind, Level, Sighting, Span, Takes};
 
 /// Longest beginning of a text that is repeated to its sender, in characters.
 const MOST_QUOTED: usize = 60;
@@ -82,35 +82,22 @@ fn keys_in_words(keys: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How a prompt may be answered beside its buttons.
-#[derive(Debug, Clone, Copy)]
-pub struct Answerable {
-    pub kind: Kind,
-    pub takes: Takes,
-    pub takes_secrets: bool,
-    pub picks: Option<Span>,
-    pub rows: usize,
-    /// Longest text, in characters.
-    pub max_length: u16,
-}
-
-impl Answerable {
-    /// For a chat, where a message is answered by a reply to it.
-    pub fn in_chat(&self) -> String {
-        match self.kind {
-            Kind::Password if self.takes_secrets => {
-                "Reply to this message with it, or type it at the terminal. AtlasBridge keeps it nowhere; this chat does, \
-                 until you delete your message."
-                    .to_owned()
-            }
-            Kind::Password => "Secrets are typed at the terminal, not here.".to_owned(),
-            Kind::FreeText | Kind::Idle => {
-                let lines = if self.takes.lines { ", in one line or several" } else { "" };
-                format!("Reply to this message with the text, at most {} characters{lines}.", self.max_length)
-            }
-            Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Unknown => {
-                besides(self.takes, self.picks, self.rows)
-            }
+/// How a prompt may be answered beside its buttons, for a chat, where a message is answered by a reply to it.
+pub fn answerable(sighting: &Sighting, takes_secrets: bool) -> String {
+    let Sighting { kind, takes, constraints, .. } = sighting;
+    match kind {
+        Kind::Password if takes_secrets => {
+            "Reply to this message with it, or type it at the terminal. AtlasBridge keeps it nowhere; this chat does, \
+             until you delete your message."
+                .to_owned()
+        }
+        Kind::Password => "Secrets are typed at the terminal, not here.".to_owned(),
+        Kind::FreeText | Kind::Idle => {
+            let lines = if takes.lines { ", in one line or several" } else { "" };
+            format!("Reply to this message with the text, at most {} characters{lines}.", constraints.max_length)
+        }
+        Kind::YesNo | Kind::ConfirmEnter | Kind::MultipleChoice | Kind::Unknown => {
+            besides(*takes, constraints.picks, sighting.rows().count())
         }
     }
 }
@@ -152,6 +139,16 @@ pub fn silence(kind: Kind, seconds_left: Option<u64>, default: Option<&str>) -> 
         }
     };
     format!("⏳ {} left; {then}.", time_left(seconds))
+}
+
+/// The same at the page, which counts the time itself.
+pub fn if_nobody_answers(expires: bool, default: Option<&str>) -> String {
+    let then = match (expires, default) {
+        (false, _) => "it waits.",
+        (true, None) => "nothing is typed.",
+        (true, Some(label)) => label,
+    };
+    format!("If nobody answers: {then}")
 }
 
 /// The same in a table of the command line.

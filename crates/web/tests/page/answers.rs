@@ -106,6 +106,7 @@ async fn a_card_tells_everything_and_hides_nothing() {
         "expires_at": "2026-01-02T03:14:05.678Z",
         "seconds_left": 600,
         "silence": "No",
+        "if_nobody_answers": "If nobody answers: No",
         "status": "awaiting_reply",
         "reason": null,
         "word": card().state.word(),

@@ -345,7 +345,7 @@ pub(crate) fn card() -> Card {
         prompt: prompt_id(),
         session: tag(),
         nonce: nonce(),
-        sighting: Sighting {
+        sighting: Box::new(Sighting {
             no: SightingNo(1),
             kind: Kind::MultipleChoice,
             confidence: Confidence::CERTAIN,
@@ -357,7 +357,7 @@ pub(crate) fn card() -> Card {
             takes: Takes::NOTHING,
             entry: Entry::Line,
             fingerprint: Fingerprint([1; 16]),
-        },
+        }),
         takes_secrets: false,
         asked_at: Timestamp(1_767_323_045_678),
         expires_at: Some(Timestamp(1_767_323_645_678)),

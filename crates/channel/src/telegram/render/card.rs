@@ -4,7 +4,7 @@
 //! own: a thumb that has tapped the same place all day must not approve what it has not read.
 
 use atlasbridge_model::excerpt::DETAIL_BYTES;
-use atlasbridge_model::speech::{self, Answerable, Fate};
+use atlasbridge_model::speech::{self, Fate};
 use atlasbridge_model::visible::{looks_destructive, visible, without_gaps};
 use atlasbridge_model::{Effect, Kind};
 
@@ -161,18 +161,7 @@ fn tail(card: &Card) -> String {
 }
 
 fn hint(card: &Card) -> String {
-    if !card.is_open() {
-        return String::new();
-    }
-    let answerable = Answerable {
-        kind: card.sighting.kind,
-        takes: card.sighting.takes,
-        takes_secrets: card.takes_secrets,
-        picks: card.sighting.constraints.picks,
-        rows: card.rows().count(),
-        max_length: card.sighting.constraints.max_length,
-    };
-    answerable.in_chat()
+    if card.is_open() { speech::answerable(&card.sighting, card.takes_secrets) } else { String::new() }
 }
 
 fn replaced(card: &Card) -> String {
