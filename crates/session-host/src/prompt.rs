@@ -35,7 +35,7 @@ const MOST_ANSWERED: usize = 64;
 /// The prompt on the screen, and what earlier ones have left.
 #[derive(Debug)]
 pub(crate) struct Prompts {
-    now: Option<Asked>,
+    now: Option<OnScreen>,
     /// A line was sent from the keyboard since the hub was told of it: a tool that ends now has read it.
     is_line_sent: bool,
     /// Answered at the keyboard: a reply that comes too late is told so.
@@ -48,7 +48,7 @@ pub(crate) struct Prompts {
 
 /// The prompt on the screen.
 #[derive(Debug)]
-struct Asked {
+struct OnScreen {
     no: SightingNo,
     /// The foreground process group when it was seen.
     by: Option<i32>,
@@ -71,7 +71,7 @@ enum Stage {
     Settling,
 }
 
-impl Asked {
+impl OnScreen {
     /// When something follows although nothing happened.
     fn due(&self) -> Option<Moment> {
         match self.stage {
@@ -175,7 +175,7 @@ impl Prompts {
                 if awaits_request {
                     let no = sighting.no;
                     let stage = Stage::AwaitingRequest { sighting, until: now + REQUEST_COMES };
-                    self.now = Some(Asked { no, by, told_at: now, stage });
+                    self.now = Some(OnScreen { no, by, told_at: now, stage });
                 } else {
                     effects.push(self.open(sighting, by, now));
                 }
@@ -207,7 +207,7 @@ impl Prompts {
 
     /// The foreground process group that asks.
     pub(crate) fn asked_by(&self) -> Option<i32> {
-        let told = |asked: &&Asked| !matches!(asked.stage, Stage::AwaitingRequest { .. });
+        let told = |asked: &&OnScreen| !matches!(asked.stage, Stage::AwaitingRequest { .. });
         self.now.as_ref().filter(told)?.by
     }
 
@@ -234,15 +234,15 @@ impl Prompts {
     }
 
     fn open(&mut self, sighting: Box<Sighting>, by: Option<i32>, now: Moment) -> PromptEffect {
-        self.now = Some(Asked { no: sighting.no, by, told_at: now, stage: Stage::Open });
+        self.now = Some(OnScreen { no: sighting.no, by, told_at: now, stage: Stage::Open });
         self.is_line_sent = false;
         PromptEffect::Announce(sighting)
     }
 
     /// The hub is told of a dialog without waiting any longer for its request.
     fn open_awaited(&mut self, now: Moment) -> Option<PromptEffect> {
-        let awaits = |asked: &mut Asked| matches!(asked.stage, Stage::AwaitingRequest { .. });
-        let Asked { by, stage: Stage::AwaitingRequest { sighting, .. }, .. } = self.now.take_if(awaits)?
+        let awaits = |asked: &mut OnScreen| matches!(asked.stage, Stage::AwaitingRequest { .. });
+        let OnScreen { by, stage: Stage::AwaitingRequest { sighting, .. }, .. } = self.now.take_if(awaits)?
         else {
             return None;
         };
@@ -258,7 +258,7 @@ impl Prompts {
                 vec![PromptEffect::NoteUnasked, self.open(sighting, asked.by, now)]
             }
             Stage::Early { reply, .. } => {
-                self.now = Some(Asked { stage: Stage::Open, ..asked });
+                self.now = Some(OnScreen { stage: Stage::Open, ..asked });
                 vec![PromptEffect::Consider(reply)]
             }
             Stage::Open | Stage::Answering | Stage::Settling => Vec::new(),
@@ -271,8 +271,9 @@ impl Prompts {
     /// that waits for nothing, or whose prompt is not the one on the screen, is judged at once.
     fn replied(&mut self, reply: Reply, target: KeyTarget, now: Moment) -> Effects {
         let (no, tries) = (reply.request.sighting, reply.tries);
-        let waits =
-            |asked: &&mut Asked| asked.no == no && matches!(asked.stage, Stage::Open | Stage::Early { .. });
+        let waits = |asked: &&mut OnScreen| {
+            asked.no == no && matches!(asked.stage, Stage::Open | Stage::Early { .. })
+        };
         let Some(asked) = self.now.as_mut().filter(waits) else { return vec![PromptEffect::Judge(reply)] };
         let again = (tries < MOST_TRIES).then(|| now + FIRST_TRY_AGAIN * (1 << tries));
         let listens_at = Some(asked.told_at + self.keys_after).filter(|listens_at| now < *listens_at);

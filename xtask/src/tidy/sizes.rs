@@ -191,7 +191,9 @@ fn defined_type(line: &str) -> Option<&str> {
     if !is_alias && !matches!(keyword, "struct" | "enum" | "trait") {
         return None;
     }
-    words.next()?.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+    let name = words.next()?.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+    // In a macro the name is its caller's.
+    (!name.is_empty()).then_some(name)
 }
 
 impl Source {
@@ -326,7 +328,8 @@ mod tests {
 
     #[test]
     fn a_name_that_three_types_share_is_found() {
-        let named = "//! A.\npub struct Entry;\nimpl A for B {\n    type Output = u8;\n}\n";
+        let named =
+            "//! A.\npub struct Entry;\nimpl A for B {\n    type Output = u8;\n}\npub struct $name;\n";
         let paths = ["crates/pty/src/a.rs", "crates/pty/src/b.rs", "crates/pty/src/c.rs"];
         let sources = sources(&paths.map(|path| (path, named)));
         let places = paths.map(|path| format!("{path}:2")).to_vec();

@@ -352,7 +352,7 @@ proptest! {
                     | PromptEffect::OfferAgain => {}
                 }
             }
-            let waits = matches!(prompts.now, Some(Asked { stage: Stage::Early { .. }, .. }));
+            let waits = matches!(prompts.now, Some(OnScreen { stage: Stage::Early { .. }, .. }));
             prop_assert_eq!(unanswered.is_some(), waits, "a reply waits as long as it is not answered");
         }
     }
