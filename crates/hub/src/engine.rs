@@ -6,7 +6,7 @@
 
 use atlasbridge_channel::Address;
 use atlasbridge_model::Now;
-use atlasbridge_store::{Advance, FollowUp, Handling, Outcome, Store, StoreError};
+use atlasbridge_store::{Advance, FollowUp, Handling, NewPrompt, Outcome, PromptRecord, Store, StoreError};
 
 use crate::core::Core;
 use crate::core::acts::{Act, Change, Committed, Errand, Event, Outward, Shown};
@@ -221,14 +221,7 @@ impl Engine {
                 Committed::Advanced(store.advance(prompt, &event, now()).await?)
             }
             Change::Record { new, typed_ago } => {
-                pause::point("hub-before-record");
-                let (session, kind) = (new.session, new.sighting.kind);
-                let recorded = store.record_prompt(new, now()).await?;
-                if recorded.fresh {
-                    tracing::info!(%session, prompt = %recorded.prompt.id, %kind, "prompt recorded");
-                }
-                pause::point("hub-after-record");
-                Committed::Recorded { prompt: recorded.prompt, typed_ago }
+                Committed::Recorded { prompt: self.record(new, now).await?, typed_ago }
             }
             Change::Promote { session } => Committed::Promoted(store.promote_next(session, now()).await?),
             Change::Offer { prompt, to, not_before } => {
@@ -254,16 +247,26 @@ impl Engine {
                 Committed::CountedDown { waiting }
             }
             Change::Channel(shown) => {
-                pause::point("hub-before-task-done");
-                self.note_shown(shown, now()).await?;
-                pause::point("hub-after-task-done");
+                self.note_shown(shown, now).await?;
                 Committed::Done
             }
         })
     }
 
-    async fn note_shown(&self, shown: Shown, now: Now) -> Result<(), StoreError> {
-        let store = &self.store;
+    async fn record(&self, new: NewPrompt, now: impl Fn() -> Now) -> Result<PromptRecord, StoreError> {
+        pause::point("hub-before-record");
+        let (session, kind) = (new.session, new.sighting.kind);
+        let recorded = self.store.record_prompt(new, now()).await?;
+        if recorded.fresh {
+            tracing::info!(%session, prompt = %recorded.prompt.id, %kind, "prompt recorded");
+        }
+        pause::point("hub-after-record");
+        Ok(recorded.prompt)
+    }
+
+    async fn note_shown(&self, shown: Shown, now: impl Fn() -> Now) -> Result<(), StoreError> {
+        pause::point("hub-before-task-done");
+        let (store, now) = (&self.store, now());
         match shown {
             Shown::Done { errand: Errand::Post { id, wanted }, address: Some(Address(address)) } => {
                 store.posted(id, &address, wanted, now).await
@@ -275,6 +278,8 @@ impl Engine {
             Shown::Dropped { errand: Errand::Post { id, .. }, why } => store.drop_post(id, &why, now).await,
             Shown::Dropped { errand: Errand::Notice { id }, why } => store.drop_notice(id, &why, now).await,
             Shown::Polled { channel } => store.set_polled_at(channel, now).await,
-        }
+        }?;
+        pause::point("hub-after-task-done");
+        Ok(())
     }
 }

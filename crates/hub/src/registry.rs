@@ -27,18 +27,18 @@ pub(crate) struct Registry {
     /// Sessions whose host has ended while what it said last may still be in the socket: its end is waited for.
     pub(crate) ended: HashSet<SessionId>,
     next_question: u64,
-    pub(crate) health: Asked<u64, Health>,
-    pub(crate) texts: Asked<u64, String>,
-    pub(crate) lines: Asked<u64, Vec<String>>,
-    pub(crate) typings: Asked<String, TypingOutcome>,
+    pub(crate) health: Questions<u64, Health>,
+    pub(crate) texts: Questions<u64, String>,
+    pub(crate) lines: Questions<u64, Vec<String>>,
+    pub(crate) typings: Questions<String, TypingOutcome>,
     /// Screens that somebody looks at.
     screens: HashMap<SessionId, watch::Sender<Option<Picture>>>,
 }
 
 /// What session hosts were asked, and where each answer goes.
-type Asked<K, T> = HashMap<K, oneshot::Sender<T>>;
+type Questions<K, T> = HashMap<K, oneshot::Sender<T>>;
 
-fn wait<K: Eq + Hash, T>(asked: &mut Asked<K, T>, question: K) -> oneshot::Receiver<T> {
+fn wait<K: Eq + Hash, T>(asked: &mut Questions<K, T>, question: K) -> oneshot::Receiver<T> {
     asked.retain(|_, way| !way.is_closed());
     let (way, answer) = oneshot::channel();
     asked.insert(question, way);
@@ -46,7 +46,7 @@ fn wait<K: Eq + Hash, T>(asked: &mut Asked<K, T>, question: K) -> oneshot::Recei
 }
 
 /// A session host has answered.
-pub(crate) fn came<K: Eq + Hash, T>(asked: &mut Asked<K, T>, question: K, answer: T) {
+pub(crate) fn came<K: Eq + Hash, T>(asked: &mut Questions<K, T>, question: K, answer: T) {
     if let Some(way) = asked.remove(&question) {
         let _ = way.send(answer);
     }
