@@ -191,9 +191,9 @@ fn defined_type(line: &str) -> Option<&str> {
     if !is_alias && !matches!(keyword, "struct" | "enum" | "trait") {
         return None;
     }
-    let name = words.next()?.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
-    // In a macro the name is its caller's.
-    (!name.is_empty()).then_some(name)
+    let name = words.next()?.split(|c: char| !c.is_alphanumeric() && c != '_').next();
+    // `$name` in a macro is a place for one.
+    name.filter(|name| !name.is_empty())
 }
 
 impl Source {
