@@ -49,12 +49,6 @@ pub struct Answered {
 }
 
 impl Card {
-    /// The short code by which a person tells prompts apart, here and in `atlasbridge approvals`: the first digits of
-    /// the id, as many as commands accept.
-    pub fn code(&self) -> String {
-        self.prompt.to_string()[..8].to_owned()
-    }
-
     /// The rows of the dialog, at most nine, with the labels by which a person chooses.
     pub fn rows(&self) -> impl Iterator<Item = (String, Effect)> {
         let level = self.sighting.confidence.level();

@@ -542,10 +542,7 @@ impl Detector {
         let changed = self.clock.changed.max(vetoed);
         let changed_words = self.clock.changed_words.max(vetoed);
         let silent = self.clock.silent_since(now) + terms.silence;
-        let silent = match terms.strict {
-            true => silent,
-            false => silent.min(changed + verdict::BYTES_ENOUGH),
-        };
+        let silent = if terms.strict { silent } else { silent.min(changed + verdict::BYTES_ENOUGH) };
         let rested = match reading.place {
             Place::Composer { .. } if terms.strict => (changed + terms.rest).max(silent),
             // A spinner means work, unless it turns on for long beside an agent that says nothing more.

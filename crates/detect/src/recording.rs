@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use atlasbridge_model::{Choices, Kind, Sighting, SightingNo};
+use atlasbridge_model::{Kind, Sighting, SightingNo};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -100,9 +100,8 @@ fn event(line: &str) -> Option<(Moment, Option<What>)> {
 
 /// A prompt as the label of a recording names it; `shown`: what is written of the label of a choice.
 pub fn prompt_label(sighting: &Sighting, from: f64, to: f64, shown: fn(&str) -> String) -> Value {
-    let rows = || sighting.choices.iter().flat_map(Choices::iter);
     let keys: Map<String, Value> =
-        rows().map(|choice| (shown(&choice.label), choice.keys().into())).collect();
+        sighting.rows().map(|choice| (shown(&choice.label), choice.keys().into())).collect();
     // The last line of the question, which is where it asks; whole, so that it can be found again.
     let title = sighting.excerpt.as_str().lines().rev().find(|line| !line.trim().is_empty());
     json!({
@@ -110,7 +109,7 @@ pub fn prompt_label(sighting: &Sighting, from: f64, to: f64, shown: fn(&str) -> 
         "to": to,
         "kind": if sighting.kind == Kind::Idle { "idle_input" } else { sighting.kind.as_str() },
         "title": title.unwrap_or_default().trim().trim_end_matches('…'),
-        "choices": rows().map(|choice| shown(&choice.label)).collect::<Vec<_>>(),
+        "choices": sighting.rows().map(|choice| shown(&choice.label)).collect::<Vec<_>>(),
         "keys": keys,
     })
 }

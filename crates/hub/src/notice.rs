@@ -37,7 +37,6 @@ pub(crate) fn new_notice(
         target: target.0.clone(),
         body: serde_json::to_string(body).expect("strings and lists are always JSON"),
         reply_to: reply_to.map(|address| address.0.clone()),
-        session: None,
     }
 }
 

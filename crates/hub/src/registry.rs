@@ -17,6 +17,9 @@ struct Live {
     mailbox: mpsc::Sender<ToSession>,
 }
 
+/// Lines of scrollback.
+const MOST_LINES: u32 = 1_000;
+
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     live: HashMap<SessionId, Live>,
@@ -111,12 +114,8 @@ impl Registry {
     }
 
     /// Asks for the lines that scrolled off the screen last.
-    pub(crate) fn ask_lines(
-        &mut self,
-        session: SessionId,
-        most: u32,
-    ) -> Option<oneshot::Receiver<Vec<String>>> {
-        let asked = self.ask(session, |asked| ToSession::Lines { asked, most })?;
+    pub(crate) fn ask_lines(&mut self, session: SessionId) -> Option<oneshot::Receiver<Vec<String>>> {
+        let asked = self.ask(session, |asked| ToSession::Lines { asked, most: MOST_LINES })?;
         Some(wait(&mut self.lines, asked))
     }
 
@@ -158,15 +157,11 @@ impl Registry {
             self.send(session, ToSession::Watch { on: false });
             return;
         }
-        screen.send_modify(|picture| match picture {
-            Some(picture) => picture.apply(change),
-            None if change.is_whole => {
-                let mut whole = Picture::default();
-                whole.apply(change);
-                *picture = Some(whole);
+        screen.send_modify(|picture| {
+            // Without a whole one before it, this is the rest of what an earlier viewer saw; the whole one follows.
+            if picture.is_some() || change.is_whole {
+                picture.get_or_insert_default().apply(change);
             }
-            // The rest of what an earlier viewer saw; the whole one follows.
-            None => {}
         });
     }
 

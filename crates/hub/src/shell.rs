@@ -302,10 +302,10 @@ impl Hub {
                 self.hang_up_if_broken(no, mailbox, result)
             }
             Input::SessionDown { no } => self.session_down(no).await,
-            Input::HostEnded { session } => match self.outside.registry.host_ended(session) {
-                true => self.host_lost(session).await,
-                false => Ok(()),
-            },
+            Input::HostEnded { session } if self.outside.registry.host_ended(session) => {
+                self.host_lost(session).await
+            }
+            Input::HostEnded { .. } => Ok(()),
             Input::Asked { request, peer, respond } => {
                 let result = self.asked(request, &peer, respond.clone()).await;
                 if let Err(error) = &result {

@@ -74,17 +74,15 @@ pub struct PromptLine {
 impl From<&Replayed> for PromptLine {
     fn from(replayed: &Replayed) -> Self {
         let sighting = &replayed.sighting;
-        let choices = sighting.choices.as_ref();
-        let rows = || choices.iter().flat_map(|choices| choices.iter());
         Self {
             t: replayed.t.0.as_secs_f64(),
             kind: sighting.kind.as_str(),
             confidence: sighting.confidence.level().as_str(),
             excerpt: sighting.excerpt.as_str().to_owned(),
             detail: sighting.detail.as_str().to_owned(),
-            choices: rows().map(|choice| choice.label.clone()).collect(),
-            refuses: choices.and_then(Choices::refusing),
-            keys: rows().map(Choice::keys).collect(),
+            choices: sighting.rows().map(|choice| choice.label.clone()).collect(),
+            refuses: sighting.choices.as_ref().and_then(Choices::refusing),
+            keys: sighting.rows().map(Choice::keys).collect(),
             gone_at: replayed.gone_at.map(|moment| moment.0.as_secs_f64()),
         }
     }

@@ -23,6 +23,7 @@ pub mod picture;
 pub mod prompt;
 pub mod routing;
 pub mod search;
+pub mod session;
 pub mod sighting;
 pub mod speech;
 pub mod strokes;
@@ -38,6 +39,7 @@ pub use prompt::{
     SafeDefault, Span, Takes,
 };
 pub use search::Search;
+pub use session::SessionStatus;
 pub use sighting::{Fingerprint, Sighting};
 pub use strokes::{Pace, Stroke, Strokes};
 pub use time::{BootTime, LONGEST_MUTE, Now, Timestamp};

@@ -206,6 +206,15 @@ impl Span {
         (least <= most).then_some(Self { least, most })
     }
 
+    /// Both ends, or neither and so no span. `None`: one end alone, or a span that holds nothing.
+    pub fn between(least: Option<u16>, most: Option<u16>) -> Option<Option<Self>> {
+        match (least, most) {
+            (None, None) => Some(None),
+            (Some(least), Some(most)) => Self::new(least, most).map(Some),
+            (Some(_), None) | (None, Some(_)) => None,
+        }
+    }
+
     pub fn least(self) -> u16 {
         self.least
     }

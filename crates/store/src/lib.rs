@@ -39,6 +39,8 @@ mod audit_log;
 mod record;
 mod verify;
 
+pub use atlasbridge_model::SessionStatus;
+
 pub use accept::{AcceptedAnswer, MOST_ANSWERS, Outcome};
 pub use audit_log::{Missing, Recovery, Torn};
 pub use history::{Counts, PastPrompt, Search};
@@ -51,7 +53,7 @@ pub use posts::{DuePost, Post, PostId};
 pub use prompts::{Delivery, NewPrompt, OpenPrompt, PromptRecord, Recorded, Reply};
 pub use record::{AuditRecord, Flaw, ReadError, RecordFilter, read_records, tail};
 pub use schema::Migration;
-pub use sessions::{Resume, SessionRecord, SessionStatus};
+pub use sessions::{Resume, SessionRecord};
 pub use store::{BackendError, OpenError, Store, StoreConfig, StoreError};
 pub use texts::{HeardAt, OpenText, QueuedText, TextMove};
 pub use verify::{Verification, VerifyError, verify};

@@ -1,6 +1,6 @@
 //! Messages that are no prompts: kept until their channel has sent them.
 
-use atlasbridge_model::{Now, SessionId};
+use atlasbridge_model::Now;
 
 use crate::posts::MOST_DUE;
 use crate::sql::record;
@@ -11,8 +11,6 @@ use crate::store::{BackendError, Draft, Store, StoreError};
 pub struct NewNotice {
     pub channel: String,
     pub target: String,
-    /// Whom it is about: it is forgotten with that session.
-    pub session: Option<SessionId>,
     pub body: String,
     pub reply_to: Option<String>,
 }
@@ -59,13 +57,10 @@ impl Store {
 
 const CHANGING: &str = "recording what became of a notice";
 
-/// A session that is not known, or no longer, does not keep its notice from being sent.
 pub(crate) async fn insert(draft: &mut Draft, notice: NewNotice) -> Result<(), BackendError> {
-    const SQL: &str =
-        "INSERT INTO notices (channel, target, session_id, body, reply_to, created_at, not_before)
-         VALUES ($1, $2, (SELECT id FROM sessions WHERE id = $3), $4, $5, $6, $6)";
-    let NewNotice { channel, target, session, body, reply_to } = notice;
-    draft.run(SQL, (channel, target, session, body, reply_to, draft.now.wall)).await.map(drop)
+    const SQL: &str = "INSERT INTO notices (channel, target, body, reply_to, created_at, not_before) VALUES ($1, $2, $3, $4, $5, $5)";
+    let NewNotice { channel, target, body, reply_to } = notice;
+    draft.run(SQL, (channel, target, body, reply_to, draft.now.wall)).await.map(drop)
 }
 
 pub(crate) async fn forget_old(draft: &mut Draft) -> Result<(), BackendError> {

@@ -29,8 +29,8 @@ pub(crate) fn sighting(row: &SqliteRow) -> Result<Sighting, BackendError> {
         choices: choices.as_deref().map(choices_of).transpose()?,
         constraints: Constraints {
             max_length: get(row, "max_length")?,
-            numbers: span(get(row, "min_choice")?, get(row, "max_choice")?)?,
-            picks: span(get(row, "min_picks")?, get(row, "max_picks")?)?,
+            numbers: span(row, "min_choice", "max_choice")?,
+            picks: span(row, "min_picks", "max_picks")?,
         },
         offers_default: get(row, "offers_default")?,
         takes: get(row, "takes")?,
@@ -39,13 +39,8 @@ pub(crate) fn sighting(row: &SqliteRow) -> Result<Sighting, BackendError> {
     })
 }
 
-/// Both ends or none.
-fn span(least: Option<u16>, most: Option<u16>) -> Result<Option<Span>, BackendError> {
-    match (least, most) {
-        (None, None) => Ok(None),
-        (Some(least), Some(most)) => Span::new(least, most).map(Some).ok_or(unreadable("range of choices")),
-        (Some(_), None) | (None, Some(_)) => Err(unreadable("range of choices")),
-    }
+fn span(row: &SqliteRow, least: &'static str, most: &'static str) -> Result<Option<Span>, BackendError> {
+    Span::between(get(row, least)?, get(row, most)?).ok_or(unreadable("range of choices"))
 }
 
 type Flag = fn(&mut Takes) -> &mut bool;

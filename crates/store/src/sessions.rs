@@ -2,10 +2,10 @@
 
 use atlasbridge_model::answer::Source;
 use atlasbridge_model::audit::EventName;
-use atlasbridge_model::{Now, SessionId, Timestamp};
+use atlasbridge_model::{Now, SessionId, SessionStatus, Timestamp};
 
 use crate::notices;
-use crate::sql::{record, stored};
+use crate::sql::record;
 use crate::store::{BackendError, Draft, Store, StoreError};
 
 record! {
@@ -38,34 +38,6 @@ pub struct Resume {
     pub session: SessionId,
     pub source: Source,
     pub decided_by: String,
-}
-
-/// How a session stands, or how it ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionStatus {
-    Active,
-    Completed,
-    Crashed,
-    Terminated,
-}
-
-impl SessionStatus {
-    pub const ALL: [SessionStatus; 4] =
-        [SessionStatus::Active, SessionStatus::Completed, SessionStatus::Crashed, SessionStatus::Terminated];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SessionStatus::Active => "active",
-            SessionStatus::Completed => "completed",
-            SessionStatus::Crashed => "crashed",
-            SessionStatus::Terminated => "terminated",
-        }
-    }
-}
-
-stored! {
-    SessionStatus as String: |status| status.as_str().to_owned(),
-        |name| SessionStatus::ALL.into_iter().find(|known| known.as_str() == name);
 }
 
 impl Store {

@@ -5,7 +5,8 @@
 
 use atlasbridge_model::answer::Source;
 use atlasbridge_model::{
-    BootTime, Confidence, Fingerprint, Kind, Nonce, PromptId, ReplyId, SessionId, SightingNo, Timestamp,
+    BootTime, Confidence, Fingerprint, Kind, Nonce, PromptId, ReplyId, SessionId, SessionStatus, SightingNo,
+    Timestamp,
 };
 use sqlx::error::BoxDynError;
 use sqlx::query::Query;
@@ -167,6 +168,7 @@ stored! {
     Nonce as String: Nonce::to_hex, |digits| digits.parse().ok();
     Fingerprint as String: Fingerprint::to_string, |digits| digits.parse().ok();
     Kind as String: |kind| kind.as_str().to_owned(), |name| name.parse().ok();
+    SessionStatus as String: |status| status.as_str().to_owned(), |name| name.parse().ok();
     Source as String: Source::to_string, |name| Some(name.as_str().into());
 }
 

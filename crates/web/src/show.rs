@@ -15,7 +15,7 @@ pub(crate) fn card(card: &Card) -> Value {
         |(label, does): (String, Effect)| json!({ "label": without_gaps(&label), "effect": effect(does) });
     shown(&json!({
         "id": card.prompt.to_string(),
-        "code": card.code(),
+        "code": card.prompt.short(),
         "session": card.session,
         // The right to answer.
         "nonce": card.nonce.to_hex(),

@@ -101,7 +101,7 @@ impl From<&model::Sighting> for Sighting {
             confidence: sighting.confidence.hundredths(),
             excerpt: sighting.excerpt.as_str().to_owned(),
             detail: sighting.detail.as_str().to_owned(),
-            choices: sighting.choices.iter().flat_map(|choices| choices.iter().map(Choice::from)).collect(),
+            choices: sighting.rows().map(Choice::from).collect(),
             constraints: sighting.constraints.into(),
             offers_default: sighting.offers_default,
             takes: sighting.takes,
@@ -152,22 +152,9 @@ impl TryFrom<ConstraintsView> for model::Constraints {
     fn try_from(view: ConstraintsView) -> Result<Self, TwinError> {
         Ok(Self {
             max_length: view.max_length,
-            numbers: span(view.min_choice, view.max_choice, "min_choice")?,
-            picks: span(view.min_picks, view.max_picks, "min_picks")?,
+            numbers: model::Span::between(view.min_choice, view.max_choice).ok_or(TwinError("min_choice"))?,
+            picks: model::Span::between(view.min_picks, view.max_picks).ok_or(TwinError("min_picks"))?,
         })
-    }
-}
-
-/// Both ends or none.
-fn span(
-    least: Option<u16>,
-    most: Option<u16>,
-    field: &'static str,
-) -> Result<Option<model::Span>, TwinError> {
-    match (least, most) {
-        (None, None) => Ok(None),
-        (Some(least), Some(most)) => model::Span::new(least, most).map(Some).ok_or(TwinError(field)),
-        (Some(_), None) | (None, Some(_)) => Err(TwinError(field)),
     }
 }
 

@@ -10,7 +10,7 @@ use super::code::{code_only, without_comments};
 use super::files::Files;
 
 /// Lines of the product. Never raised for comfort: what makes it grow is a capability, and says so in its commit.
-const MOST_LINES: usize = 37_000;
+const MOST_LINES: usize = 33_000;
 /// Lines of one function, from its `fn` to its closing brace.
 const LONGEST_FUNCTION: usize = 80;
 /// Fields of one struct in the two middles, which are where state gathers unseen.

@@ -162,10 +162,8 @@ pub(super) fn address(text: &str) -> Result<&str, Wrong> {
 }
 
 pub(super) fn absolute_path(text: &str) -> Result<&str, Wrong> {
-    match Path::new(text).is_absolute() {
-        true => Ok(text),
-        false => Err(wrong(format!("must be an absolute path, found {}", quoted(text)))),
-    }
+    let is_absolute = Path::new(text).is_absolute().then_some(text);
+    is_absolute.ok_or_else(|| wrong(format!("must be an absolute path, found {}", quoted(text))))
 }
 
 /// `123456789:AAE…`: the bot's id, a colon, and a secret of 35 characters (30 leave room for other servers).
@@ -177,11 +175,10 @@ pub(super) fn telegram_token(text: &str) -> Result<&str, Wrong> {
             && secret.len() >= 30
             && secret.chars().all(is_secret)
     });
-    match holds {
-        true => Ok(text),
-        false => Err(wrong("is not a bot token (it is not shown here)")
-            .cure("copy the whole token from @BotFather: digits, a colon, then about 35 characters")),
-    }
+    holds.then_some(text).ok_or_else(|| {
+        wrong("is not a bot token (it is not shown here)")
+            .cure("copy the whole token from @BotFather: digits, a colon, then about 35 characters")
+    })
 }
 
 /// The ids of those who may answer, each once and never none.
@@ -243,11 +240,10 @@ pub(super) fn slack_id<'a>(text: &'a str, first: &str, what: &str) -> Result<&'a
     let is_id = text.len() >= 3
         && text.starts_with(|letter| first.contains(letter))
         && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-    match is_id {
-        true => Ok(text),
-        false => Err(wrong(format!("{} is not the id of {what}", quoted(text)))
-            .cure(format!("write its id, not its name, for example \"{}012AB3CD\"", &first[..1]))),
-    }
+    is_id.then_some(text).ok_or_else(|| {
+        wrong(format!("{} is not the id of {what}", quoted(text)))
+            .cure(format!("write its id, not its name, for example \"{}012AB3CD\"", &first[..1]))
+    })
 }
 
 /// # Token-in-the-clear invariant

@@ -37,8 +37,6 @@ const MAILBOX: usize = 64;
 const LINK_LIMIT: Duration = Duration::from_secs(300);
 /// How long a session host may take to tell its lines, or what became of keys.
 const HOST_LIMIT: Duration = Duration::from_secs(5);
-/// Lines of scrollback.
-const MOST_LINES: u32 = 1_000;
 /// Sessions in a listing of all.
 const MOST_SESSIONS: u32 = 500;
 
@@ -202,7 +200,7 @@ impl Hub {
             }
             Ask::Watch { session, reply } => drop(reply.send(self.outside.registry.watch_screen(session))),
             Ask::Lines { session, reply } => {
-                let asked = self.outside.registry.ask_lines(session, MOST_LINES);
+                let asked = self.outside.registry.ask_lines(session);
                 let deadline = Instant::now() + HOST_LIMIT;
                 tokio::spawn(async move { drop(reply.send(heard(asked, deadline).await)) });
             }

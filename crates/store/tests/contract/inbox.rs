@@ -1,6 +1,5 @@
 //! Updates happen once, with everything that follows from them.
 
-use atlasbridge_model::SessionId;
 use atlasbridge_model::answer::{Refusal, Source};
 use atlasbridge_model::audit::{AuditEvent, EventName};
 use atlasbridge_store::{
@@ -8,7 +7,7 @@ use atlasbridge_store::{
     Store,
 };
 
-use crate::world::{Dir, ask, at, begin, notify, random, tap};
+use crate::world::{Dir, ask, at, begin, notify, tap};
 
 fn by(update: i64) -> CameBy {
     CameBy { channel: "telegram".to_owned(), update }
@@ -22,7 +21,6 @@ fn notice(body: &str) -> NewNotice {
     NewNotice {
         channel: "telegram".to_owned(),
         target: "42".to_owned(),
-        session: None,
         body: body.to_owned(),
         reply_to: None,
     }
@@ -208,12 +206,9 @@ async fn cancelling_needs_the_card_and_happens_once() {
 async fn notices_wait_and_are_forgotten() {
     let dir = Dir::new();
     let store = dir.store().await;
-    let session = begin(&store).await;
-    let of_session = NewNotice { session: Some(session), ..notice("began") };
-    let nowhere = NewNotice { session: Some(SessionId::from_random(random())), ..notice("kept") };
-    notify(&store, of_session).await;
-    notify(&store, notice("never")).await;
-    notify(&store, nowhere).await;
+    for body in ["began", "never", "kept"] {
+        notify(&store, notice(body)).await;
+    }
     assert_eq!(bodies(&store).await, ["began", "never", "kept"]);
     let due = store.due_notices("telegram").await.unwrap();
     store.notice_sent(due[0].id, at(10)).await.unwrap();

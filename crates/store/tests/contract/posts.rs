@@ -7,7 +7,7 @@ use atlasbridge_store::{
     AcceptedAnswer, DuePost, FollowUp, Offered, Outcome, PostId, PromptRecord, SessionStatus, Store,
 };
 
-use crate::world::{AcceptAlone, Dir, ask, at, begin, notify, random, resume, tap};
+use crate::world::{AcceptAlone, Dir, ask, at, begin, random, resume, tap};
 
 pub(crate) const CHANNEL: &str = "telegram";
 
@@ -336,18 +336,9 @@ async fn messages_are_forgotten_with_their_session() {
     };
     let queue = FollowUp { text: Some(atlasbridge_store::TextMove::Queue(text)), ..Default::default() };
     store.follow_up(None, queue, at(0)).await.unwrap();
-    let notice = atlasbridge_store::NewNotice {
-        channel: CHANNEL.to_owned(),
-        target: "42".to_owned(),
-        session: Some(prompt.session),
-        body: "began".to_owned(),
-        reply_to: None,
-    };
-    notify(&store, notice).await;
     store.end_session(prompt.session, SessionStatus::Completed, Some(0), at(1)).await.unwrap();
     assert_eq!(store.forget_ended_before(at(2).wall, at(3)).await.unwrap(), 1);
     assert_eq!(store.posts_of(prompt.id).await.unwrap(), []);
-    assert_eq!(store.due_notices(CHANNEL).await.unwrap(), []);
     assert_eq!(store.queued_text(prompt.session).await.unwrap(), None);
     assert_eq!(store.posted(PostId(1), "m1", 1, at(4)).await.unwrap(), (), "nobody minds");
 }

@@ -124,7 +124,6 @@ async fn a_newer_text_takes_the_place_of_an_older_and_one_that_does_not_fit_is_k
         notices: vec![NewNotice {
             channel: "telegram".to_owned(),
             target: "42".to_owned(),
-            session: None,
             body: format!("{outcome:?}"),
             reply_to: None,
         }],

@@ -155,7 +155,8 @@ fn mark_before(line: &str, label: &str) -> Option<String> {
 
 /// What will happen, or what has; then the codes by which people name prompt and session.
 fn tail(card: &Card) -> String {
-    let code = format!("<code>{}</code> · session <code>{}</code>", card.code(), card.session.id.short());
+    let code =
+        format!("<code>{}</code> · session <code>{}</code>", card.prompt.short(), card.session.id.short());
     let lines = [hint(card), ending(card), replaced(card), code];
     lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }

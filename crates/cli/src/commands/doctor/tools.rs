@@ -40,11 +40,13 @@ pub(super) fn checks(named: &[OsString], paths: &Paths, output: &Output, finding
             Packs::embedded()
         }
     };
-    let tools = match named.is_empty() {
-        true => installed(&packs, &surroundings),
-        false => wanted(named, &packs, &surroundings, findings),
+    let is_any = named.is_empty();
+    let tools = if is_any {
+        installed(&packs, &surroundings)
+    } else {
+        wanted(named, &packs, &surroundings, findings)
     };
-    if named.is_empty() && tools.is_empty() {
+    if is_any && tools.is_empty() {
         findings.ok(
             "agents",
             "none of those that are known by name is on your PATH; any other program can be wrapped as well",
