@@ -1,8 +1,8 @@
 //! `cargo xtask test`: every test of the workspace, and the checks of the house beside them.
 //!
 //! Most of the suite waits: for real agents, browsers, terminals. The rest computes. So the test binaries run in lanes beside
-//! each other, each lane one binary after the other, and what computes steps back for what waits: a test with a person in
-//! it then sees a machine that is nearly quiet. One binary has the machine's cores to itself nowhere; no test may need that.
+//! each other, each lane one binary after the other; the checks step back for all of them. One binary has the machine's cores to
+//! itself nowhere; no test may need that.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,15 +25,13 @@ struct Lane {
     binaries: &'static [&'static str],
     /// Tests of one binary at a time.
     threads: usize,
-    /// Steps back for the other lanes.
-    is_nice: bool,
 }
 
 const LANES: [Lane; 3] = [
     // Agents start slowly and then wait for their model, and for a person who reads.
-    Lane { binaries: &["agents"], threads: 4, is_nice: false },
-    Lane { binaries: &["page", "telegram", "e2e", "fidelity", "lab", "pty"], threads: 2, is_nice: false },
-    Lane { binaries: &[], threads: 2, is_nice: true },
+    Lane { binaries: &["agents"], threads: 4 },
+    Lane { binaries: &["page", "telegram", "e2e", "fidelity", "lab", "pty"], threads: 2 },
+    Lane { binaries: &[], threads: 2 },
 ];
 
 /// What the last lane does when it has run its tests: offline, and without a word of the tests.
@@ -172,9 +170,8 @@ impl Lane {
     /// As cargo would, with an end.
     fn run(&self, binary: &Binary, log: &Path) -> anyhow::Result<()> {
         let output = fs::File::create(log).with_context(|| format!("making {}", log.display()))?;
-        let niceness = if self.is_nice { "10" } else { "0" };
-        let ended = Command::new("nice")
-            .args(["-n", niceness, "timeout", "--kill-after=10", LIMIT])
+        let ended = Command::new("timeout")
+            .args(["--kill-after=10", LIMIT])
             .arg(&binary.program)
             .arg(format!("--test-threads={}", self.threads))
             .env("CARGO_MANIFEST_DIR", &binary.package)
