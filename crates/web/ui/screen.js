@@ -132,17 +132,18 @@ export class Screen {
 	}
 
 	gone() {
-		this.isGone = true;
+		this.goneAt = performance.now();
 		this.live.end();
 		this.connected(false);
 		this.cursor.hidden = true;
 		this.status.textContent = "No live screen: the session has ended, or its host is not connected.";
 	}
 
-	/** The session's host is connected again. */
-	revive() {
-		if (this.isGone) this.live.open();
-		this.isGone = false;
+	/** The session's host is connected again, by what was asked then: what was asked before the screen went is old. */
+	revive(askedAt) {
+		if (!(askedAt > this.goneAt)) return;
+		this.goneAt = undefined;
+		this.live.open();
 	}
 
 	async toggleLines() {

@@ -102,16 +102,19 @@ export function session(root, {id}) {
 	root.append(h("a.back", {href: "#/sessions"}, "← Sessions"), heading, about, problem, stage);
 	root.className = "wide";
 
-	const unfollow = following(() => get(`/api/sessions/${encodeURIComponent(id)}`).then(tell, (refusal) => {
-		if (refusal.status === 404 || refusal.status === 400) fill(about, "There is no such session.");
-	}));
+	const unfollow = following(() => {
+		const askedAt = performance.now();
+		return get(`/api/sessions/${encodeURIComponent(id)}`).then((story) => tell(story, askedAt), (refusal) => {
+			if (refusal.status === 404 || refusal.status === 400) fill(about, "There is no such session.");
+		});
+	});
 
-	function tell({session, prompts}) {
+	function tell({session, prompts}, askedAt) {
 		if (!root.contains(heading)) return;
 		fill(heading, quoted(nameOf(session)), " ", tag(session));
 		fill(about, facts(session), stopButton(session, problem));
 		if (!screen && session.status === "active") stage.prepend((screen = new Screen(session.id)).element);
-		else if (session.is_connected) screen?.revive();
+		else if (session.is_connected && session.status === "active") screen?.revive(askedAt);
 		const newest = prompts.toSorted((one, other) => (one.asked_at < other.asked_at ? 1 : -1));
 		newest.toReversed().forEach(show);
 		instruct(session, newest.some(({kind, is_open}) => is_open && kind === "idle"));
