@@ -3,8 +3,9 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use atlasbridge_pty::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 
 use crate::LIMIT;
@@ -169,6 +170,13 @@ impl Live {
             }
             Err(error) => panic!("neither a message nor an end: {error}"),
         }
+    }
+
+    /// Whether something came, now or in a moment.
+    pub fn has_come(&self) -> bool {
+        let mut descriptors = [PollFd::new(self.stream.get_ref(), PollFlags::IN)];
+        !self.stream.buffer().is_empty()
+            || poll(&mut descriptors, Some(Duration::from_millis(20))).is_ok_and(|ready| ready > 0)
     }
 
     pub fn say(&mut self, message: &Value) {
