@@ -73,7 +73,7 @@ fn routes() -> Vec<(Method, &'static str, MethodRouter<Arc<Server>>)> {
         get_("/api/sessions/{id}", get(story)),
         get_("/api/sessions/{id}/lines", get(lines)),
         get_("/api/sessions/{id}/screen", get(screen)),
-        get_("/api/sessions/{id}/live", get(live::watch)),
+        get_("/api/sessions/{id}/live", get(live::live)),
         post_("/api/sessions/{id}/stop", post(stop)),
         post_("/api/sessions/{id}/type", post(type_into)),
         post_("/api/sessions/{id}/send", post(send)),
@@ -349,7 +349,7 @@ async fn lines(State(server): State<Arc<Server>>, Id(id): Id<SessionId>) -> Json
     Ok(Json(json!({ "lines": shown(&lines) })))
 }
 
-pub(crate) async fn watch_screen(
+async fn watch_screen(
     server: &Server,
     session: SessionId,
 ) -> Result<watch::Receiver<Option<Picture>>, Problem> {

@@ -17,11 +17,12 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::{Instant, interval_at, timeout};
 
-use crate::api::{Id, TypeBody, watch_screen};
+use crate::api::{Id, TypeBody};
 use crate::pace::Paced;
-use crate::questions::{Deed, Typing};
+use crate::questions::{Ask, Deed, Typing};
 use crate::render;
 use crate::seats::Seat;
 use crate::serve::Connection;
@@ -39,7 +40,7 @@ const MOST_MISSED: u32 = 3;
 /// What a browser may say in one message.
 const MOST_BYTES: usize = 16 * 1024;
 
-pub(crate) async fn watch(
+pub(crate) async fn live(
     visit: Visit,
     Extension(connection): Extension<Connection>,
     Id(session): Id<SessionId>,
@@ -47,7 +48,9 @@ pub(crate) async fn watch(
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(|_| Problem::new(StatusCode::UPGRADE_REQUIRED, "This is a WebSocket."))?;
     let stream = visit.server.stream(StreamKind::Live, &visit.login)?;
-    let picture = Paced::new(watch_screen(&visit.server, session).await?, PACE);
+    // A session that has just ended is told to be gone by the socket itself: a refused one is an error to a browser.
+    let watched = visit.server.ask(|reply| Ask::Watch { session, reply }).await?;
+    let picture = Paced::new(watched.unwrap_or_else(|| watch::channel(None).1), PACE);
     let viewer = Viewer {
         visit,
         session,
