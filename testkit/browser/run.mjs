@@ -51,9 +51,7 @@ for (const [number, [size, colorScheme]] of looks.entries()) {
     context.on("console", (message) => {
       // A refusal is told by the browser as an error, though the page asked for it and handles it.
       const isRefusal = message.text().startsWith("Failed to load resource") && /status of (401|403|409|428)/.test(message.text());
-      // A session may end between the list and the look at its screen: the page tries once, and tells that it has gone.
-      const isTooLate = /\/live' failed: .*\b404$/.test(message.text());
-      if (["error", "warning"].includes(message.type()) && !isRefusal && !isForgiving && !isTooLate) complaints.push(`on the console: ${message.text()}`);
+      if (["error", "warning"].includes(message.type()) && !isRefusal && !isForgiving) complaints.push(`on the console: ${message.text()}`);
     });
     return context.newPage();
   };
